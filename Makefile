@@ -1,0 +1,64 @@
+# Needs Python 3.11+, make and a package registry; everything else is installed into .venv from the lock.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Two workers: the suite starts real servers and JVMs, and more of them than cores makes everything slower.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+
+.PHONY: help setup demo test test-long check format lock bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv and install the locked dependencies and the package
+
+# The stamp holds a digest of its inputs: a fresh checkout gives files new times without new content,
+# and then nothing has to be installed again.
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "omnigraph needs Python 3.11 or newer, but '$(PYTHON)' is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@digest=$$(cat pyproject.toml requirements.lock | cksum); \
+	if [ -x $(BIN)/omnigraph ] && [ "$$(cat $@ 2>/dev/null)" = "$$digest" ]; then touch $@; exit 0; fi; \
+	echo "Installing the locked dependencies into $(VENV) (once per change of the lock) ..."; \
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .; \
+	echo "$$digest" > $@
+
+demo: $(STAMP) ## show what works, on a small example
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+
+test: $(STAMP) ## run the tests
+	@$(PYTEST)
+
+test-long: $(STAMP) ## run the long sweeps as well
+	@$(PYTEST) -m "long or not long"
+
+check: $(STAMP) ## everything a change must pass: format, lint, types, import contracts, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+format: $(STAMP) ## format the code and sort the imports
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lock: $(STAMP) ## resolve the dependencies of pyproject.toml into requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras \
+	  --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	  --output-file requirements.lock pyproject.toml > /dev/null
+
+bench: $(STAMP) ## run the benchmarks
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove .venv, caches and build products
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,20 @@
+"""What every test shares: how hypothesis draws its examples.
+
+`ci` (the default) is derandomized, so a red run is red again on the next machine; deadlines are off because
+the suite does not measure time. `explore` draws fresh examples and more of them: HYPOTHESIS_PROFILE=explore.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", deadline=None, max_examples=2_000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
