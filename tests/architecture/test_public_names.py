@@ -1,0 +1,25 @@
+"""What `omnigraph` promises to its users is a short list, and every name on it explains itself."""
+
+import inspect
+
+import omnigraph
+
+
+def test_public_names_are_listed_once_and_in_order() -> None:
+    assert list(omnigraph.__all__) == sorted(set(omnigraph.__all__))
+
+
+def test_every_public_name_resolves_and_is_documented() -> None:
+    undocumented = []
+    for name in omnigraph.__all__:
+        value = getattr(omnigraph, name)
+        # A constant's documentation would be that of its type, which says nothing about it.
+        explains_itself = inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value)
+        if explains_itself and not (inspect.getdoc(value) or "").strip():
+            undocumented.append(name)
+    assert not undocumented
+
+
+def test_asking_for_an_unknown_name_is_an_attribute_error() -> None:
+    # A lazy `__getattr__` that raises anything else breaks hasattr, copy and pickling.
+    assert not hasattr(omnigraph, "no_such_name")
