@@ -1,0 +1,36 @@
+"""Every limit of the system, with its unit and its reason.
+
+Nothing here is tuned per machine: a limit exists so that a mistake or an attack costs a clear error and not the
+process. Change one here, and its documentation in ``docs/user/limits.md`` with it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SOURCE_CHARS_MAX: Final = 8 * 1024 * 1024
+"""Characters of one .pg or .gq text. Above it something other than a schema or a query was passed."""
+
+NESTING_MAX: Final = 64
+"""Depth of nested expressions, lists and blocks. The parsers recurse; Python's own stack must never be the limit."""
+
+EXPRESSION_OPERATORS_MAX: Final = 128
+"""Operators in one expression. A chain of operators is a tree as deep as it is long, and every pass recurses over it."""
+
+DIAGNOSTICS_MAX: Final = 100
+"""Diagnostics of one compilation. More than that help nobody; the last one says how many were left out."""
+
+VECTOR_DIMENSION_MAX: Final = 2**31 - 1
+"""Numbers in one vector: the width of Lance's and Arrow's fixed-size list."""
+
+CARDINALITY_MAX: Final = 2**32 - 1
+"""Bounds of ``@card``: an unsigned 32-bit number, as in the reference."""
+
+INTEGER_LITERAL_MAX: Final = 2**64 - 1
+"""Largest integer literal: the largest U64."""
+
+HOPS_MAX: Final = 64
+"""Default upper bound of ``shortest``: no useful path in a property graph is longer."""
+
+SUGGESTION_NAMES_MAX: Final = 2_000
+"""Names compared for a "did you mean": the comparison is quadratic in their length."""

@@ -1,0 +1,257 @@
+"""A cursor over tokens: what the two recursive-descent parsers stand on.
+
+Parsers ask (`at`), take (`expect`) and fail by raising ``SyntaxProblem``, which never leaves this package: the
+parser's recovery points catch it, note the diagnostic and skip to the next place where parsing can go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from omnigraph.core.limits import (
+    EXPRESSION_OPERATORS_MAX,
+    NESTING_MAX,
+    SOURCE_CHARS_MAX,
+    VECTOR_DIMENSION_MAX,
+)
+from omnigraph.core.scalars import SCALARS_BY_NAME
+from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.lang.lexer import Kind, Lexed, Token, lex
+from omnigraph.lang.source import Source, Span
+from omnigraph.lang.syntax import Name, TypeRef
+
+SYNTAX = "P001"
+"""The code of everything that is wrong with the grammar alone."""
+
+
+class SyntaxProblem(Exception):
+    """Raised inside a parser, caught at its next recovery point."""
+
+    def __init__(self, message: str, span: Span, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+
+
+class Cursor:
+    """Position in the tokens of one source, with the diagnostics found so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.diagnostics = Diagnostics(source)
+        if len(source.text) > SOURCE_CHARS_MAX:
+            message = f"the text has {len(source.text)} characters; at most {SOURCE_CHARS_MAX} are read"
+            self.diagnostics.error(SYNTAX, message, Span(0, 1))
+            source = Source("", source.name)
+        self.lexed: Lexed = lex(source)
+        self._tokens = self.lexed.tokens
+        self._index = 0
+        self._depth = 0
+        self._operators = 0
+        self.token = self._tokens[0]
+
+    # --- looking ---------------------------------------------------------------------------------------
+
+    def peek(self, ahead: int = 1) -> Token:
+        """A token further on; the END token repeats for ever."""
+        return self._tokens[min(self._index + ahead, len(self._tokens) - 1)]
+
+    @property
+    def at_end(self) -> bool:
+        return self.token.kind is Kind.END
+
+    def at(self, text: str) -> bool:
+        """Whether the current token is this word or punctuation."""
+        return self.token.text == text and self.token.kind in (Kind.WORD, Kind.PUNCTUATION)
+
+    @property
+    def previous_span(self) -> Span:
+        return self._tokens[max(0, self._index - 1)].span
+
+    def since(self, start: Span) -> Span:
+        """The span from ``start`` to the last token taken."""
+        return start.to(self.previous_span)
+
+    # --- taking ----------------------------------------------------------------------------------------
+
+    def advance(self) -> Token:
+        taken = self.token
+        if taken.kind is not Kind.END:
+            self._index += 1
+            self.token = self._tokens[self._index]
+        return taken
+
+    def take(self, text: str) -> bool:
+        """Take the current token if it is this word or punctuation."""
+        if self.at(text):
+            self.advance()
+            return True
+        return False
+
+    def expect(self, text: str, context: str) -> Token:
+        if self.at(text):
+            return self.advance()
+        raise self.problem(f"expected `{text}` {context}")
+
+    def expect_kind(self, kind: Kind, wanted: str) -> Token:
+        if self.token.kind is kind:
+            return self.advance()
+        raise self.problem(f"expected {wanted}")
+
+    def name(self, wanted: str) -> Name:
+        """A lower-case name."""
+        hint = (
+            "such a name starts with a lower-case letter or `_`"
+            if self.token.kind is Kind.TYPE_NAME
+            else None
+        )
+        if self.token.kind is not Kind.WORD:
+            raise self.problem(f"expected {wanted}", hint)
+        token = self.advance()
+        return Name(token.text, token.span)
+
+    def type_name(self, wanted: str) -> Name:
+        """An upper-case name."""
+        hint = "a type name starts with an upper-case letter" if self.token.kind is Kind.WORD else None
+        if self.token.kind is not Kind.TYPE_NAME:
+            raise self.problem(f"expected {wanted}", hint)
+        token = self.advance()
+        return Name(token.text, token.span)
+
+    def integer(self, wanted: str, maximum: int) -> int:
+        token = self.expect_kind(Kind.INTEGER, wanted)
+        # Python refuses to convert very long digit strings; no limit of ours has more than 20 digits.
+        if len(token.text.lstrip("0")) > 20 or int(token.text) > maximum:
+            raise SyntaxProblem(f"{wanted} must be at most {maximum}", token.span)
+        return int(token.text)
+
+    def joined_word(self, wanted: str) -> Name:
+        """An enum value: adjacent words, digits and hyphens, such as ``2nd-class``."""
+        parts: list[Token] = []
+        while self._continues_word(parts):
+            parts.append(self.advance())
+        if not parts:
+            raise self.problem(f"expected {wanted}")
+        return Name("".join(part.text for part in parts), parts[0].span.to(parts[-1].span))
+
+    def _continues_word(self, parts: list[Token]) -> bool:
+        joins = self.token.kind in (Kind.WORD, Kind.TYPE_NAME, Kind.INTEGER) or self.at("-")
+        return joins and (not parts or parts[-1].span.end == self.token.span.start)
+
+    # --- failing and going on --------------------------------------------------------------------------
+
+    def problem(self, message: str, hint: str | None = None) -> SyntaxProblem:
+        """A problem at the current token, which an ERROR token explains itself."""
+        if self.token.kind is Kind.ERROR:
+            return SyntaxProblem(self.token.text, self.token.span)
+        return SyntaxProblem(f"{message}, found {describe(self.token)}", self.token.span, hint)
+
+    def report(self, problem: SyntaxProblem) -> None:
+        self.diagnostics.error(SYNTAX, problem.message, problem.span, problem.hint)
+
+    def skip_to(self, is_anchor: Callable[[Cursor], bool]) -> None:
+        """Skip at least nothing and at most everything, to the next anchor outside of nested brackets."""
+        depth = 0
+        while not self.at_end:
+            if depth == 0 and is_anchor(self):
+                return
+            if self.token.kind is Kind.PUNCTUATION:
+                if self.token.text in "{([":
+                    depth += 1
+                elif self.token.text in "})]":
+                    depth = max(0, depth - 1)
+            self.advance()
+
+    def count_operator(self) -> None:
+        """Guards the depth of the tree: a longer chain than ``EXPRESSION_OPERATORS_MAX`` is a diagnostic."""
+        self._operators += 1
+        if self._operators > EXPRESSION_OPERATORS_MAX:
+            message = f"an expression has at most {EXPRESSION_OPERATORS_MAX} operators"
+            raise SyntaxProblem(message, self.token.span, "compare with many values by `in [...]`")
+
+    def start_expression(self) -> None:
+        """Operators are counted anew."""
+        self._operators = 0
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Guards recursion: deeper than ``NESTING_MAX`` is a diagnostic, not a stack overflow."""
+        if self._depth >= NESTING_MAX:
+            raise SyntaxProblem(f"nested deeper than {NESTING_MAX} levels", self.token.span)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+
+def describe(token: Token) -> str:
+    """How a message names a token."""
+    if token.kind is Kind.END:
+        return "the end of the text"
+    shown = token.text if len(token.text) <= 40 else token.text[:37] + "..."
+    return f"{shown}" if token.kind is Kind.STRING else f"`{shown}`"
+
+
+def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
+    """A type reference; both languages write them alike, but only properties may be enums."""
+    start = cursor.token.span
+    is_list = False
+    dimension: int | None = None
+    enum_values: tuple[str, ...] | None = None
+    if cursor.take("["):
+        is_list = True
+        name = _scalar_name(cursor)
+        cursor.expect("]", "after the item type of a list")
+    elif cursor.at("enum") and allow_enum:
+        name, enum_values = "enum", _enum_values(cursor)
+    elif cursor.token.text == "Vector":
+        name, dimension = "Vector", _dimension(cursor)
+    else:
+        name = _scalar_name(cursor)
+    nullable = cursor.take("?")
+    return TypeRef(name, cursor.since(start), is_list, nullable, dimension, enum_values)
+
+
+def _scalar_name(cursor: Cursor) -> str:
+    names = [name for name in SCALARS_BY_NAME if name != "Vector"]
+    token = cursor.token
+    if token.kind in (Kind.TYPE_NAME, Kind.WORD) and token.text not in names:
+        if token.text in ("enum", "Vector"):
+            hint = (
+                "a list holds scalars; enums and vectors cannot be items, and a parameter cannot be an enum"
+            )
+        else:
+            hint = did_you_mean(token.text, names) or f"the scalar types are {', '.join(names)}"
+        raise cursor.problem("expected a type", hint)
+    return cursor.expect_kind(Kind.TYPE_NAME, "a type").text
+
+
+def _enum_values(cursor: Cursor) -> tuple[str, ...]:
+    cursor.advance()
+    cursor.expect("(", "after `enum`")
+    if cursor.at(")"):
+        raise cursor.problem("an enum must include at least one value")
+    values: list[Name] = [cursor.joined_word("an enum value")]
+    while cursor.take(","):
+        values.append(cursor.joined_word("an enum value"))
+    cursor.expect(")", "after the enum values")
+    seen: set[str] = set()
+    for value in values:
+        if value.text in seen:
+            message = f"an enum cannot include duplicate values: `{value.text}` is written twice"
+            cursor.diagnostics.error(SYNTAX, message, value.span)
+        seen.add(value.text)
+    return tuple(value.text for value in values)
+
+
+def _dimension(cursor: Cursor) -> int:
+    cursor.advance()
+    cursor.expect("(", "after `Vector`: a vector type names its dimension, as in `Vector(384)`")
+    start = cursor.token.span
+    dimension = cursor.integer("the dimension of a vector", VECTOR_DIMENSION_MAX)
+    if dimension == 0:
+        raise SyntaxProblem("the dimension of a vector must be greater than zero", start)
+    cursor.expect(")", "after the dimension")
+    return dimension

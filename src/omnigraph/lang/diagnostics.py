@@ -1,0 +1,136 @@
+"""Located messages of the compiler, and how they are drawn with a caret.
+
+A diagnostic is data; nothing here decides whether one is raised. ``Diagnostics`` collects them so that one run
+reports every problem, within a bound.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from omnigraph.core.limits import DIAGNOSTICS_MAX, SUGGESTION_NAMES_MAX
+from omnigraph.errors import CompileError
+from omnigraph.lang.source import Source, Span
+
+EXCERPT_CHARS_MAX = 160
+
+
+class Severity(Enum):
+    """How bad a diagnostic is; only errors stop a compilation."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One located message."""
+
+    code: str
+    message: str
+    span: Span
+    source: Source = field(repr=False, compare=False)
+    severity: Severity = Severity.ERROR
+    hint: str | None = None
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.span.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.position(self.span.start)[1]
+
+    def headline(self) -> str:
+        """The message on one line, with its place."""
+        return f"{self.source.name}:{self.line}:{self.column}: {self.severity.value}[{self.code}]: {self.message}"
+
+    def render(self) -> str:
+        """The headline, the line it is about with a caret below, and the hint."""
+        line, column = self.source.position(self.span.start)
+        text = self.source.line_text(line)
+        offset = max(0, column - 1 - EXCERPT_CHARS_MAX // 2)
+        excerpt = text[offset : offset + EXCERPT_CHARS_MAX]
+        lead = "".join(char if char == "\t" else " " for char in excerpt[: column - 1 - offset])
+        room = max(1, len(excerpt) - len(lead))
+        carets = "^" * min(max(1, self.span.end - self.span.start), room)
+        gutter = " " * len(str(line))
+        drawing = [self.headline(), f" {gutter} |", f" {line} | {excerpt}", f" {gutter} | {lead}{carets}"]
+        if self.hint:
+            drawing.append(f" {gutter} = hint: {self.hint}")
+        return "\n".join(drawing)
+
+    def to_json(self) -> dict[str, object]:
+        """The form that machines get; spans are in bytes."""
+        start, end = self.source.byte_span(self.span)
+        shown: dict[str, object] = {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "source": self.source.name,
+            "line": self.line,
+            "column": self.column,
+            "span": {"start": start, "end": end},
+        }
+        if self.hint:
+            shown["hint"] = self.hint
+        return shown
+
+
+class Diagnostics:
+    """Collects the diagnostics of one source; keeps at most ``DIAGNOSTICS_MAX`` and counts the rest."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._items: list[Diagnostic] = []
+        self._left_out = 0
+
+    def error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self._add(Diagnostic(code, message, span, self.source, Severity.ERROR, hint))
+
+    def warning(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self._add(Diagnostic(code, message, span, self.source, Severity.WARNING, hint))
+
+    def _add(self, diagnostic: Diagnostic) -> None:
+        if len(self._items) < DIAGNOSTICS_MAX:
+            self._items.append(diagnostic)
+        else:
+            self._left_out += 1
+
+    @property
+    def has_errors(self) -> bool:
+        return any(item.severity is Severity.ERROR for item in self._items)
+
+    def report(self) -> tuple[Diagnostic, ...]:
+        """All of them in order of discovery; the last one says how many were left out, if any were."""
+        if not self._left_out:
+            return tuple(self._items)
+        last = self._items[-1]
+        note = Diagnostic(
+            "OG-LIMIT",
+            f"{self._left_out} more diagnostics are not shown",
+            last.span,
+            self.source,
+            Severity.INFO,
+        )
+        return (*self._items, note)
+
+    def raise_errors(self) -> None:
+        """Raise what was collected if any of it is an error."""
+        if self.has_errors:
+            raise CompileError(self.report())
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
+    """A hint that names the most similar known name, or None if nothing is close."""
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.lower(), name)
+        if len(folded) >= SUGGESTION_NAMES_MAX:
+            break
+    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=0.6)
+    return f"did you mean `{folded[close[0]]}`?" if close else None

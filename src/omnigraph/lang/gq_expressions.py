@@ -1,0 +1,294 @@
+"""Expressions of ``.gq``, by precedence: ``or`` < ``and`` < comparison < ``+ -`` < ``* / %`` < unary minus < primary.
+
+No word is reserved: ``count`` is a function only when a parenthesis follows, and a name like ``in`` is an operator only
+where an operator can stand.
+"""
+
+from __future__ import annotations
+
+from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.lang.cursor import Cursor, SyntaxProblem
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.lang.gq_ast import (
+    Aggregate,
+    AggregateFunction,
+    AliasRef,
+    Binary,
+    BinaryOperator,
+    Call,
+    Expr,
+    IsNull,
+    ListLiteral,
+    Literal,
+    LiteralKind,
+    Negate,
+    PropertyAccess,
+    Variable,
+)
+from omnigraph.lang.lexer import Kind
+
+FUNCTIONS: dict[str, tuple[int, int]] = {
+    "now": (0, 0),
+    "nearest": (2, 2),
+    "search": (2, 2),
+    "match_text": (2, 2),
+    "fuzzy": (2, 3),
+    "bm25": (2, 2),
+    "rrf": (2, 16),
+}
+"""How many arguments each function takes. ``rrf`` fuses two or more rankings and may end with its constant k."""
+
+SEARCH_PREDICATES = ("search", "fuzzy", "match_text")
+"""Functions that are true or false by themselves."""
+
+COMPARISONS = {
+    operator.value: operator
+    for operator in (
+        BinaryOperator.EQ,
+        BinaryOperator.NE,
+        BinaryOperator.LT,
+        BinaryOperator.LE,
+        BinaryOperator.GT,
+        BinaryOperator.GE,
+    )
+}
+_WORD_COMPARISONS = {
+    operator.value: operator
+    for operator in (BinaryOperator.CONTAINS, BinaryOperator.STARTS_WITH, BinaryOperator.IN)
+}
+_SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
+_PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
+_AGGREGATES = {function.value: function for function in AggregateFunction}
+
+
+def parse_expression(cursor: Cursor) -> Expr:
+    """A whole expression."""
+    cursor.start_expression()
+    return _disjunction(cursor)
+
+
+def _disjunction(cursor: Cursor) -> Expr:
+    with cursor.nested():
+        left = _conjunction(cursor)
+        while cursor.take("or"):
+            left = _binary(cursor, BinaryOperator.OR, left, _conjunction(cursor))
+        return left
+
+
+def _conjunction(cursor: Cursor) -> Expr:
+    left = _comparison(cursor)
+    while cursor.take("and"):
+        left = _binary(cursor, BinaryOperator.AND, left, _comparison(cursor))
+    return left
+
+
+def _binary(cursor: Cursor, operator: BinaryOperator, left: Expr, right: Expr) -> Binary:
+    cursor.count_operator()
+    return Binary(operator, left, right, left.span.to(right.span))
+
+
+def _comparison(cursor: Cursor) -> Expr:
+    left = _sum(cursor)
+    if cursor.at("is") and cursor.peek().text in ("null", "not"):
+        cursor.advance()
+        negated = cursor.take("not")
+        cursor.expect("null", "after `is`")
+        return IsNull(left, negated, cursor.since(left.span))
+    operator = _comparison_operator(cursor)
+    if operator is None:
+        return left
+    cursor.advance()
+    comparison = _binary(cursor, operator, left, _sum(cursor))
+    if _comparison_operator(cursor) is not None:
+        raise cursor.problem("comparisons cannot be chained", "join two comparisons with `and`")
+    return comparison
+
+
+def _comparison_operator(cursor: Cursor) -> BinaryOperator | None:
+    if cursor.token.kind is Kind.PUNCTUATION:
+        return COMPARISONS.get(cursor.token.text)
+    if cursor.token.kind is Kind.WORD:
+        return _WORD_COMPARISONS.get(cursor.token.text)
+    return None
+
+
+def _sum(cursor: Cursor) -> Expr:
+    left = _product(cursor)
+    while cursor.token.kind is Kind.PUNCTUATION and cursor.token.text in _SUMS:
+        operator = _SUMS[cursor.advance().text]
+        left = _binary(cursor, operator, left, _product(cursor))
+    return left
+
+
+def _product(cursor: Cursor) -> Expr:
+    left = _unary(cursor)
+    while cursor.token.kind is Kind.PUNCTUATION and cursor.token.text in _PRODUCTS:
+        operator = _PRODUCTS[cursor.advance().text]
+        left = _binary(cursor, operator, left, _unary(cursor))
+    return left
+
+
+def _unary(cursor: Cursor) -> Expr:
+    if not cursor.at("-"):
+        return _primary(cursor)
+    start = cursor.advance().span
+    with cursor.nested():
+        operand = _unary(cursor)
+    span = start.to(operand.span)
+    if isinstance(operand, Literal) and isinstance(operand.value, int | float) and not _is_negative(operand):
+        return Literal(operand.kind, -operand.value, span)
+    return Negate(operand, span)
+
+
+def _is_negative(literal: Literal) -> bool:
+    return str(literal.value).startswith("-")
+
+
+def _primary(cursor: Cursor) -> Expr:
+    token = cursor.token
+    if token.kind is Kind.VARIABLE:
+        return _variable_or_property(cursor)
+    if cursor.take("("):
+        inner = _disjunction(cursor)
+        cursor.expect(")", "to close the parenthesis")
+        return inner
+    literal = _literal(cursor)
+    if literal is not None:
+        return literal
+    if token.kind is Kind.WORD:
+        if cursor.peek().text == "(" and token.text in _AGGREGATES:
+            return _aggregate(cursor)
+        if cursor.peek().text == "(":
+            return _call(cursor)
+        name = cursor.name("an expression")
+        return AliasRef(name, name.span)
+    raise cursor.problem("expected an expression")
+
+
+def parse_variable(cursor: Cursor, wanted: str) -> Variable:
+    """``$name``."""
+    token = cursor.expect_kind(Kind.VARIABLE, wanted)
+    return Variable(token.text[1:], token.span)
+
+
+def _variable_or_property(cursor: Cursor) -> Expr:
+    variable = parse_variable(cursor, "a variable")
+    if not cursor.take("."):
+        return variable
+    name = cursor.name("a property after the dot")
+    return PropertyAccess(variable, name, cursor.since(variable.span))
+
+
+def _aggregate(cursor: Cursor) -> Aggregate:
+    start = cursor.token.span
+    function = _AGGREGATES[cursor.advance().text]
+    cursor.advance()
+    distinct = cursor.at("distinct") and cursor.peek().text != ")"
+    if distinct:
+        cursor.advance()
+    if cursor.at("*"):
+        raise cursor.problem("expected an expression", "count a variable: `count($x)`")
+    argument = _disjunction(cursor)
+    cursor.expect(")", f"after the argument of `{function.value}`")
+    return Aggregate(function, argument, distinct, cursor.since(start))
+
+
+def _call(cursor: Cursor) -> Call:
+    token = cursor.token
+    if token.text not in FUNCTIONS:
+        hint = did_you_mean(token.text, [*FUNCTIONS, *_AGGREGATES, "date", "datetime"])
+        raise SyntaxProblem(f"unknown function `{token.text}`", token.span, hint)
+    cursor.advance()
+    cursor.advance()
+    arguments: list[Expr] = []
+    if not cursor.at(")"):
+        arguments.append(_disjunction(cursor))
+        while cursor.take(","):
+            arguments.append(_disjunction(cursor))
+    cursor.expect(")", f"after the arguments of `{token.text}`")
+    span = cursor.since(token.span)
+    least, most = FUNCTIONS[token.text]
+    if not least <= len(arguments) <= most:
+        wanted = str(least) if least == most else f"{least} to {most}"
+        raise SyntaxProblem(f"`{token.text}` takes {wanted} arguments, not {len(arguments)}", span)
+    if token.text == "nearest" and not isinstance(arguments[0], PropertyAccess):
+        hint = "write `nearest($d.embedding, $query)`"
+        raise SyntaxProblem(
+            "the first argument of `nearest` must be a vector property", arguments[0].span, hint
+        )
+    return Call(token.text, tuple(arguments), span)
+
+
+# --- literals and values ---------------------------------------------------------------------------------
+
+
+def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
+    """What may stand after a colon or in a predicate: a literal, a variable or ``now()``."""
+    token = cursor.token
+    if token.kind is Kind.VARIABLE:
+        variable = parse_variable(cursor, "a variable")
+        if cursor.at("."):
+            raise cursor.problem("expected a value", "only literals, parameters and `now()` can stand here")
+        return variable
+    if allow_null and cursor.take("null"):
+        return Literal(LiteralKind.NULL, None, token.span)
+    if cursor.at("now") and cursor.peek().text == "(":
+        return _call(cursor)
+    if cursor.at("-") and cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT):
+        return _unary(cursor)
+    literal = _literal(cursor)
+    if literal is None:
+        raise cursor.problem("expected a value: a literal, a parameter or `now()`")
+    return literal
+
+
+def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
+    """A literal if one stands here, else None and nothing is taken."""
+    token = cursor.token
+    if token.kind is Kind.STRING:
+        return Literal(LiteralKind.STRING, cursor.advance().value, token.span)
+    if token.kind is Kind.INTEGER:
+        value = cursor.integer("an integer", INTEGER_LITERAL_MAX)
+        return Literal(LiteralKind.INTEGER, value, token.span)
+    if token.kind is Kind.FLOAT:
+        return Literal(LiteralKind.FLOAT, float(cursor.advance().text), token.span)
+    if token.kind is Kind.WORD:
+        if token.text in ("true", "false"):
+            return Literal(LiteralKind.BOOL, cursor.advance().text == "true", token.span)
+        if token.text in ("date", "datetime") and cursor.peek().text == "(":
+            return _temporal(cursor)
+    if cursor.at("["):
+        return _list(cursor)
+    return None
+
+
+def _temporal(cursor: Cursor) -> Literal:
+    start = cursor.token.span
+    kind = LiteralKind(cursor.advance().text)
+    cursor.advance()
+    text = cursor.expect_kind(Kind.STRING, f"a string, as in `{kind.value}(...)`").value
+    cursor.expect(")", f"after the text of a {kind.value}")
+    return Literal(kind, text, cursor.since(start))
+
+
+def _list(cursor: Cursor) -> ListLiteral:
+    start = cursor.advance().span
+    items: list[Expr] = []
+    with cursor.nested():
+        while not cursor.at("]"):
+            items.append(_list_item(cursor))
+            if not cursor.take(","):
+                break
+    cursor.expect("]", "to close the list")
+    return ListLiteral(tuple(items), cursor.since(start))
+
+
+def _list_item(cursor: Cursor) -> Expr:
+    if cursor.token.kind is Kind.VARIABLE:
+        return parse_variable(cursor, "a variable")
+    if cursor.at("-"):
+        return _unary(cursor)
+    literal = _literal(cursor)
+    if literal is None:
+        raise cursor.problem("expected a literal in a list")
+    return literal

@@ -1,0 +1,138 @@
+"""One lexer for both languages.
+
+Produces every token of a text at once, comments apart (the formatters need them, the parsers do not). It never
+fails: what is not a token becomes an ``ERROR`` token that says what is wrong, and the parser reports it. Keywords
+are plain words, because no word is reserved in either language.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from omnigraph.lang.source import Source, Span
+
+
+class Kind(Enum):
+    """Token kinds. Punctuation is one kind; its text tells which."""
+
+    WORD = "a name"
+    TYPE_NAME = "a type name"
+    VARIABLE = "a variable"
+    STRING = "a string"
+    INTEGER = "an integer"
+    FLOAT = "a number"
+    PUNCTUATION = "punctuation"
+    ERROR = "an invalid token"
+    END = "the end of the text"
+
+
+class Token(NamedTuple):
+    """One token: ``text`` is its spelling (for ERROR the message), ``value`` what a string literal denotes."""
+
+    kind: Kind
+    text: str
+    span: Span
+    value: str = ""
+
+
+class Comment(NamedTuple):
+    """A comment with its delimiters; ``own_line`` if nothing but white space stands before it on its line."""
+
+    text: str
+    span: Span
+    own_line: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lexed:
+    """The tokens of a text, ended by one END token, and its comments."""
+
+    source: Source
+    tokens: tuple[Token, ...]
+    comments: tuple[Comment, ...]
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>[ \t\r\n]+)
+    | (?P<comment>//[^\n]*|/\*(?s:.*?)\*/)
+    | (?P<open_comment>/\*)
+    | (?P<word>[a-z_][A-Za-z0-9_]*)
+    | (?P<type>[A-Z][A-Za-z0-9_]*)
+    | (?P<variable>\$[a-z_][A-Za-z0-9_]*)
+    | (?P<float>[0-9]+\.[0-9]+)
+    | (?P<integer>[0-9]+)
+    | (?P<string>"(?:[^"\\]|\\(?s:.))*")
+    | (?P<open_string>")
+    | (?P<punctuation>->|\.\.|>=|<=|!=|[{}()\[\]:,.@=<>?+\-*/%])
+    | (?P<unknown>\$|(?s:.))
+    """,
+    re.VERBOSE,
+)
+
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_KINDS = {
+    "word": Kind.WORD,
+    "type": Kind.TYPE_NAME,
+    "variable": Kind.VARIABLE,
+    "float": Kind.FLOAT,
+    "integer": Kind.INTEGER,
+    "punctuation": Kind.PUNCTUATION,
+}
+
+
+def lex(source: Source) -> Lexed:
+    """Split a text into tokens and comments. Total: any text gives a result."""
+    tokens: list[Token] = []
+    comments: list[Comment] = []
+    text = source.text
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        assert match is not None and match.lastgroup is not None, "the last alternative matches any character"
+        group, span = match.lastgroup, Span(position, match.end())
+        position = match.end()
+        if group in _KINDS:
+            tokens.append(Token(_KINDS[group], match.group(), span))
+        elif group == "comment":
+            line_start = text.rfind("\n", 0, span.start) + 1
+            own_line = not text[line_start : span.start].strip()
+            comments.append(Comment(match.group().rstrip(), span, own_line))
+        elif group == "string":
+            tokens.append(_string(match.group(), span))
+        elif group in ("open_string", "open_comment"):
+            what = "string" if group == "open_string" else "comment"
+            tokens.append(Token(Kind.ERROR, f"this {what} is never closed", Span(span.start, len(text))))
+            position = len(text)
+        elif group == "unknown":
+            tokens.append(_unknown(match.group(), span))
+    tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
+    return Lexed(source, tuple(tokens), tuple(comments))
+
+
+def _string(spelling: str, span: Span) -> Token:
+    body = spelling[1:-1]
+    if "\\" not in body:
+        return Token(Kind.STRING, spelling, span, body)
+    for escape in _ESCAPE.finditer(body):
+        if escape.group(1) not in _ESCAPES:
+            start = span.start + 1 + escape.start()
+            message = f'unknown escape `{escape.group()}`; a string knows \\" \\\\ \\n \\r \\t'
+            return Token(Kind.ERROR, message, Span(start, start + 2))
+    return Token(Kind.STRING, spelling, span, _ESCAPE.sub(lambda match: _ESCAPES[match.group(1)], body))
+
+
+def _unknown(char: str, span: Span) -> Token:
+    if char == "#":
+        return Token(Kind.ERROR, "`#` does not start a comment; write `//`", span)
+    if char == "$":
+        return Token(
+            Kind.ERROR, "`$` must be followed by a name that starts with a lower-case letter or `_`", span
+        )
+    if char == ";":
+        return Token(Kind.ERROR, "`;` is not used; white space separates", span)
+    return Token(Kind.ERROR, f"unexpected character {char!r}", span)

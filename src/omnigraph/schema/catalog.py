@@ -1,0 +1,118 @@
+"""The compiled schema, to be asked: by name, by endpoint, by property.
+
+Built once per accepted schema and shared; every answer is a lookup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from omnigraph.schema.ir import (
+    CheckConstraint,
+    EdgeIR,
+    IndexConstraint,
+    KeyConstraint,
+    NodeIR,
+    PropertyIR,
+    RangeConstraint,
+    SchemaIR,
+    UniqueConstraint,
+)
+
+
+@dataclass(frozen=True)
+class EntityType:
+    """What node types and edge types have in common."""
+
+    name: str
+    properties: dict[str, PropertyIR] = field(repr=False)
+    uniques: tuple[UniqueConstraint, ...] = field(repr=False)
+    indexes: tuple[IndexConstraint, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class NodeType(EntityType):
+    """A node type; ``key`` holds the key properties, none for types whose ids are minted."""
+
+    ir: NodeIR = field(repr=False)
+    key: tuple[str, ...]
+    ranges: tuple[RangeConstraint, ...] = field(repr=False)
+    checks: tuple[CheckConstraint, ...] = field(repr=False)
+
+    @property
+    def table_key(self) -> str:
+        return f"node:{self.name}"
+
+
+@dataclass(frozen=True)
+class EdgeType(EntityType):
+    """An edge type and the names of its endpoint types."""
+
+    ir: EdgeIR = field(repr=False)
+    source: str
+    target: str
+
+    @property
+    def table_key(self) -> str:
+        return f"edge:{self.name}"
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether both ends are of one type, so that the edge can be walked on and on."""
+        return self.source == self.target
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All types of one accepted schema. Node names are exact; edge names are found whatever their case."""
+
+    schema: SchemaIR = field(repr=False)
+
+    @cached_property
+    def nodes(self) -> dict[str, NodeType]:
+        return {node.name: _node_type(node) for node in self.schema.nodes}
+
+    @cached_property
+    def edges(self) -> dict[str, EdgeType]:
+        return {edge.name: _edge_type(edge) for edge in self.schema.edges}
+
+    @cached_property
+    def _edges_folded(self) -> dict[str, EdgeType]:
+        return {name.lower(): edge for name, edge in self.edges.items()}
+
+    def node(self, name: str) -> NodeType | None:
+        return self.nodes.get(name)
+
+    def edge(self, name: str) -> EdgeType | None:
+        return self.edges.get(name) or self._edges_folded.get(name.lower())
+
+    def edges_of(self, node_name: str) -> tuple[EdgeType, ...]:
+        """Every edge type that has this node type at one of its ends, by name."""
+        return tuple(edge for edge in self.edges.values() if node_name in (edge.source, edge.target))
+
+
+def _node_type(ir: NodeIR) -> NodeType:
+    keys = [constraint for constraint in ir.constraints if isinstance(constraint, KeyConstraint)]
+    return NodeType(
+        name=ir.name,
+        properties={prop.name: prop for prop in ir.properties},
+        uniques=tuple(item for item in ir.constraints if isinstance(item, UniqueConstraint)),
+        indexes=tuple(item for item in ir.constraints if isinstance(item, IndexConstraint)),
+        ir=ir,
+        key=keys[0].properties if keys else (),
+        ranges=tuple(item for item in ir.constraints if isinstance(item, RangeConstraint)),
+        checks=tuple(item for item in ir.constraints if isinstance(item, CheckConstraint)),
+    )
+
+
+def _edge_type(ir: EdgeIR) -> EdgeType:
+    return EdgeType(
+        name=ir.name,
+        properties={prop.name: prop for prop in ir.properties},
+        uniques=tuple(item for item in ir.constraints if isinstance(item, UniqueConstraint)),
+        indexes=tuple(item for item in ir.constraints if isinstance(item, IndexConstraint)),
+        ir=ir,
+        source=ir.source,
+        target=ir.target,
+    )

@@ -1,0 +1,161 @@
+"""The accepted schema: every type and property with its stable id.
+
+This is the form that is stored, digested and migrated. Ids come from one counter per graph and are never used twice,
+so a rename keeps an id and a drop followed by a re-add does not. Properties are held sorted by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from omnigraph.schema.types import PropertyType
+
+
+class TypeKind(Enum):
+    """The three kinds of declared types, in the order in which ids are given."""
+
+    INTERFACE = "interface"
+    NODE = "node"
+    EDGE = "edge"
+
+
+class MergePolicy(Enum):
+    """How two divergent changes of one property are settled when branches merge."""
+
+    SOURCE = "source"
+    TARGET = "target"
+    NEWEST = "newest"
+    MAX = "max"
+    MIN = "min"
+    SUM = "sum"
+    UNION = "union"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomAnnotation:
+    """An annotation without a meaning here, kept verbatim; the value is kept as text."""
+
+    name: str
+    value: str | None
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """``@embed``: which property a vector is made from, and by which model."""
+
+    source: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyIR:
+    """One property of one type. ``injected_from`` names the interface that brought it, if none declared it directly."""
+
+    id: int
+    name: str
+    type: PropertyType
+    description: str | None = None
+    embed: Embed | None = None
+    merge: MergePolicy | None = None
+    injected_from: str | None = None
+    annotations: tuple[CustomAnnotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyConstraint:
+    """The node's key, in stable property-id order, which at creation is the order of the names."""
+
+    properties: tuple[str, ...]
+    sugar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueConstraint:
+    """A tuple of properties (edges: also ``src`` and ``dst``) that no two entities share."""
+
+    properties: tuple[str, ...]
+    sugar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConstraint:
+    """The wish for an index."""
+
+    properties: tuple[str, ...]
+    sugar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeConstraint:
+    """Inclusive numeric bounds."""
+
+    property: str
+    low: int | float | None
+    high: int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConstraint:
+    """A pattern that must be found somewhere in the text."""
+
+    property: str
+    pattern: str
+
+
+ConstraintIR = KeyConstraint | UniqueConstraint | IndexConstraint | RangeConstraint | CheckConstraint
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceIR:
+    """An interface: no table, never bound, only a source of properties."""
+
+    id: int
+    name: str
+    properties: tuple[PropertyIR, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIR:
+    """A node type. ``incarnation`` is new whenever a table of that name starts a new life."""
+
+    id: int
+    incarnation: int
+    name: str
+    implements: tuple[str, ...]
+    properties: tuple[PropertyIR, ...]
+    constraints: tuple[ConstraintIR, ...]
+    description: str | None = None
+    instruction: str | None = None
+    annotations: tuple[CustomAnnotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeIR:
+    """An edge type between two node types; ``card_min`` and ``card_max`` count edges per source node."""
+
+    id: int
+    incarnation: int
+    name: str
+    source: str
+    target: str
+    card_min: int
+    card_max: int | None
+    properties: tuple[PropertyIR, ...]
+    constraints: tuple[ConstraintIR, ...]
+    description: str | None = None
+    instruction: str | None = None
+    annotations: tuple[CustomAnnotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaIR:
+    """An accepted schema. Types are sorted by name; ``next_id`` is the next unused id of the graph."""
+
+    domain: str
+    next_id: int
+    interfaces: tuple[InterfaceIR, ...]
+    nodes: tuple[NodeIR, ...]
+    edges: tuple[EdgeIR, ...]

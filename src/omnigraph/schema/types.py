@@ -1,0 +1,71 @@
+"""The type of a property or parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omnigraph.core.scalars import SCALARS_BY_NAME, Scalar
+from omnigraph.lang.syntax import TypeRef
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyType:
+    """A scalar, a list of scalars, an enum (a String with allowed values) or a vector; nullable or not."""
+
+    scalar: Scalar
+    is_list: bool = False
+    nullable: bool = False
+    dimension: int | None = None
+    enum_values: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.enum_values is not None:
+            name = f"enum({', '.join(self.enum_values)})"
+        elif self.scalar is Scalar.VECTOR:
+            name = f"Vector({self.dimension})"
+        else:
+            name = f"[{self.scalar.value}]" if self.is_list else self.scalar.value
+        return f"{name}?" if self.nullable else name
+
+    @property
+    def is_vector(self) -> bool:
+        return self.scalar is Scalar.VECTOR
+
+    @property
+    def is_blob(self) -> bool:
+        return self.scalar is Scalar.BLOB
+
+    @property
+    def is_plain_scalar(self) -> bool:
+        """Neither a list nor a vector nor a blob: what comparisons, keys and grouping work on."""
+        return not (self.is_list or self.is_vector or self.is_blob)
+
+    @property
+    def is_text(self) -> bool:
+        """A single string, enums included."""
+        return self.scalar is Scalar.STRING and not self.is_list
+
+    @property
+    def is_number(self) -> bool:
+        return self.scalar.is_numeric and not self.is_list
+
+    @property
+    def item(self) -> PropertyType:
+        """The type of a list's items."""
+        return PropertyType(self.scalar)
+
+    def is_compatible_with(self, other: PropertyType) -> bool:
+        """Whether values of the two types can be compared: nullability and enum values do not matter."""
+        if self.is_list != other.is_list:
+            return False
+        if self.is_vector or other.is_vector:
+            return self.scalar is other.scalar and self.dimension == other.dimension
+        return self.scalar is other.scalar or (self.scalar.is_numeric and other.scalar.is_numeric)
+
+
+def type_from_syntax(ref: TypeRef) -> PropertyType:
+    """The type a reference denotes. Enum values are sorted: their written order means nothing."""
+    if ref.enum_values is not None:
+        values = tuple(sorted(set(ref.enum_values)))
+        return PropertyType(Scalar.STRING, nullable=ref.nullable, enum_values=values)
+    return PropertyType(SCALARS_BY_NAME[ref.name], ref.is_list, ref.nullable, ref.dimension)
