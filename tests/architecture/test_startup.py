@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -30,8 +31,6 @@ def test_starting_up_loads_no_heavy_library(action: str) -> None:
 
 
 def test_version_names_the_installed_version() -> None:
-    from importlib.metadata import version
-
     program = f"import sys\n{VERSION}"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert version("omnigraph") in run.stdout
