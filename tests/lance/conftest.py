@@ -1,0 +1,198 @@
+"""What the Lance tests share: a place for datasets, a table of people, and an S3 server that counts.
+
+The tests in this directory use Lance only, none of our own code. Each of them holds one fact the storage design rests
+on, so that an upgrade of Lance which changes the fact fails here, by name, before anything else does.
+
+There is no `__init__.py` here on purpose: with one, this directory would be imported as the package `lance`.
+"""
+
+import itertools
+import json
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import lance
+import pyarrow as pa
+import pytest
+from lance import LanceDataset, LanceOperation
+from lance.fragment import write_fragments
+
+BUCKET_NUMBERS = itertools.count(1)
+
+PEOPLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("age", pa.int32())])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory on local disk, seen both as a path and as the URIs we open datasets with."""
+
+    directory: Path
+
+    def uri(self, name: str) -> str:
+        return f"file-object-store://{self.directory / name}"
+
+    def files(self, name: str = "") -> set[str]:
+        """Every file below `name`, relative to it."""
+        top = self.directory / name
+        return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+class People:
+    """Builds tables of (id, age) and commits them the way the design does."""
+
+    schema = PEOPLE
+
+    @staticmethod
+    def rows(ages: dict[str, int | None]) -> pa.Table:
+        return pa.table({"id": list(ages), "age": pa.array(list(ages.values()), pa.int32())}, schema=PEOPLE)
+
+    @staticmethod
+    def create(uri: str, ages: dict[str, int | None], **options: Any) -> LanceDataset:
+        fragments = write_fragments(People.rows(ages), uri, mode="create", **options) if ages else []
+        return LanceDataset.commit(
+            uri, LanceOperation.Overwrite(PEOPLE, fragments), enable_stable_row_ids=True, **options
+        )
+
+    @staticmethod
+    def append(base: LanceDataset, ages: dict[str, int | None]) -> LanceDataset:
+        fragments = write_fragments(People.rows(ages), base, mode="append")
+        return commit_detached(base, LanceOperation.Append(fragments))
+
+    @staticmethod
+    def upsert(base: LanceDataset, ages: dict[str, int | None]) -> LanceDataset:
+        builder = base.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+        transaction, _ = builder.execute_uncommitted(People.rows(ages))
+        return LanceDataset.commit(base, transaction, detached=True)
+
+    @staticmethod
+    def delete(base: LanceDataset, ids: Sequence[str]) -> LanceDataset:
+        keys = pa.table({"id": list(ids)}, schema=pa.schema([PEOPLE.field("id")]))
+        transaction, _ = base.merge_insert("id").when_matched_delete().execute_uncommitted(keys)
+        return LanceDataset.commit(base, transaction, detached=True)
+
+    @staticmethod
+    def ages(dataset: LanceDataset) -> dict[str, int | None]:
+        table = dataset.to_table(columns=["id", "age"])
+        return dict(zip(table["id"].to_pylist(), table["age"].to_pylist(), strict=True))
+
+    @staticmethod
+    def row_ids(dataset: LanceDataset) -> dict[str, int]:
+        table = dataset.to_table(columns=["id"], with_row_id=True)
+        return dict(zip(table["id"].to_pylist(), table["_rowid"].to_pylist(), strict=True))
+
+
+@pytest.fixture
+def people() -> type[People]:
+    return People
+
+
+def commit_detached(base: LanceDataset, operation: LanceOperation.BaseOperation) -> LanceDataset:
+    return LanceDataset.commit(base, operation, read_version=base.version, detached=True)
+
+
+@pytest.fixture
+def detach() -> Callable[[LanceDataset, LanceOperation.BaseOperation], LanceDataset]:
+    """Commit an operation on top of an open dataset without moving its latest version."""
+    return commit_detached
+
+
+def index_coverage(dataset: LanceDataset) -> dict[str, list[list[int]]]:
+    return {
+        index.name: [sorted(segment.fragment_ids) for segment in index.segments] for index in dataset.describe_indices()
+    }
+
+
+@pytest.fixture
+def coverage() -> Callable[[LanceDataset], dict[str, list[list[int]]]]:
+    """Index name -> for each of its segments, the fragments it covers."""
+    return index_coverage
+
+
+@dataclass(frozen=True, slots=True)
+class S3:
+    """A bucket on the counting server."""
+
+    endpoint: str
+    bucket: str
+
+    def uri(self, name: str) -> str:
+        return f"s3://{self.bucket}/{name}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {
+            "aws_access_key_id": "test",
+            "aws_secret_access_key": "test",
+            "aws_region": "us-east-1",
+            "aws_endpoint": self.endpoint,
+            "aws_virtual_hosted_style_request": "false",
+            "allow_http": "true",
+        }
+
+    def client(self) -> Any:
+        return boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            region_name="us-east-1",
+        )
+
+    def open(self, name: str, **arguments: Any) -> LanceDataset:
+        return lance.dataset(self.uri(name), storage_options=self.options, **arguments)
+
+    def requests(self) -> list[dict[str, str]]:
+        """Everything the server was asked since the last call."""
+        with urllib.request.urlopen(f"{self.endpoint}/-/requests") as answer:
+            return json.load(answer)
+
+    def counts(self) -> dict[str, int]:
+        """Requests by kind since the last call; a GET that lists counts as LIST, not as GET."""
+        return dict(Counter(kind(request) for request in self.requests()))
+
+
+def kind(request: dict[str, str]) -> str:
+    if "list-type" in request["query"]:
+        return "LIST"
+    if request["method"] == "POST" and request["query"].startswith("delete"):
+        return "DELETE"
+    return request["method"]
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("s3_server.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+    finally:
+        server.stdin.close()
+        server.wait(timeout=20)
+        server.stdout.close()
+
+
+@pytest.fixture
+def s3(s3_endpoint: str) -> S3:
+    """A fresh bucket, with nothing counted yet."""
+    bucket = S3(s3_endpoint, f"bucket-{next(BUCKET_NUMBERS)}")
+    bucket.client().create_bucket(Bucket=bucket.bucket)
+    bucket.requests()
+    return bucket
