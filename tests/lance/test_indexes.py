@@ -205,8 +205,7 @@ def test_the_files_of_a_segment_are_known_without_listing_a_directory(base, plac
         for path, size in named.items():
             assert (directory / path).stat().st_size == size
         on_disk = {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
-        # Finishing an INVERTED segment copies the parts and leaves the staged ones behind.
-        assert {path for path in on_disk if not path.startswith("staging/")} == set(named)
+        assert on_disk == set(named)
 
 
 def test_an_upsert_with_an_indexed_key_and_one_without_the_index_agree(base, detach):
