@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from omnigraph.schema.types import PropertyType
 
@@ -105,16 +106,18 @@ class CheckConstraint:
     pattern: str
 
 
+TupleConstraint = KeyConstraint | UniqueConstraint | IndexConstraint
 ConstraintIR = KeyConstraint | UniqueConstraint | IndexConstraint | RangeConstraint | CheckConstraint
 
 
 @dataclass(frozen=True, slots=True)
 class InterfaceIR:
-    """An interface: no table, never bound, only a source of properties."""
+    """An interface: no table, never bound, only a source of properties and of the constraints written on them."""
 
     id: int
     name: str
     properties: tuple[PropertyIR, ...]
+    constraints: tuple[ConstraintIR, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +162,60 @@ class SchemaIR:
     interfaces: tuple[InterfaceIR, ...]
     nodes: tuple[NodeIR, ...]
     edges: tuple[EdgeIR, ...]
+
+
+TypeIR = InterfaceIR | NodeIR | EdgeIR
+
+
+def kind_of(type_ir: TypeIR) -> TypeKind:
+    """Which of the three kinds a type is."""
+    match type_ir:
+        case InterfaceIR():
+            return TypeKind.INTERFACE
+        case NodeIR():
+            return TypeKind.NODE
+        case EdgeIR():
+            return TypeKind.EDGE
+        case _:
+            assert_never(type_ir)
+
+
+def types_of(schema: SchemaIR, kind: TypeKind) -> tuple[TypeIR, ...]:
+    """The types of one kind, by name."""
+    match kind:
+        case TypeKind.INTERFACE:
+            return schema.interfaces
+        case TypeKind.NODE:
+            return schema.nodes
+        case TypeKind.EDGE:
+            return schema.edges
+        case _:
+            assert_never(kind)
+
+
+def constraint_word(constraint: ConstraintIR) -> str:
+    """The constraint's name as written, without the at sign."""
+    match constraint:
+        case KeyConstraint():
+            return "key"
+        case UniqueConstraint():
+            return "unique"
+        case IndexConstraint():
+            return "index"
+        case RangeConstraint():
+            return "range"
+        case CheckConstraint():
+            return "check"
+        case _:
+            assert_never(constraint)
+
+
+def constrained_properties(constraint: ConstraintIR) -> tuple[str, ...]:
+    """The properties a constraint is about."""
+    match constraint:
+        case KeyConstraint() | UniqueConstraint() | IndexConstraint():
+            return constraint.properties
+        case RangeConstraint() | CheckConstraint():
+            return (constraint.property,)
+        case _:
+            assert_never(constraint)

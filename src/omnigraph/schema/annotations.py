@@ -1,0 +1,229 @@
+"""What the annotations of a type or property mean, and whether they may stand there.
+
+Known annotations become fields; every other one is kept verbatim as a ``CustomAnnotation``. Rules that need the
+other properties of the type (the source of an embedding, merge policies on keys) are checked by ``declare``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.lang.pg_ast import Annotation, ConstraintKind, PgLiteral
+from omnigraph.lang.syntax import Name
+from omnigraph.schema.codes import Rule
+from omnigraph.schema.findings import Findings
+from omnigraph.schema.ir import CustomAnnotation, Embed, MergePolicy, TypeKind
+from omnigraph.schema.types import PropertyType
+
+SUGAR: Final = {kind.value: kind for kind in (ConstraintKind.KEY, ConstraintKind.UNIQUE, ConstraintKind.INDEX)}
+ON_TYPES: Final = frozenset({"description", "instruction", "rename_from"})
+ON_PROPERTIES: Final = frozenset({"description", "rename_from", "embed", "merge", *SUGAR})
+KNOWN: Final = ON_TYPES | ON_PROPERTIES
+_MAY_REPEAT: Final = frozenset({"unique", "index"})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeNotes:
+    """What the annotations of a node or edge type say."""
+
+    description: str | None = None
+    instruction: str | None = None
+    rename_from: Name | None = None
+    custom: tuple[CustomAnnotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyNotes:
+    """What the annotations of a property say."""
+
+    description: str | None = None
+    embed: Embed | None = None
+    merge: MergePolicy | None = None
+    sugar: frozenset[ConstraintKind] = frozenset()
+    rename_from: Name | None = None
+    custom: tuple[CustomAnnotation, ...] = ()
+
+
+def read_type_annotations(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) -> TypeNotes:
+    """The annotations of the type that messages call ``owner``."""
+    known = _known(findings, owner, annotations)
+    for name in sorted(known.keys() - ON_TYPES):
+        message = f"@{name} is not supported on {owner}: it belongs on a property"
+        hint = f"write `@{name}` after a property, or `@{name}(property)` in the body" if name in SUGAR else None
+        findings.error(Rule.MISPLACED_ANNOTATION, message, known[name].span, hint)
+    return TypeNotes(
+        description=_text(findings, known.get("description")),
+        instruction=_text(findings, known.get("instruction")),
+        rename_from=_rename(findings, known.get("rename_from")),
+        custom=_custom(annotations),
+    )
+
+
+def read_property_annotations(
+    findings: Findings, kind: TypeKind, owner: str, type_: PropertyType, annotations: tuple[Annotation, ...]
+) -> PropertyNotes:
+    """The annotations of the property that messages call ``owner``, as in ``Person.name``."""
+    known = _known(findings, f"property {owner}", annotations)
+    if misplaced := known.get("instruction"):
+        message = f"@instruction is not supported on property {owner}: it belongs on a node or edge type"
+        findings.error(Rule.MISPLACED_ANNOTATION, message, misplaced.span, "use `@description` for a property")
+    return PropertyNotes(
+        description=_text(findings, known.get("description")),
+        embed=_embed(findings, kind, owner, type_, known.get("embed")),
+        merge=_merge(findings, owner, type_, known.get("merge")),
+        sugar=_sugar(findings, kind, owner, type_, known),
+        rename_from=_rename(findings, known.get("rename_from")),
+        custom=_custom(annotations),
+    )
+
+
+def written_name(value: PgLiteral | Name | object) -> str | None:
+    """A bare word or string as text; ``true`` and ``false`` are names where a name is wanted."""
+    match value:
+        case Name(text=text) | PgLiteral(value=str(text)):
+            return text
+        case PgLiteral(value=bool(truth)):
+            return "true" if truth else "false"
+        case _:
+            return None
+
+
+def custom_annotations(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """The annotations that have no meaning here."""
+    return [annotation for annotation in annotations if annotation.name.text not in KNOWN]
+
+
+def _known(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) -> dict[str, Annotation]:
+    known: dict[str, Annotation] = {}
+    for annotation in annotations:
+        name = annotation.name.text
+        if name in known and name not in _MAY_REPEAT:
+            message = f"@{name} is written more than once on {owner}; only one is supported"
+            findings.error(Rule.REPEATED_ANNOTATION, message, annotation.span)
+        elif name in KNOWN:
+            known[name] = annotation
+    return known
+
+
+def _custom(annotations: tuple[Annotation, ...]) -> tuple[CustomAnnotation, ...]:
+    """Sorted, because the order in which they are written means nothing."""
+    found = [
+        CustomAnnotation(
+            annotation.name.text,
+            None if annotation.value is None else _verbatim(annotation.value),
+            tuple(sorted((key.text, _verbatim(value)) for key, value in annotation.arguments)),
+        )
+        for annotation in custom_annotations(annotations)
+    ]
+    return tuple(sorted(found, key=lambda item: (item.name, item.value is not None, item.value or "", item.arguments)))
+
+
+def _verbatim(value: PgLiteral | Name) -> str:
+    text = written_name(value)
+    if text is not None:
+        return text
+    assert isinstance(value, PgLiteral)
+    return str(value.value)
+
+
+def _text(findings: Findings, annotation: Annotation | None) -> str | None:
+    """The one non-empty text of an annotation, reporting anything else."""
+    if annotation is None:
+        return None
+    name = annotation.name.text
+    for key, _ in annotation.arguments:
+        findings.error(Rule.ANNOTATION_ARGUMENTS, f"@{name} has no argument `{key.text}`", key.span)
+    text = written_name(annotation.value)
+    if text is None or not text.strip():
+        message = f'@{name} requires exactly one non-empty text, as in `@{name}("...")`'
+        findings.error(Rule.ANNOTATION_ARGUMENTS, message, annotation.span)
+        return None
+    return text
+
+
+def _rename(findings: Findings, annotation: Annotation | None) -> Name | None:
+    text = _text(findings, annotation)
+    return None if text is None or annotation is None else Name(text, annotation.span)
+
+
+def _sugar(
+    findings: Findings, kind: TypeKind, owner: str, type_: PropertyType, known: dict[str, Annotation]
+) -> frozenset[ConstraintKind]:
+    found: set[ConstraintKind] = set()
+    for name in sorted(known.keys() & SUGAR.keys()):
+        span = known[name].span
+        fits = not (type_.is_list or type_.is_blob) if name == "index" else type_.is_plain_scalar
+        if name == "key" and kind is TypeKind.EDGE:
+            findings.error(Rule.CONSTRAINT_ON_EDGE, f"@key constraint is not supported on edges ({owner})", span)
+        elif not fits:
+            findings.error(Rule.CONSTRAINT_TYPE, f"@{name} is not supported on {owner} of type {type_}", span)
+        elif name == "key" and type_.nullable:
+            findings.error(Rule.NULLABLE_KEY, f"@key property {owner} cannot be nullable", span)
+        else:
+            found.add(SUGAR[name])
+    return frozenset(found)
+
+
+def _embed(
+    findings: Findings, kind: TypeKind, owner: str, type_: PropertyType, annotation: Annotation | None
+) -> Embed | None:
+    if annotation is None:
+        return None
+    if kind is TypeKind.EDGE:
+        message = f"@embed is not supported on edge properties ({owner})"
+        findings.error(Rule.MISPLACED_ANNOTATION, message, annotation.span)
+        return None
+    if not type_.is_vector:
+        message = f"@embed on {owner} requires a Vector type, got {type_}"
+        findings.error(Rule.EMBED_TYPE, message, annotation.span)
+    source = written_name(annotation.value)
+    if source is None or not source.strip():
+        message = '@embed requires the name of its source property, as in `@embed("text")`'
+        findings.error(Rule.ANNOTATION_ARGUMENTS, message, annotation.span)
+    model: str | None = None
+    for key, value in annotation.arguments:
+        if key.text != "model":
+            hint = did_you_mean(key.text, ["model"]) or "only `model` is known"
+            findings.error(Rule.ANNOTATION_ARGUMENTS, f"@embed has no argument `{key.text}`", key.span, hint)
+        elif model is not None or not isinstance(value.value, str) or not value.value.strip():
+            message = '@embed takes one non-empty model name, as in `model="..."`'
+            findings.error(Rule.ANNOTATION_ARGUMENTS, message, value.span)
+        else:
+            model = value.value
+    return Embed(source, model) if source else None
+
+
+def _merge(findings: Findings, owner: str, type_: PropertyType, annotation: Annotation | None) -> MergePolicy | None:
+    word = _text(findings, annotation)
+    if word is None or annotation is None:
+        return None
+    policies = {policy.value: policy for policy in MergePolicy}
+    if word not in policies:
+        hint = did_you_mean(word, policies) or f"the policies are {', '.join(policies)}"
+        findings.error(Rule.MERGE_POLICY, f"@merge on {owner} names unknown policy '{word}'", annotation.span, hint)
+        return None
+    policy = policies[word]
+    if (wanted := _misfit(policy, type_)) is not None:
+        message = f"@merge({word}) on {owner} requires {wanted}, got {type_}"
+        findings.error(Rule.MERGE_TYPE, message, annotation.span)
+    return policy
+
+
+def _misfit(policy: MergePolicy, type_: PropertyType) -> str | None:
+    """Which type a policy would need, or None if it fits."""
+    match policy:
+        case MergePolicy.SUM:
+            return None if type_.is_number else "a numeric type"
+        case MergePolicy.MAX | MergePolicy.MIN:
+            is_ordered = type_.is_number or type_.is_text or type_.scalar in (Scalar.DATE, Scalar.DATETIME)
+            return None if is_ordered and not type_.is_list else "a number, String, Date or DateTime"
+        case MergePolicy.UNION:
+            return None if type_.is_list else "a list"
+        case MergePolicy.SOURCE | MergePolicy.TARGET | MergePolicy.NEWEST | MergePolicy.REVIEW:
+            return None
+        case _:
+            assert_never(policy)

@@ -1,0 +1,43 @@
+"""From a parsed ``.pg`` text to an accepted schema: declare, then identify.
+
+``check_schema`` is for tools that only want to know what is wrong; ``accept`` is the one way to a ``SchemaIR``.
+"""
+
+from __future__ import annotations
+
+from omnigraph.errors import CompileError, MigrationRefused, UsageError
+from omnigraph.lang.diagnostics import Diagnostic, Severity
+from omnigraph.lang.pg_parser import ParsedSchema
+from omnigraph.schema.declare import declare
+from omnigraph.schema.declared import DeclaredSchema
+from omnigraph.schema.identify import identify
+from omnigraph.schema.ir import SchemaIR
+
+
+def check_schema(parsed: ParsedSchema) -> tuple[DeclaredSchema | None, tuple[Diagnostic, ...]]:
+    """The declared schema, or None with every reason, those of the parser first."""
+    declared, found = declare(parsed)
+    diagnostics = (*parsed.diagnostics, *found)
+    has_errors = any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+    return (None if has_errors else declared), diagnostics
+
+
+def accept(parsed: ParsedSchema, *, domain: str, previous: SchemaIR | None = None) -> SchemaIR:
+    """The schema with ids, continuing ``previous`` if there is one.
+
+    Raises ``CompileError`` with all diagnostics for a wrong text, and ``MigrationRefused`` (diagnostics among its
+    facts) for rename hints that cannot be followed from ``previous``. Without ``previous`` hints have no effect.
+    """
+    if previous is not None and previous.domain != domain:
+        raise UsageError(
+            f"the accepted schema belongs to the graph {previous.domain}, not to {domain}",
+            hint="a schema continues only the schema of its own graph",
+        )
+    declared, diagnostics = check_schema(parsed)
+    if declared is None:
+        raise CompileError(diagnostics)
+    identified = identify(declared, domain, previous)
+    if identified.diagnostics:
+        message = "\n".join(diagnostic.render() for diagnostic in identified.diagnostics)
+        raise MigrationRefused(message, diagnostics=identified.diagnostics)
+    return identified.schema

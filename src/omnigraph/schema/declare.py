@@ -1,0 +1,208 @@
+"""From a syntax tree to declared types: every rule about one schema text is checked here or below.
+
+All problems of a text are reported together. What the accepted schema of a graph says plays no part yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+from omnigraph.lang.diagnostics import Diagnostic, did_you_mean
+from omnigraph.lang.pg_ast import Constraint, EdgeDecl, InterfaceDecl, NodeDecl, PropertyDecl
+from omnigraph.lang.pg_parser import ParsedSchema
+from omnigraph.lang.source import Span
+from omnigraph.lang.syntax import Name
+from omnigraph.schema.annotations import read_property_annotations, read_type_annotations
+from omnigraph.schema.codes import Rule
+from omnigraph.schema.constraints import ConstraintReader
+from omnigraph.schema.declared import (
+    DeclaredEdge,
+    DeclaredInterface,
+    DeclaredNode,
+    DeclaredProperty,
+    DeclaredSchema,
+)
+from omnigraph.schema.findings import Findings
+from omnigraph.schema.interfaces import inject, known_interfaces
+from omnigraph.schema.ir import TypeKind
+from omnigraph.schema.types import type_from_syntax
+
+SYSTEM_COLUMNS: Final = frozenset(
+    {"_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version"}
+)
+NODE_FIELDS: Final = ("id",)
+EDGE_FIELDS: Final = ("id", "src", "dst", "from", "to")
+
+Declared = TypeVar("Declared", InterfaceDecl, NodeDecl, EdgeDecl)
+
+
+def declare(parsed: ParsedSchema) -> tuple[DeclaredSchema, tuple[Diagnostic, ...]]:
+    """The types a text declares and what is wrong with them. With errors, what was declared is only a best guess."""
+    findings = Findings(parsed.source, is_partial=bool(parsed.diagnostics))
+    written = parsed.file.declarations
+    interface_decls = _once(findings, "interface name", (d for d in written if isinstance(d, InterfaceDecl)))
+    node_decls = _once(findings, "node type", (d for d in written if isinstance(d, NodeDecl)))
+    edge_decls = _once(findings, "edge type", (d for d in written if isinstance(d, EdgeDecl)))
+    interfaces = {name: _interface(findings, decl) for name, decl in interface_decls.items()}
+    nodes = [_node(findings, decl, interfaces) for decl in node_decls.values()]
+    _check_edge_names(findings, edge_decls.values())
+    edges = [_edge(findings, decl, node_decls, interfaces) for decl in edge_decls.values()]
+    schema = DeclaredSchema(
+        parsed.source,
+        tuple(sorted(interfaces.values(), key=lambda item: item.name.text)),
+        tuple(sorted(nodes, key=lambda item: item.name.text)),
+        tuple(sorted(edges, key=lambda item: item.name.text)),
+    )
+    return schema, findings.report()
+
+
+def _once(findings: Findings, what: str, declarations: Iterable[Declared]) -> dict[str, Declared]:
+    """Declarations by name; of two with one name the first counts."""
+    found: dict[str, Declared] = {}
+    for declaration in declarations:
+        name = declaration.name
+        if name.text in found:
+            findings.error(Rule.DUPLICATE_TYPE, f"duplicate {what} '{name.text}'", name.span)
+        else:
+            found[name.text] = declaration
+    return found
+
+
+# --- the three kinds -------------------------------------------------------------------------------------
+
+
+def _interface(findings: Findings, decl: InterfaceDecl) -> DeclaredInterface:
+    properties = _properties(findings, TypeKind.INTERFACE, decl.name, decl.properties)
+    constraints = ConstraintReader(findings, TypeKind.INTERFACE, decl.name, properties).read(())
+    return DeclaredInterface(decl.name, _sorted(properties), constraints)
+
+
+def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredInterface]) -> DeclaredNode:
+    notes = read_type_annotations(findings, f"node {decl.name.text}", decl.annotations)
+    own = _properties(findings, TypeKind.NODE, decl.name, decl.body)
+    implements = known_interfaces(findings, decl.name, decl.implements, interfaces)
+    properties = inject(findings, decl.name, own, implements, interfaces)
+    _check_embeds(findings, decl.name, properties)
+    reader = ConstraintReader(findings, TypeKind.NODE, decl.name, properties)
+    return DeclaredNode(
+        decl.name,
+        _sorted(properties),
+        reader.read(_constraints(decl.body)),
+        notes.description,
+        notes.instruction,
+        notes.custom,
+        notes.rename_from,
+        implements=tuple(implements),
+    )
+
+
+def _edge(
+    findings: Findings, decl: EdgeDecl, nodes: Mapping[str, NodeDecl], interfaces: Mapping[str, DeclaredInterface]
+) -> DeclaredEdge:
+    notes = read_type_annotations(findings, f"edge {decl.name.text}", decl.annotations)
+    for role, endpoint in (("source", decl.source), ("target", decl.target)):
+        if endpoint.text not in nodes:
+            message = f"edge {decl.name.text} references unknown {role} type: {endpoint.text}"
+            is_interface = endpoint.text in interfaces
+            hint = "an interface cannot be an endpoint; name a node type" if is_interface else None
+            hint = hint or did_you_mean(endpoint.text, nodes)
+            findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
+    properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
+    reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
+    return DeclaredEdge(
+        decl.name,
+        _sorted(properties),
+        reader.read(_constraints(decl.body)),
+        notes.description,
+        notes.instruction,
+        notes.custom,
+        notes.rename_from,
+        source=decl.source.text,
+        target=decl.target.text,
+        card_min=decl.cardinality.low if decl.cardinality else 0,
+        card_max=decl.cardinality.high if decl.cardinality else None,
+    )
+
+
+def _check_edge_names(findings: Findings, edges: Iterable[EdgeDecl]) -> None:
+    """Edges are found whatever their case, so two names may not differ in case alone."""
+    folded: dict[str, str] = {}
+    for edge in edges:
+        other = folded.setdefault(edge.name.text.lower(), edge.name.text)
+        if other != edge.name.text:
+            message = f"edge name collision after case folding: '{edge.name.text}' conflicts with '{other}'"
+            findings.error(Rule.EDGE_CASE_COLLISION, message, edge.name.span)
+
+
+# --- properties ------------------------------------------------------------------------------------------
+
+
+def _properties(
+    findings: Findings, kind: TypeKind, owner: Name, body: Iterable[PropertyDecl | Constraint]
+) -> dict[str, DeclaredProperty]:
+    found: dict[str, DeclaredProperty] = {}
+    for member in body:
+        if isinstance(member, Constraint):
+            continue
+        if member.name.text in found:
+            message = f"duplicate property '{member.name.text}' in {kind.value} {owner.text}"
+            findings.error(Rule.DUPLICATE_PROPERTY, message, member.name.span)
+        else:
+            found[member.name.text] = _property(findings, kind, owner, member)
+    return found
+
+
+def _property(findings: Findings, kind: TypeKind, owner: Name, decl: PropertyDecl) -> DeclaredProperty:
+    name = decl.name
+    _check_property_name(findings, kind, name)
+    type_ = type_from_syntax(decl.type)
+    shown = f"{owner.text}.{name.text}"
+    if type_.is_list and type_.is_blob:
+        findings.error(Rule.LIST_OF_BLOB, f"list of Blob is not supported ({shown})", decl.type.span)
+    notes = read_property_annotations(findings, kind, shown, type_, decl.annotations)
+    return DeclaredProperty(
+        name,
+        type_,
+        notes.description,
+        notes.embed,
+        notes.merge,
+        notes.sugar,
+        notes.custom,
+        notes.rename_from,
+    )
+
+
+def _check_property_name(findings: Findings, kind: TypeKind, name: Name) -> None:
+    if name.text in SYSTEM_COLUMNS:
+        message = f"property name '{name.text}' is reserved for a virtual storage system column"
+        findings.error(Rule.SYSTEM_COLUMN, message, name.span)
+    fields = EDGE_FIELDS if kind is TypeKind.EDGE else NODE_FIELDS
+    if name.text in fields:
+        what = "edge" if kind is TypeKind.EDGE else "node"
+        message = f"property name '{name.text}' is reserved: every {what} has {', '.join(fields)} already"
+        findings.error(Rule.ENTITY_FIELD, message, name.span, "choose another name")
+
+
+def _check_embeds(findings: Findings, node: Name, properties: Mapping[str, DeclaredProperty]) -> None:
+    for prop in properties.values():
+        if prop.embed is None:
+            continue
+        span: Span = prop.name.span if prop.injected_from is None else node.span
+        source = properties.get(prop.embed.source)
+        shown = f"{node.text}.{prop.name.text}"
+        if source is None:
+            message = f"@embed on {shown} references unknown property '{prop.embed.source}'"
+            hint = did_you_mean(prop.embed.source, properties)
+            findings.unresolved(Rule.EMBED_SOURCE_UNKNOWN, message, span, hint)
+        elif not source.type.is_text:
+            message = f"@embed on {shown} requires a String source, but {prop.embed.source} is {source.type}"
+            findings.error(Rule.EMBED_SOURCE_TYPE, message, span)
+
+
+def _constraints(body: Iterable[PropertyDecl | Constraint]) -> tuple[Constraint, ...]:
+    return tuple(member for member in body if isinstance(member, Constraint))
+
+
+def _sorted(properties: Mapping[str, DeclaredProperty]) -> tuple[DeclaredProperty, ...]:
+    return tuple(properties[name] for name in sorted(properties))

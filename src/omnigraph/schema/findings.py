@@ -1,0 +1,31 @@
+"""Collects what is wrong with a schema, rule by rule.
+
+After a syntax error the tree is incomplete, and a name that seems unknown may stand in the part that was not
+understood; ``unresolved`` keeps quiet then.
+"""
+
+from __future__ import annotations
+
+from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
+from omnigraph.lang.source import Source, Span
+from omnigraph.schema.codes import Rule
+
+
+class Findings:
+    """The errors of one schema text."""
+
+    def __init__(self, source: Source, *, is_partial: bool = False) -> None:
+        self._diagnostics = Diagnostics(source)
+        self._is_partial = is_partial
+
+    def error(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
+        self._diagnostics.error(rule.code, message, span, hint)
+
+    def unresolved(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
+        """A name that leads nowhere: an error only if the whole text was understood."""
+        if not self._is_partial:
+            self.error(rule, message, span, hint)
+
+    def report(self) -> tuple[Diagnostic, ...]:
+        """In the order of the text; a note about what was left out stays at the end."""
+        return tuple(sorted(self._diagnostics.report(), key=lambda item: (item.severity is Severity.INFO, item.span)))

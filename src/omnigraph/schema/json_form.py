@@ -1,0 +1,171 @@
+"""The accepted schema as JSON: the form that is stored, and the two fingerprints made from it.
+
+``digest`` identifies a stored schema, ids included. ``shape_hash`` says what a schema means to its users: two texts
+that differ in order, comments, rename hints or history have one shape. Whoever writes is at ``VERSION``; whoever
+reads refuses what it does not know instead of guessing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+from omnigraph.errors import InputError
+from omnigraph.schema.ir import (
+    CheckConstraint,
+    ConstraintIR,
+    CustomAnnotation,
+    EdgeIR,
+    IndexConstraint,
+    InterfaceIR,
+    KeyConstraint,
+    NodeIR,
+    PropertyIR,
+    RangeConstraint,
+    SchemaIR,
+    TypeIR,
+    UniqueConstraint,
+)
+from omnigraph.schema.types import PropertyType
+
+FORMAT: Final = "omnigraph.schema"
+VERSION: Final = 1
+
+JsonObject = dict[str, object]
+
+
+def to_json(schema: SchemaIR) -> JsonObject:
+    """Everything the accepted schema holds."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "domain": schema.domain,
+        "next_id": schema.next_id,
+        "interfaces": [_type_json(interface) for interface in schema.interfaces],
+        "nodes": [_type_json(node) for node in schema.nodes],
+        "edges": [_type_json(edge) for edge in schema.edges],
+    }
+
+
+def canonical(value: Mapping[str, object]) -> str:
+    """The one spelling of a JSON object: sorted keys, no white space, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(schema: SchemaIR) -> str:
+    """Identity of the stored schema, ids included."""
+    return _sha256(canonical(to_json(schema)))
+
+
+def shape_hash(schema: SchemaIR) -> str:
+    """Identity of the meaning: the same for two schemas that differ only in ids and history."""
+    types = [_shape(_type_json(type_)) for type_ in (*schema.interfaces, *schema.nodes, *schema.edges)]
+    return _sha256(canonical({"shape": VERSION, "types": types}))
+
+
+def _sha256(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def _shape(type_json: JsonObject) -> JsonObject:
+    """Without ids, and without the order that ids give to the members of keys and unique tuples."""
+    shape = {name: value for name, value in type_json.items() if name not in ("id", "incarnation")}
+    properties, constraints = type_json["properties"], type_json["constraints"]
+    assert isinstance(properties, list) and isinstance(constraints, list)
+    shape["properties"] = [{name: value for name, value in prop.items() if name != "id"} for prop in properties]
+    shape["constraints"] = sorted((_unordered(constraint) for constraint in constraints), key=canonical)
+    return shape
+
+
+def _unordered(constraint: JsonObject) -> JsonObject:
+    members = constraint.get("properties")
+    if constraint["kind"] in ("key", "unique") and isinstance(members, list):
+        return {**constraint, "properties": sorted(members)}
+    return constraint
+
+
+# --- parts -----------------------------------------------------------------------------------------------
+
+
+def property_type_json(type_: PropertyType) -> JsonObject:
+    """A type as in migration plans: a vector's scalar carries its dimension."""
+    scalar: object = {type_.scalar.value: type_.dimension} if type_.is_vector else type_.scalar.value
+    values = None if type_.enum_values is None else list(type_.enum_values)
+    return {"scalar": scalar, "nullable": type_.nullable, "list": type_.is_list, "enum_values": values}
+
+
+def _type_json(type_: TypeIR) -> JsonObject:
+    shared: JsonObject = {
+        "id": type_.id,
+        "name": type_.name,
+        "properties": [_property_json(prop) for prop in type_.properties],
+        "constraints": [_constraint_json(constraint) for constraint in type_.constraints],
+    }
+    match type_:
+        case InterfaceIR():
+            return {"kind": "interface", **shared}
+        case NodeIR():
+            return {"kind": "node", **shared, **_notes_json(type_), "implements": list(type_.implements)}
+        case EdgeIR():
+            ends = {"source": type_.source, "target": type_.target}
+            card = {"card_min": type_.card_min, "card_max": type_.card_max}
+            return {"kind": "edge", **shared, **_notes_json(type_), **ends, **card}
+        case _:
+            assert_never(type_)
+
+
+def _notes_json(type_: NodeIR | EdgeIR) -> JsonObject:
+    return {
+        "incarnation": type_.incarnation,
+        "description": type_.description,
+        "instruction": type_.instruction,
+        "annotations": [_annotation_json(annotation) for annotation in type_.annotations],
+    }
+
+
+def _property_json(prop: PropertyIR) -> JsonObject:
+    embed = None if prop.embed is None else {"source": prop.embed.source, "model": prop.embed.model}
+    return {
+        "id": prop.id,
+        "name": prop.name,
+        "type": property_type_json(prop.type),
+        "description": prop.description,
+        "embed": embed,
+        "merge": None if prop.merge is None else prop.merge.value,
+        "injected_from": prop.injected_from,
+        "annotations": [_annotation_json(annotation) for annotation in prop.annotations],
+    }
+
+
+def _annotation_json(annotation: CustomAnnotation) -> JsonObject:
+    arguments = [list(argument) for argument in annotation.arguments]
+    return {"name": annotation.name, "value": annotation.value, "arguments": arguments}
+
+
+def _constraint_json(constraint: ConstraintIR) -> JsonObject:
+    match constraint:
+        case KeyConstraint(properties=members, sugar=sugar):
+            return {"kind": "key", "properties": list(members), "sugar": sugar}
+        case UniqueConstraint(properties=members, sugar=sugar):
+            return {"kind": "unique", "properties": list(members), "sugar": sugar}
+        case IndexConstraint(properties=members, sugar=sugar):
+            return {"kind": "index", "properties": list(members), "sugar": sugar}
+        case RangeConstraint(property=name, low=low, high=high):
+            return {"kind": "range", "property": name, "low": low, "high": high}
+        case CheckConstraint(property=name, pattern=pattern):
+            return {"kind": "check", "property": name, "pattern": pattern}
+        case _:
+            assert_never(constraint)
+
+
+def check_version(data: Mapping[str, object]) -> None:
+    """Refuse what this version did not write."""
+    if data.get("format") != FORMAT:
+        raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise InputError(
+            f"this schema was stored in version {data.get('version')!r}; version {VERSION} is known here",
+            hint="use a newer version of omnigraph",
+        )
