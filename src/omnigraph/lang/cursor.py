@@ -6,8 +6,9 @@ parser's recovery points catch it, note the diagnostic and skip to the next plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import isinf
 
 from omnigraph.core.limits import (
     EXPRESSION_OPERATORS_MAX,
@@ -23,6 +24,10 @@ from omnigraph.lang.syntax import Name, TypeRef
 
 SYNTAX = "P001"
 """The code of everything that is wrong with the grammar alone."""
+
+
+_CLOSERS = (")", "]", "}")
+_BRACES = {"{": 1, "}": -1}
 
 
 class SyntaxProblem(Exception):
@@ -49,13 +54,14 @@ class Cursor:
         self._index = 0
         self._depth = 0
         self._operators = 0
+        self._reported = -1
         self.token = self._tokens[0]
 
     # --- looking ---------------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 1) -> Token:
         """A token further on; the END token repeats for ever."""
-        return self._tokens[min(self._index + ahead, len(self._tokens) - 1)]
+        return self._tokens[max(0, min(self._index + ahead, len(self._tokens) - 1))]
 
     @property
     def at_end(self) -> bool:
@@ -68,6 +74,11 @@ class Cursor:
     @property
     def previous_span(self) -> Span:
         return self._tokens[max(0, self._index - 1)].span
+
+    @property
+    def index(self) -> int:
+        """How many tokens were taken."""
+        return self._index
 
     def since(self, start: Span) -> Span:
         """The span from ``start`` to the last token taken."""
@@ -89,10 +100,15 @@ class Cursor:
             return True
         return False
 
-    def expect(self, text: str, context: str) -> Token:
+    def expect(self, text: str, context: str, hint: str | None = None) -> Token:
         if self.at(text):
             return self.advance()
-        raise self.problem(f"expected `{text}` {context}")
+        raise self.problem(f"expected `{text}` {context}", self.case_hint(text) or hint)
+
+    def case_hint(self, *keywords: str) -> str | None:
+        """A hint for somebody who wrote one of these keywords in upper case."""
+        written = self.token.text.lower()
+        return f"keywords are written in lower case: `{written}`" if written in keywords else None
 
     def expect_kind(self, kind: Kind, wanted: str) -> Token:
         if self.token.kind is kind:
@@ -101,11 +117,7 @@ class Cursor:
 
     def name(self, wanted: str) -> Name:
         """A lower-case name."""
-        hint = (
-            "such a name starts with a lower-case letter or `_`"
-            if self.token.kind is Kind.TYPE_NAME
-            else None
-        )
+        hint = "such a name starts with a lower-case letter or `_`" if self.token.kind is Kind.TYPE_NAME else None
         if self.token.kind is not Kind.WORD:
             raise self.problem(f"expected {wanted}", hint)
         token = self.advance()
@@ -122,9 +134,17 @@ class Cursor:
     def integer(self, wanted: str, maximum: int) -> int:
         token = self.expect_kind(Kind.INTEGER, wanted)
         # Python refuses to convert very long digit strings; no limit of ours has more than 20 digits.
-        if len(token.text.lstrip("0")) > 20 or int(token.text) > maximum:
+        digits = token.text.lstrip("0") or "0"
+        if len(digits) > 20 or int(digits) > maximum:
             raise SyntaxProblem(f"{wanted} must be at most {maximum}", token.span)
-        return int(token.text)
+        return int(digits)
+
+    def float_number(self) -> float:
+        token = self.advance()
+        value = float(token.text)
+        if isinf(value):
+            raise SyntaxProblem("this number is larger than the largest F64", token.span)
+        return value
 
     def joined_word(self, wanted: str) -> Name:
         """An enum value: adjacent words, digits and hyphens, such as ``2nd-class``."""
@@ -145,22 +165,39 @@ class Cursor:
         """A problem at the current token, which an ERROR token explains itself."""
         if self.token.kind is Kind.ERROR:
             return SyntaxProblem(self.token.text, self.token.span)
+        if hint is None and self.token.text in _CLOSERS and self.peek(-1).text == ",":
+            hint = f"remove the comma before `{self.token.text}`"
         return SyntaxProblem(f"{message}, found {describe(self.token)}", self.token.span, hint)
 
     def report(self, problem: SyntaxProblem) -> None:
-        self.diagnostics.error(SYNTAX, problem.message, problem.span, problem.hint)
+        """Note a problem. Of several at one place only the first: the others follow from it."""
+        if problem.span.start != self._reported:
+            self.diagnostics.error(SYNTAX, problem.message, problem.span, problem.hint)
+        self._reported = problem.span.start
 
-    def skip_to(self, is_anchor: Callable[[Cursor], bool]) -> None:
-        """Skip at least nothing and at most everything, to the next anchor outside of nested brackets."""
+    def suggest(self, wrong: str, names: Iterable[str]) -> str | None:
+        """``did_you_mean``, unless nobody would see it: a long text of nonsense must not cost a comparison per word."""
+        return None if self.diagnostics.is_full else did_you_mean(wrong, names)
+
+    def skip_to(
+        self, is_anchor: Callable[[Cursor], bool], is_start: Callable[[Cursor], bool], since: int | None = None
+    ) -> None:
+        """Skip to the next anchor outside of nested brackets, or to a start, which counts at any depth.
+
+        ``since`` is the index of the token where the broken part began: braces that are open since then are left
+        first, so that their closing is not taken for the end of the surrounding block.
+        """
+        first = self._index if since is None else since
+        braces = sum(_BRACES.get(token.text, 0) for token in self._tokens[first : self._index])
         depth = 0
-        while not self.at_end:
-            if depth == 0 and is_anchor(self):
+        while not self.at_end and not is_start(self):
+            if self.at("}") and braces <= 0:
+                depth = 0
+            if braces <= 0 and depth == 0 and is_anchor(self):
                 return
-            if self.token.kind is Kind.PUNCTUATION:
-                if self.token.text in "{([":
-                    depth += 1
-                elif self.token.text in "})]":
-                    depth = max(0, depth - 1)
+            text = self.token.text
+            braces = max(0, braces) + _BRACES.get(text, 0)
+            depth = max(0, depth + (text in ("(", "[")) - (text in (")", "]")))
             self.advance()
 
     def count_operator(self) -> None:
@@ -191,7 +228,25 @@ def describe(token: Token) -> str:
     if token.kind is Kind.END:
         return "the end of the text"
     shown = token.text if len(token.text) <= 40 else token.text[:37] + "..."
-    return f"{shown}" if token.kind is Kind.STRING else f"`{shown}`"
+    if token.kind is Kind.STRING:
+        # A string may hold line breaks and control characters; a message is one line.
+        return "".join(char if char.isprintable() else repr(char)[1:-1] for char in shown)
+    return f"`{shown}`"
+
+
+_FAMILIAR_TYPES = {
+    **dict.fromkeys(("int", "integer", "number"), "`I32` or `I64`"),
+    **dict.fromkeys(("float", "real", "decimal", "numeric"), "`F64` or `F32`"),
+    **dict.fromkeys(("long", "bigint"), "`I64`"),
+    **dict.fromkeys(("double",), "`F64`"),
+    **dict.fromkeys(("str", "text", "varchar", "uuid", "json", "char"), "`String`"),
+    **dict.fromkeys(("boolean",), "`Bool`"),
+    **dict.fromkeys(("timestamp", "time", "instant"), "`DateTime`"),
+    **dict.fromkeys(("bytes", "binary", "bytea"), "`Blob`"),
+    **dict.fromkeys(("list", "array"), "a list, as in `[String]`"),
+    **dict.fromkeys(("embedding",), "`Vector(384)`"),
+}
+"""What people call types elsewhere."""
 
 
 def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
@@ -210,6 +265,8 @@ def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
         name, dimension = "Vector", _dimension(cursor)
     else:
         name = _scalar_name(cursor)
+        if cursor.at("[") and cursor.peek().text == "]":
+            raise cursor.problem("expected the end of the type", f"a list is written `[{name}]`")
     nullable = cursor.take("?")
     return TypeRef(name, cursor.since(start), is_list, nullable, dimension, enum_values)
 
@@ -219,11 +276,11 @@ def _scalar_name(cursor: Cursor) -> str:
     token = cursor.token
     if token.kind in (Kind.TYPE_NAME, Kind.WORD) and token.text not in names:
         if token.text in ("enum", "Vector"):
-            hint = (
-                "a list holds scalars; enums and vectors cannot be items, and a parameter cannot be an enum"
-            )
+            hint = "a list holds scalars; enums and vectors cannot be items, and a parameter cannot be an enum"
         else:
-            hint = did_you_mean(token.text, names) or f"the scalar types are {', '.join(names)}"
+            familiar = _FAMILIAR_TYPES.get(token.text.lower())
+            similar = f"did you mean {familiar}?" if familiar else cursor.suggest(token.text, names)
+            hint = similar or f"the scalar types are {', '.join(names)}"
         raise cursor.problem("expected a type", hint)
     return cursor.expect_kind(Kind.TYPE_NAME, "a type").text
 

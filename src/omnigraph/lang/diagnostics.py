@@ -7,7 +7,8 @@ reports every problem, within a bound.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,6 +17,8 @@ from omnigraph.errors import CompileError
 from omnigraph.lang.source import Source, Span
 
 EXCERPT_CHARS_MAX = 160
+_UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+"""Shown for control characters, which could otherwise drive the reader's terminal."""
 
 
 class Severity(Enum):
@@ -55,11 +58,13 @@ class Diagnostic:
         text = self.source.line_text(line)
         offset = max(0, column - 1 - EXCERPT_CHARS_MAX // 2)
         excerpt = text[offset : offset + EXCERPT_CHARS_MAX]
-        lead = "".join(char if char == "\t" else " " for char in excerpt[: column - 1 - offset])
-        room = max(1, len(excerpt) - len(lead))
-        carets = "^" * min(max(1, self.span.end - self.span.start), room)
+        before = column - 1 - offset
+        lead = "".join(char if char == "\t" else " " * _columns(char) for char in excerpt[:before])
+        marked = excerpt[before : before + self.span.end - self.span.start]
+        carets = "^" * max(1, sum(map(_columns, marked)))
         gutter = " " * len(str(line))
-        drawing = [self.headline(), f" {gutter} |", f" {line} | {excerpt}", f" {gutter} | {lead}{carets}"]
+        shown = "".join(char if char.isprintable() or char == "\t" else _UNPRINTABLE for char in excerpt)
+        drawing = [self.headline(), f" {gutter} |", f" {line} | {shown}", f" {gutter} | {lead}{carets}"]
         if self.hint:
             drawing.append(f" {gutter} = hint: {self.hint}")
         return "\n".join(drawing)
@@ -79,6 +84,15 @@ class Diagnostic:
         if self.hint:
             shown["hint"] = self.hint
         return shown
+
+
+def _columns(char: str) -> int:
+    """How many columns of a terminal a character takes."""
+    if not char.isprintable():
+        return 1
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 class Diagnostics:
@@ -102,6 +116,11 @@ class Diagnostics:
             self._left_out += 1
 
     @property
+    def is_full(self) -> bool:
+        """Whether another one would only be counted, so that thinking about a hint is in vain."""
+        return len(self._items) >= DIAGNOSTICS_MAX
+
+    @property
     def has_errors(self) -> bool:
         return any(item.severity is Severity.ERROR for item in self._items)
 
@@ -121,8 +140,13 @@ class Diagnostics:
 
     def raise_errors(self) -> None:
         """Raise what was collected if any of it is an error."""
-        if self.has_errors:
-            raise CompileError(self.report())
+        raise_errors(self.report())
+
+
+def raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
+    """Raise all of them if any is an error."""
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
+        raise CompileError(diagnostics)
 
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:

@@ -71,7 +71,7 @@ class AliasRef:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function that is not an aggregate: ``now``, ``nearest``, ``search``, ``fuzzy``, ``match_text``, ``bm25``, ``rrf``."""
+    """A function that is not an aggregate, such as ``now()`` or ``nearest(...)``."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -147,9 +147,7 @@ class IsNull:
     span: Span = field(compare=False)
 
 
-Expr = (
-    Literal | ListLiteral | Variable | PropertyAccess | AliasRef | Call | Aggregate | Binary | Negate | IsNull
-)
+Expr = Literal | ListLiteral | Variable | PropertyAccess | AliasRef | Call | Aggregate | Binary | Negate | IsNull
 
 # --- match clauses ---------------------------------------------------------------------------------------
 

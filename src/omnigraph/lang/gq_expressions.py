@@ -6,9 +6,10 @@ where an operator can stand.
 
 from __future__ import annotations
 
+from math import copysign
+
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.gq_ast import (
     Aggregate,
     AggregateFunction,
@@ -25,7 +26,7 @@ from omnigraph.lang.gq_ast import (
     PropertyAccess,
     Variable,
 )
-from omnigraph.lang.lexer import Kind
+from omnigraph.lang.lexer import Kind, Token
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "now": (0, 0),
@@ -53,8 +54,7 @@ COMPARISONS = {
     )
 }
 _WORD_COMPARISONS = {
-    operator.value: operator
-    for operator in (BinaryOperator.CONTAINS, BinaryOperator.STARTS_WITH, BinaryOperator.IN)
+    operator.value: operator for operator in (BinaryOperator.CONTAINS, BinaryOperator.STARTS_WITH, BinaryOperator.IN)
 }
 _SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
@@ -97,11 +97,24 @@ def _comparison(cursor: Cursor) -> Expr:
     operator = _comparison_operator(cursor)
     if operator is None:
         return left
-    cursor.advance()
+    written = cursor.advance()
+    _refuse_foreign_comparison(cursor, written)
     comparison = _binary(cursor, operator, left, _sum(cursor))
     if _comparison_operator(cursor) is not None:
         raise cursor.problem("comparisons cannot be chained", "join two comparisons with `and`")
     return comparison
+
+
+_FOREIGN_COMPARISONS = {"==": "=", "<>": "!=", "=>": ">=", "=<": "<="}
+
+
+def _refuse_foreign_comparison(cursor: Cursor, operator: Token) -> None:
+    """Explain what other languages write: ``==``, ``<>``, ``= null``."""
+    ours = _FOREIGN_COMPARISONS.get(operator.text + cursor.token.text)
+    if ours is not None and operator.span.end == cursor.token.span.start:
+        raise SyntaxProblem(f"this comparison is written `{ours}`", operator.span.to(cursor.token.span))
+    if cursor.at("null"):
+        raise cursor.problem("nothing compares with null", "write `is null` or `is not null`")
 
 
 def _comparison_operator(cursor: Cursor) -> BinaryOperator | None:
@@ -135,13 +148,12 @@ def _unary(cursor: Cursor) -> Expr:
     with cursor.nested():
         operand = _unary(cursor)
     span = start.to(operand.span)
-    if isinstance(operand, Literal) and isinstance(operand.value, int | float) and not _is_negative(operand):
-        return Literal(operand.kind, -operand.value, span)
+    if isinstance(operand, Literal) and operand.kind in (LiteralKind.INTEGER, LiteralKind.FLOAT):
+        value = operand.value
+        # copysign tells -0.0 from 0.0; bool is an int to Python but never has these kinds.
+        if isinstance(value, int | float) and copysign(1, value) > 0:
+            return Literal(operand.kind, -value, span)
     return Negate(operand, span)
-
-
-def _is_negative(literal: Literal) -> bool:
-    return str(literal.value).startswith("-")
 
 
 def _primary(cursor: Cursor) -> Expr:
@@ -162,7 +174,17 @@ def _primary(cursor: Cursor) -> Expr:
             return _call(cursor)
         name = cursor.name("an expression")
         return AliasRef(name, name.span)
-    raise cursor.problem("expected an expression")
+    raise cursor.problem("expected an expression", _expression_hint(cursor))
+
+
+def _expression_hint(cursor: Cursor) -> str | None:
+    if cursor.at("*"):
+        return "name what you want: a variable `$p` or its properties `$p.name`"
+    if cursor.token.kind is Kind.TYPE_NAME:
+        if cursor.peek(-1).kind is Kind.VARIABLE:
+            return f"a variable is bound with a colon: `{cursor.peek(-1).text}: {cursor.token.text}`"
+        return cursor.case_hint("and", "or", "in", "is", "not", "contains", "as", "where", "return", "true", "false")
+    return None
 
 
 def parse_variable(cursor: Cursor, wanted: str) -> Variable:
@@ -196,7 +218,7 @@ def _aggregate(cursor: Cursor) -> Aggregate:
 def _call(cursor: Cursor) -> Call:
     token = cursor.token
     if token.text not in FUNCTIONS:
-        hint = did_you_mean(token.text, [*FUNCTIONS, *_AGGREGATES, "date", "datetime"])
+        hint = cursor.suggest(token.text, [*FUNCTIONS, *_AGGREGATES, "date", "datetime"])
         raise SyntaxProblem(f"unknown function `{token.text}`", token.span, hint)
     cursor.advance()
     cursor.advance()
@@ -213,9 +235,7 @@ def _call(cursor: Cursor) -> Call:
         raise SyntaxProblem(f"`{token.text}` takes {wanted} arguments, not {len(arguments)}", span)
     if token.text == "nearest" and not isinstance(arguments[0], PropertyAccess):
         hint = "write `nearest($d.embedding, $query)`"
-        raise SyntaxProblem(
-            "the first argument of `nearest` must be a vector property", arguments[0].span, hint
-        )
+        raise SyntaxProblem("the first argument of `nearest` must be a vector property", arguments[0].span, hint)
     return Call(token.text, tuple(arguments), span)
 
 
@@ -234,12 +254,17 @@ def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
         return Literal(LiteralKind.NULL, None, token.span)
     if cursor.at("now") and cursor.peek().text == "(":
         return _call(cursor)
-    if cursor.at("-") and cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT):
+    if _at_negative_number(cursor):
         return _unary(cursor)
     literal = _literal(cursor)
     if literal is None:
-        raise cursor.problem("expected a value: a literal, a parameter or `now()`")
+        hint = "null matches nothing; in `match`, write `$x.property is null`" if cursor.at("null") else None
+        raise cursor.problem("expected a value: a literal, a parameter or `now()`", hint)
     return literal
+
+
+def _at_negative_number(cursor: Cursor) -> bool:
+    return cursor.at("-") and cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT)
 
 
 def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
@@ -251,7 +276,7 @@ def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
         value = cursor.integer("an integer", INTEGER_LITERAL_MAX)
         return Literal(LiteralKind.INTEGER, value, token.span)
     if token.kind is Kind.FLOAT:
-        return Literal(LiteralKind.FLOAT, float(cursor.advance().text), token.span)
+        return Literal(LiteralKind.FLOAT, cursor.float_number(), token.span)
     if token.kind is Kind.WORD:
         if token.text in ("true", "false"):
             return Literal(LiteralKind.BOOL, cursor.advance().text == "true", token.span)
@@ -279,16 +304,16 @@ def _list(cursor: Cursor) -> ListLiteral:
             items.append(_list_item(cursor))
             if not cursor.take(","):
                 break
-    cursor.expect("]", "to close the list")
+    cursor.expect("]", "to close the list", "the items of a list are separated by commas")
     return ListLiteral(tuple(items), cursor.since(start))
 
 
 def _list_item(cursor: Cursor) -> Expr:
     if cursor.token.kind is Kind.VARIABLE:
         return parse_variable(cursor, "a variable")
-    if cursor.at("-"):
+    if _at_negative_number(cursor):
         return _unary(cursor)
     literal = _literal(cursor)
     if literal is None:
-        raise cursor.problem("expected a literal in a list")
+        raise cursor.problem("expected a literal or a parameter in a list")
     return literal

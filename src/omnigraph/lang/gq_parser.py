@@ -6,50 +6,39 @@ error it goes on with the next clause, statement or query, so that one run repor
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.gq_ast import (
     Assignment,
-    Binding,
-    Clause,
+    Call,
     Delete,
-    Filter,
-    Hops,
     Insert,
-    MaybeBlock,
     MutationBody,
-    NotBlock,
     OrderKey,
     Parameter,
     Predicate,
     Projection,
-    PropertyMatch,
     Query,
     QueryFile,
     ReadBody,
     Statement,
-    Traversal,
     Update,
-    Variable,
 )
+from omnigraph.lang.gq_clauses import at_query, parse_block, parse_clauses
 from omnigraph.lang.gq_expressions import (
     COMPARISONS,
     parse_expression,
     parse_value,
     parse_variable,
 )
-from omnigraph.lang.lexer import Comment, Kind, Token
+from omnigraph.lang.lexer import Comment, Kind
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name
 
 _STATEMENTS = ("insert", "update", "delete")
-_BLOCKS = ("not", "maybe")
-Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +60,13 @@ def parse_queries(source: Source) -> ParsedQueries:
             queries.append(_query(cursor))
         except SyntaxProblem as problem:
             cursor.report(problem)
-            if not cursor.at_end and not _at_query(cursor):
+            if not _at_header(cursor):
                 cursor.advance()
-            cursor.skip_to(_at_query)
-    return ParsedQueries(
-        source, QueryFile(tuple(queries)), cursor.lexed.comments, cursor.diagnostics.report()
-    )
+            cursor.skip_to(_at_header, at_query)
+    return ParsedQueries(source, QueryFile(tuple(queries)), cursor.lexed.comments, cursor.diagnostics.report())
 
 
-def _at_query(cursor: Cursor) -> bool:
+def _at_header(cursor: Cursor) -> bool:
     return cursor.at("query") and cursor.peek().kind is Kind.WORD and cursor.peek(2).text == "("
 
 
@@ -87,15 +74,15 @@ def _at_query(cursor: Cursor) -> bool:
 
 
 def _query(cursor: Cursor) -> Query:
-    start = cursor.expect("query", "to start a query").span
+    start = cursor.expect("query", "to start a query", _outside_hint(cursor)).span
     name = cursor.name("the query's name")
-    cursor.expect("(", "after the query's name")
+    cursor.expect("(", "after the query's name", "a query without parameters has empty parentheses: `query name() {`")
     parameters: list[Parameter] = []
     if not cursor.at(")"):
         parameters.append(_parameter(cursor))
         while cursor.take(","):
             parameters.append(_parameter(cursor))
-    cursor.expect(")", "after the parameters")
+    cursor.expect(")", "after the parameters", "parameters are separated by commas")
     annotations = _query_annotations(cursor)
     cursor.expect("{", "to open the query's body")
     body: ReadBody | MutationBody
@@ -104,8 +91,9 @@ def _query(cursor: Cursor) -> Query:
     elif cursor.token.text in _STATEMENTS:
         body = _mutation_body(cursor)
     else:
-        raise cursor.problem("expected `match`, `insert`, `update` or `delete`")
-    cursor.expect("}", "to close the query")
+        hint = cursor.case_hint("match", *_STATEMENTS) or _body_hint(cursor)
+        raise cursor.problem("expected `match`, `insert`, `update` or `delete`", hint)
+    cursor.expect("}", "to close the query", _tail_hint(cursor))
     return Query(
         name,
         tuple(parameters),
@@ -114,6 +102,27 @@ def _query(cursor: Cursor) -> Query:
         body,
         cursor.since(start),
     )
+
+
+def _outside_hint(cursor: Cursor) -> str | None:
+    if cursor.at("match") or cursor.token.text in _STATEMENTS:
+        return "write it inside of a query: `query name() { ... }`"
+    if cursor.token.text in ("node", "edge", "interface"):
+        return "types are declared in a `.pg` file"
+    return None
+
+
+def _body_hint(cursor: Cursor) -> str | None:
+    return "a read starts with `match { ... }`" if cursor.at("return") or cursor.at("where") else None
+
+
+def _tail_hint(cursor: Cursor) -> str | None:
+    """What to do about something behind the last part of a body."""
+    if cursor.token.text in ("order", "limit", "offset", "where"):
+        return "the order is `match`, `return`, `order`, `limit`, `offset`; conditions stand in `match`"
+    if cursor.token.text in _STATEMENTS:
+        return "a query either reads or writes"
+    return cursor.case_hint("order", "limit", "offset")
 
 
 def _parameter(cursor: Cursor) -> Parameter:
@@ -149,147 +158,37 @@ def _query_annotations(cursor: Cursor) -> dict[str, str]:
 def _read_body(cursor: Cursor) -> ReadBody:
     start = cursor.expect("match", "to start a read").span
     cursor.expect("{", "after `match`")
-    clauses = _clauses(cursor)
-    if not cursor.at("return"):
-        raise cursor.problem("expected `return` after the `match` block")
-    cursor.advance()
+    clauses = parse_clauses(cursor, "match")
+    cursor.expect("return", "after the `match` block", _after_match_hint(cursor))
     distinct = cursor.take("distinct")
     cursor.expect("{", "after `return`")
-    projections = _block(cursor, _projection, _at_projection_boundary, "a `return` block needs an expression")
+    projections = parse_block(cursor, _projection, _at_projection_boundary, _at_order, "return")
     order: tuple[OrderKey, ...] = ()
     if cursor.take("order"):
         order = _order(cursor)
-    limit = cursor.integer("`limit`", INTEGER_LITERAL_MAX) if cursor.take("limit") else None
-    offset = cursor.integer("`offset`", INTEGER_LITERAL_MAX) if cursor.take("offset") else None
+    limit = _number_after(cursor, "limit")
+    offset = _number_after(cursor, "offset")
     return ReadBody(clauses, projections, distinct, order, limit, offset, cursor.since(start))
 
 
-def _block(
-    cursor: Cursor, parse: Callable[[Cursor], Part], is_anchor: Callable[[Cursor], bool], empty: str
-) -> tuple[Part, ...]:
-    """Parts up to the closing brace, which is taken. A broken part is reported and skipped."""
-    parts: list[Part] = []
-    failed = False
-    while not cursor.take("}"):
-        if cursor.at_end or _at_query(cursor):
-            raise cursor.problem("expected `}`")
-        before = cursor.token
-        try:
-            parts.append(parse(cursor))
-        except SyntaxProblem as problem:
-            failed = True
-            cursor.report(problem)
-            if cursor.token is before and not cursor.at("}"):
-                cursor.advance()
-            cursor.skip_to(is_anchor)
-    if not parts and not failed:
-        raise SyntaxProblem(empty, cursor.previous_span)
-    return tuple(parts)
+def _after_match_hint(cursor: Cursor) -> str | None:
+    return "conditions stand inside of the `match` block" if cursor.at("where") else None
 
 
-def _clauses(cursor: Cursor) -> tuple[Clause, ...]:
-    with cursor.nested():
-        return _block(cursor, _clause, _at_clause_boundary, "a block needs at least one clause")
+def _number_after(cursor: Cursor, word: str) -> int | None:
+    if not cursor.take(word):
+        return None
+    if cursor.token.kind is Kind.VARIABLE:
+        raise cursor.problem(f"expected the number after `{word}`", "only a number can stand here, no parameter")
+    return cursor.integer(f"the number after `{word}`", INTEGER_LITERAL_MAX)
 
 
-def _at_clause_boundary(cursor: Cursor) -> bool:
-    starts = cursor.token.kind is Kind.VARIABLE or (
-        cursor.token.text in _BLOCKS and cursor.peek().text == "{"
-    )
-    return starts or cursor.at("}") or _at_query(cursor)
+def _at_order(cursor: Cursor) -> bool:
+    return cursor.at("order") and cursor.peek().text == "{"
 
 
 def _at_projection_boundary(cursor: Cursor) -> bool:
-    return cursor.token.kind is Kind.VARIABLE or cursor.at("}") or _at_query(cursor)
-
-
-def _clause(cursor: Cursor) -> Clause:
-    start = cursor.token.span
-    following = cursor.peek()
-    if cursor.token.text in _BLOCKS and following.text == "{":
-        block = NotBlock if cursor.advance().text == "not" else MaybeBlock
-        cursor.advance()
-        clauses = _clauses(cursor)
-        return block(clauses, cursor.since(start))
-    if cursor.token.kind is Kind.VARIABLE:
-        if following.text == ":" and following.kind is Kind.PUNCTUATION:
-            return _binding(cursor)
-        if _at_traversal(cursor):
-            return _traversal(cursor)
-    if cursor.at(","):
-        raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
-    condition = parse_expression(cursor)
-    return Filter(condition, cursor.since(start))
-
-
-def _binding(cursor: Cursor) -> Binding:
-    start = cursor.token.span
-    variable = parse_variable(cursor, "a variable")
-    cursor.advance()
-    type_name = cursor.type_name("a node type")
-    matches: list[PropertyMatch] = []
-    if cursor.take("{"):
-        while not cursor.at("}"):
-            matches.append(_property_match(cursor))
-            if not cursor.take(","):
-                break
-        cursor.expect("}", "after the property matches")
-    return Binding(variable, type_name, tuple(matches), cursor.since(start))
-
-
-def _property_match(cursor: Cursor) -> PropertyMatch:
-    start = cursor.token.span
-    name = cursor.name("a property")
-    cursor.expect(":", "between a property and its value")
-    value = parse_value(cursor, allow_null=False)
-    return PropertyMatch(name, value, cursor.since(start))
-
-
-def _at_traversal(cursor: Cursor) -> bool:
-    """Whether ``$a`` starts a traversal: ``$a edge $b``, ``$a <edge> $b``, ``$a $e: edge $b``, with bounds or not."""
-    if cursor.peek(1).kind is Kind.VARIABLE:
-        return cursor.peek(2).text == ":"
-    if cursor.peek(1).text == "<":
-        return _is_edge_word(cursor.peek(2)) and cursor.peek(3).text == ">"
-    if not _is_edge_word(cursor.peek(1)):
-        return False
-    return cursor.peek(2).kind is Kind.VARIABLE or cursor.peek(2).text == "{"
-
-
-def _is_edge_word(token: Token) -> bool:
-    return token.kind is Kind.WORD and token.text != "not" and not token.text.startswith("not_")
-
-
-def _traversal(cursor: Cursor) -> Traversal:
-    start = cursor.token.span
-    left = parse_variable(cursor, "a variable")
-    bound: Variable | None = None
-    if cursor.token.kind is Kind.VARIABLE:
-        bound = parse_variable(cursor, "an edge variable")
-        cursor.expect(":", "after an edge variable")
-    starts_shortest = cursor.peek().kind is Kind.WORD or cursor.peek().text == "<"
-    shortest = bound is not None and cursor.at("shortest") and starts_shortest
-    if shortest:
-        cursor.advance()
-    undirected = cursor.take("<")
-    if not _is_edge_word(cursor.token):
-        hint = "write an edge type with its first letter in lower case: `worksAt` for `WorksAt`"
-        raise cursor.problem("expected an edge", hint if cursor.token.kind is Kind.TYPE_NAME else None)
-    edge = cursor.name("an edge")
-    if undirected:
-        cursor.expect(">", "after an undirected edge")
-    hops = _hops(cursor) if cursor.at("{") else None
-    right = parse_variable(cursor, "the variable at the other end of the edge")
-    return Traversal(left, edge, right, bound, undirected, hops, shortest, cursor.since(start))
-
-
-def _hops(cursor: Cursor) -> Hops:
-    start = cursor.advance().span
-    low = cursor.integer("the smallest number of hops", INTEGER_LITERAL_MAX)
-    cursor.expect(",", "between hop bounds, as in `{1,3}`")
-    high = None if cursor.at("}") else cursor.integer("the largest number of hops", INTEGER_LITERAL_MAX)
-    cursor.expect("}", "after the hop bounds")
-    return Hops(low, high, cursor.since(start))
+    return cursor.token.kind is Kind.VARIABLE or cursor.at("}") or _at_order(cursor)
 
 
 def _projection(cursor: Cursor) -> Projection:
@@ -306,17 +205,16 @@ def _order(cursor: Cursor) -> tuple[OrderKey, ...]:
     keys = [_order_key(cursor)]
     while cursor.take(","):
         keys.append(_order_key(cursor))
-    cursor.expect("}", "after the order keys")
+    cursor.expect("}", "after the order keys", "order keys are separated by commas")
     return tuple(keys)
 
 
 def _order_key(cursor: Cursor) -> OrderKey:
     start = cursor.token.span
-    is_nearest = cursor.at("nearest") and cursor.peek().text == "("
     expression = parse_expression(cursor)
     descending: bool | None = None
     if cursor.at("asc") or cursor.at("desc"):
-        if is_nearest:
+        if isinstance(expression, Call) and expression.function == "nearest":
             raise cursor.problem("`nearest` has no direction: the closest comes first")
         descending = cursor.advance().text == "desc"
     return OrderKey(expression, descending, cursor.since(start))
@@ -329,22 +227,22 @@ def _mutation_body(cursor: Cursor) -> MutationBody:
     start = cursor.token.span
     statements: list[Statement] = []
     while not cursor.at("}"):
-        if cursor.at_end or _at_query(cursor):
+        if cursor.at_end or at_query(cursor):
             raise cursor.problem("expected `}` to close the query")
-        before = cursor.token
+        before = cursor.index
         try:
             statements.append(_statement(cursor))
         except SyntaxProblem as problem:
             cursor.report(problem)
-            if cursor.token is before and not cursor.at("}"):
+            if cursor.index == before and not cursor.at("}"):
                 cursor.advance()
-            cursor.skip_to(_at_statement_boundary)
+            cursor.skip_to(_at_statement_boundary, at_query, since=before)
     return MutationBody(tuple(statements), cursor.since(start))
 
 
 def _at_statement_boundary(cursor: Cursor) -> bool:
     starts = cursor.token.text in _STATEMENTS and cursor.peek().kind is Kind.TYPE_NAME
-    return starts or cursor.at("}") or _at_query(cursor)
+    return starts or cursor.at("}")
 
 
 def _statement(cursor: Cursor) -> Statement:
@@ -357,23 +255,26 @@ def _statement(cursor: Cursor) -> Statement:
         type_name = cursor.type_name("the type to update")
         cursor.expect("set", "after the type of an update")
         assignments = _assignments(cursor)
+        if not assignments:
+            raise SyntaxProblem("an update must set at least one property", cursor.previous_span)
         where = _predicate(cursor)
         return Update(type_name, assignments, where, cursor.since(start))
     if cursor.take("delete"):
         type_name = cursor.type_name("the type to delete from")
         where = _predicate(cursor)
         return Delete(type_name, where, cursor.since(start))
-    hint = "a query either reads or writes" if cursor.at("match") else None
-    raise cursor.problem("expected `insert`, `update` or `delete`", hint)
+    hint = "a query either reads or writes" if cursor.at("match") or cursor.at("return") else None
+    raise cursor.problem("expected `insert`, `update` or `delete`", hint or cursor.case_hint(*_STATEMENTS))
 
 
 def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
     cursor.expect("{", "to open the assignments")
     assignments: list[Assignment] = []
-    while not cursor.at("}"):
+    while not cursor.at("}") and not cursor.at_end:
         start = cursor.token.span
         name = cursor.name("a property")
-        cursor.expect(":", "between a property and its value")
+        hint = "a value is assigned with a colon" if cursor.at("=") else None
+        cursor.expect(":", "between a property and its value", hint)
         value = parse_value(cursor, allow_null=True)
         assignments.append(Assignment(name, value, cursor.since(start)))
         cursor.take(",")
@@ -389,5 +290,10 @@ def _predicate(cursor: Cursor) -> Predicate:
     if operator is None or cursor.token.kind is not Kind.PUNCTUATION:
         raise cursor.problem("expected a comparison (`=`, `!=`, `<`, `<=`, `>`, `>=`)")
     cursor.advance()
+    if cursor.at("="):
+        raise cursor.problem("expected a value", "equality is written `=`")
     value = parse_value(cursor, allow_null=False)
+    if cursor.at("and") or cursor.at("or"):
+        hint = "write one statement for each condition"
+        raise cursor.problem("a `where` of a mutation has one comparison", hint)
     return Predicate(name, operator, value, cursor.since(start))

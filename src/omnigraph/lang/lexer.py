@@ -63,12 +63,14 @@ _TOKEN = re.compile(
     | (?P<word>[a-z_][A-Za-z0-9_]*)
     | (?P<type>[A-Z][A-Za-z0-9_]*)
     | (?P<variable>\$[a-z_][A-Za-z0-9_]*)
+    | (?P<bad_variable>\$[A-Za-z0-9_]+)
     | (?P<float>[0-9]+\.[0-9]+)
     | (?P<integer>[0-9]+)
     | (?P<string>"(?:[^"\\]|\\(?s:.))*")
     | (?P<open_string>")
+    | (?P<quoted>'[^'\n]*'|`[^`\n]*`|[\u201c\u201d][^\u201c\u201d\n]*[\u201c\u201d])
     | (?P<punctuation>->|\.\.|>=|<=|!=|[{}()\[\]:,.@=<>?+\-*/%])
-    | (?P<unknown>\$|(?s:.))
+    | (?P<unknown>&&|\|\||(?s:.))
     """,
     re.VERBOSE,
 )
@@ -91,6 +93,8 @@ def lex(source: Source) -> Lexed:
     comments: list[Comment] = []
     text = source.text
     position = 0
+    # Whether only white space stands on the line so far. Looking back instead would take quadratic time.
+    own_line = True
     while position < len(text):
         match = _TOKEN.match(text, position)
         assert match is not None and match.lastgroup is not None, "the last alternative matches any character"
@@ -99,8 +103,6 @@ def lex(source: Source) -> Lexed:
         if group in _KINDS:
             tokens.append(Token(_KINDS[group], match.group(), span))
         elif group == "comment":
-            line_start = text.rfind("\n", 0, span.start) + 1
-            own_line = not text[line_start : span.start].strip()
             comments.append(Comment(match.group().rstrip(), span, own_line))
         elif group == "string":
             tokens.append(_string(match.group(), span))
@@ -108,8 +110,9 @@ def lex(source: Source) -> Lexed:
             what = "string" if group == "open_string" else "comment"
             tokens.append(Token(Kind.ERROR, f"this {what} is never closed", Span(span.start, len(text))))
             position = len(text)
-        elif group == "unknown":
-            tokens.append(_unknown(match.group(), span))
+        elif group != "space":
+            tokens.append(Token(Kind.ERROR, _explain(group, match.group()), span))
+        own_line = group == "space" and (own_line or "\n" in match.group())
     tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
     return Lexed(source, tuple(tokens), tuple(comments))
 
@@ -126,13 +129,24 @@ def _string(spelling: str, span: Span) -> Token:
     return Token(Kind.STRING, spelling, span, _ESCAPE.sub(lambda match: _ESCAPES[match.group(1)], body))
 
 
-def _unknown(char: str, span: Span) -> Token:
-    if char == "#":
-        return Token(Kind.ERROR, "`#` does not start a comment; write `//`", span)
-    if char == "$":
-        return Token(
-            Kind.ERROR, "`$` must be followed by a name that starts with a lower-case letter or `_`", span
-        )
-    if char == ";":
-        return Token(Kind.ERROR, "`;` is not used; white space separates", span)
-    return Token(Kind.ERROR, f"unexpected character {char!r}", span)
+_EXPLANATIONS = {
+    "#": "`#` does not start a comment; write `//`",
+    "$": "`$` must be followed by a name that starts with a lower-case letter or `_`",
+    ";": "`;` is not used; white space separates",
+    "&": "`&` is not an operator; write `and`",
+    "&&": "`&&` is not an operator; write `and`",
+    "|": "`|` is not an operator; write `or`",
+    "||": "`||` is not an operator; write `or`",
+    "!": "`!` is not an operator; write `!=` to compare and `not { ... }` to exclude",
+    "'": "a string starts and ends with a double quote",
+    "\ufeff": "a byte order mark is not white space; save the text without one",
+}
+
+
+def _explain(group: str, spelling: str) -> str:
+    """What is wrong with a piece of text that is not a token."""
+    if group == "quoted":
+        return 'a string is written in double quotes: "..."'
+    if group == "bad_variable":
+        return "the name of a variable starts with a lower-case letter or `_`"
+    return _EXPLANATIONS.get(spelling) or f"unexpected character {spelling!r}"

@@ -18,11 +18,7 @@ class PgLiteral:
 
     def __eq__(self, other: object) -> bool:
         # 1, 1.0 and true are one value to Python and three to a schema.
-        return (
-            isinstance(other, PgLiteral)
-            and type(self.value) is type(other.value)
-            and self.value == other.value
-        )
+        return isinstance(other, PgLiteral) and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))

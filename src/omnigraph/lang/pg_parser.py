@@ -6,6 +6,7 @@ member of a body or the next declaration, so that one run reports everything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from omnigraph.core.limits import CARDINALITY_MAX, INTEGER_LITERAL_MAX
@@ -52,12 +53,10 @@ def parse_schema(source: Source) -> ParsedSchema:
             declarations.append(_declaration(cursor))
         except SyntaxProblem as problem:
             cursor.report(problem)
-            if not cursor.at_end and not _at_declaration(cursor):
+            if not _at_declaration(cursor):
                 cursor.advance()
-            cursor.skip_to(_at_declaration)
-    return ParsedSchema(
-        source, SchemaFile(tuple(declarations)), cursor.lexed.comments, cursor.diagnostics.report()
-    )
+            cursor.skip_to(_at_declaration, _at_declaration)
+    return ParsedSchema(source, SchemaFile(tuple(declarations)), cursor.lexed.comments, cursor.diagnostics.report())
 
 
 def _at_declaration(cursor: Cursor) -> bool:
@@ -72,12 +71,20 @@ def _declaration(cursor: Cursor) -> Declaration:
         return _node(cursor, start)
     if cursor.take("edge"):
         return _edge(cursor, start)
-    raise cursor.problem("expected `interface`, `node` or `edge`")
+    hint = cursor.case_hint(*_DECLARATIONS)
+    if cursor.at("query"):
+        hint = "queries are written in a `.gq` file"
+    elif cursor.at("enum"):
+        hint = "an enum is written as the type of a property: `status: enum(open, closed)`"
+    raise cursor.problem("expected `interface`, `node` or `edge`", hint)
 
 
 def _interface(cursor: Cursor, start: Span) -> InterfaceDecl:
     name = cursor.type_name("the interface's name")
-    cursor.expect("{", "to open the interface's properties")
+    hint = "an interface has neither annotations nor interfaces of its own"
+    cursor.expect(
+        "{", "to open the interface's properties", hint if cursor.at("@") or cursor.at("implements") else None
+    )
     members = _body(cursor, f"interface {name.text}", constraints=False)
     properties = tuple(member for member in members if isinstance(member, PropertyDecl))
     return InterfaceDecl(name, properties, cursor.since(start))
@@ -105,11 +112,9 @@ def _edge(cursor: Cursor, start: Span) -> EdgeDecl:
     cursor.expect("->", "between the source and the target type")
     target = cursor.type_name("the target node type")
     cardinality = _cardinality(cursor) if _at_card(cursor) else None
-    annotations = _annotations(cursor)
+    annotations = _annotations(cursor, stop=_at_card)
     if _at_card(cursor):
-        raise cursor.problem(
-            "expected a body or the next declaration", "`@card` comes before other annotations"
-        )
+        raise cursor.problem("expected a body or the next declaration", "`@card` comes before other annotations")
     body = _body(cursor, f"edge {name.text}", constraints=True) if cursor.take("{") else ()
     return EdgeDecl(name, source, target, cardinality, annotations, body, cursor.since(start))
 
@@ -143,19 +148,20 @@ def _body(cursor: Cursor, owner: str, *, constraints: bool) -> tuple[PropertyDec
         if cursor.at_end or _at_declaration(cursor):
             cursor.report(cursor.problem(f"expected `}}` to close {owner}"))
             break
+        before = cursor.index
         try:
             members.append(_member(cursor, constraints=constraints))
         except SyntaxProblem as problem:
             cursor.report(problem)
-            if not cursor.at("}") and not _at_declaration(cursor):
+            if cursor.index == before and not cursor.at("}"):
                 cursor.advance()
-            cursor.skip_to(_at_member)
+            cursor.skip_to(_at_member, _at_declaration, since=before)
     return tuple(members)
 
 
 def _at_member(cursor: Cursor) -> bool:
     starts_property = cursor.token.kind is Kind.WORD and cursor.peek().text == ":"
-    return starts_property or cursor.at("}") or _at_constraint(cursor) or _at_declaration(cursor)
+    return starts_property or cursor.at("}") or _at_constraint(cursor)
 
 
 def _at_constraint(cursor: Cursor) -> bool:
@@ -165,12 +171,15 @@ def _at_constraint(cursor: Cursor) -> bool:
 def _member(cursor: Cursor, *, constraints: bool) -> PropertyDecl | Constraint:
     if _at_constraint(cursor):
         if not constraints:
-            raise cursor.problem(
-                "an interface has no constraints", "put it into the node types that implement it"
-            )
+            raise cursor.problem("an interface has no constraints", "put it into the node types that implement it")
         return _constraint(cursor)
     if cursor.at(","):
         raise cursor.problem("expected a property", "properties are separated by white space, not by commas")
+    if cursor.at("="):
+        raise cursor.problem("expected a property", "there are no default values")
+    if cursor.at("@") and cursor.peek(-1).text == "{":
+        hint = "annotations of a type stand before its `{`, annotations of a property behind its type"
+        raise cursor.problem("expected a property or a constraint", hint)
     start = cursor.token.span
     name = cursor.name("a property or a constraint")
     cursor.expect(":", "between a property and its type")
@@ -209,16 +218,16 @@ def _constraint_argument(cursor: Cursor) -> RangeBounds | PgLiteral | Name:
 def _signed_number(cursor: Cursor) -> int | float:
     sign = -1 if cursor.take("-") else 1
     if cursor.token.kind is Kind.FLOAT:
-        return sign * float(cursor.advance().text)
+        return sign * cursor.float_number()
     return sign * cursor.integer("a number", INTEGER_LITERAL_MAX)
 
 
 # --- annotations -----------------------------------------------------------------------------------------
 
 
-def _annotations(cursor: Cursor) -> tuple[Annotation, ...]:
+def _annotations(cursor: Cursor, stop: Callable[[Cursor], bool] | None = None) -> tuple[Annotation, ...]:
     annotations: list[Annotation] = []
-    while cursor.at("@") and not _at_constraint(cursor) and not _at_card(cursor):
+    while cursor.at("@") and not _at_constraint(cursor) and not (stop is not None and stop(cursor)):
         annotations.append(_annotation(cursor))
     return tuple(annotations)
 
@@ -234,7 +243,8 @@ def _annotation(cursor: Cursor) -> Annotation:
             key = cursor.name("the name of an annotation argument")
             cursor.expect("=", f"after `{key.text}`")
             arguments.append((key, _literal(cursor)))
-        cursor.expect(")", f"after the arguments of `@{name.text}`")
+        hint = "`@card` with bounds belongs to an edge type, behind its endpoints" if name.text == "card" else None
+        cursor.expect(")", f"after the arguments of `@{name.text}`", hint)
     return Annotation(name, value, tuple(arguments), cursor.since(start))
 
 
@@ -250,9 +260,10 @@ def _literal(cursor: Cursor) -> PgLiteral:
     if token.kind is Kind.STRING:
         return PgLiteral(cursor.advance().value, token.span)
     if token.kind is Kind.FLOAT:
-        return PgLiteral(float(cursor.advance().text), token.span)
+        return PgLiteral(cursor.float_number(), token.span)
     if token.kind is Kind.INTEGER:
         return PgLiteral(cursor.integer("an integer", INTEGER_LITERAL_MAX), token.span)
     if token.kind is Kind.WORD and token.text in ("true", "false"):
         return PgLiteral(cursor.advance().text == "true", token.span)
-    raise cursor.problem("expected a string, a number, `true` or `false`")
+    hint = "a negative number can only be a bound of a `@range`" if cursor.at("-") else None
+    raise cursor.problem("expected a string, a number, `true` or `false`", hint)

@@ -1,0 +1,214 @@
+"""Clauses of a ``match`` block in ``.gq``: bindings, traversals, filters, ``not`` and ``maybe``.
+
+Also owns how blocks go on after an error: the broken part is reported and skipped up to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.lang.cursor import Cursor, SyntaxProblem
+from omnigraph.lang.gq_ast import (
+    AliasRef,
+    Binding,
+    Clause,
+    Filter,
+    Hops,
+    MaybeBlock,
+    NotBlock,
+    PropertyMatch,
+    Traversal,
+    Variable,
+)
+from omnigraph.lang.gq_expressions import parse_expression, parse_value, parse_variable
+from omnigraph.lang.lexer import Kind, Token
+
+_BLOCKS = ("not", "maybe")
+Part = TypeVar("Part")
+
+
+def at_query(cursor: Cursor) -> bool:
+    """Whether a query starts here, beyond doubt: an alias `query` before a function call does not look like this."""
+    if not cursor.at("query") or cursor.peek().kind is not Kind.WORD or cursor.peek(2).text != "(":
+        return False
+    if cursor.peek(3).text == ")":
+        return cursor.peek(4).text in ("{", "@")
+    return cursor.peek(3).kind is Kind.VARIABLE and cursor.peek(4).text == ":"
+
+
+def parse_block(
+    cursor: Cursor,
+    parse: Callable[[Cursor], Part],
+    is_anchor: Callable[[Cursor], bool],
+    follows: Callable[[Cursor], bool],
+    name: str,
+) -> tuple[Part, ...]:
+    """Parts up to the closing brace, which is taken. A broken part is reported and skipped.
+
+    ``follows`` tells what can only stand behind the block: there a missing brace is reported and taken as read.
+    """
+    parts: list[Part] = []
+    failed = False
+    while not cursor.take("}"):
+        if cursor.at_end or at_query(cursor):
+            raise cursor.problem(f"expected `}}` to close the `{name}` block")
+        if follows(cursor):
+            cursor.report(cursor.problem(f"expected `}}` to close the `{name}` block"))
+            break
+        before = cursor.index
+        try:
+            parts.append(parse(cursor))
+        except SyntaxProblem as problem:
+            failed = True
+            cursor.report(problem)
+            if cursor.index == before and not cursor.at("}"):
+                cursor.advance()
+            cursor.skip_to(is_anchor, at_query, since=before)
+    if not parts and not failed:
+        raise SyntaxProblem(f"a `{name}` block must not be empty", cursor.previous_span)
+    return tuple(parts)
+
+
+def parse_clauses(cursor: Cursor, name: str) -> tuple[Clause, ...]:
+    """The clauses of a block whose opening brace was taken, and its closing brace."""
+    with cursor.nested():
+        return parse_block(cursor, _clause, _at_clause_boundary, _at_return, name)
+
+
+def _at_return(cursor: Cursor) -> bool:
+    following = cursor.peek().text
+    return cursor.at("return") and (following == "{" or (following == "distinct" and cursor.peek(2).text == "{"))
+
+
+def _at_clause_boundary(cursor: Cursor) -> bool:
+    starts = cursor.token.kind is Kind.VARIABLE or (cursor.token.text in _BLOCKS and cursor.peek().text == "{")
+    return starts or cursor.at("}") or _at_return(cursor)
+
+
+def _clause(cursor: Cursor) -> Clause:
+    start = cursor.token.span
+    following = cursor.peek()
+    if cursor.token.text in _BLOCKS and following.text == "{":
+        word = cursor.advance().text
+        cursor.advance()
+        clauses = parse_clauses(cursor, word)
+        return (NotBlock if word == "not" else MaybeBlock)(clauses, cursor.since(start))
+    if cursor.token.kind is Kind.VARIABLE:
+        if following.text == ":" and following.kind is Kind.PUNCTUATION:
+            return _binding(cursor)
+        if _at_traversal(cursor):
+            return _traversal(cursor)
+    if cursor.at(","):
+        raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
+    if cursor.at("where") and cursor.peek().text not in _AFTER_ALIAS:
+        raise cursor.problem("expected a clause", "conditions stand among the clauses, without `where`")
+    condition = parse_expression(cursor)
+    if isinstance(condition, AliasRef):
+        message = f"the name `{condition.name.text}` alone is not a clause"
+        raise SyntaxProblem(message, condition.span, _clause_hint(cursor, condition.name.text))
+    return Filter(condition, cursor.since(start))
+
+
+_AFTER_ALIAS = (
+    "=",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "is",
+    "in",
+    "contains",
+    "starts_with",
+    "and",
+    "or",
+)
+
+
+def _clause_hint(cursor: Cursor, name: str) -> str:
+    if name == "not":
+        return "write `not { ... }`"
+    if cursor.at(":"):
+        return f"a variable starts with a dollar sign: `${name}`"
+    return "a condition is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
+
+
+def _binding(cursor: Cursor) -> Binding:
+    start = cursor.token.span
+    variable = parse_variable(cursor, "a variable")
+    cursor.advance()
+    type_name = cursor.type_name("a node type")
+    matches: list[PropertyMatch] = []
+    if cursor.take("{"):
+        while not cursor.at("}"):
+            matches.append(_property_match(cursor))
+            if not cursor.take(","):
+                break
+        cursor.expect("}", "after the property matches", "property matches are separated by commas")
+    return Binding(variable, type_name, tuple(matches), cursor.since(start))
+
+
+def _property_match(cursor: Cursor) -> PropertyMatch:
+    start = cursor.token.span
+    name = cursor.name("a property")
+    cursor.expect(":", "between a property and its value", _colon_hint(cursor))
+    value = parse_value(cursor, allow_null=False)
+    return PropertyMatch(name, value, cursor.since(start))
+
+
+def _colon_hint(cursor: Cursor) -> str | None:
+    return "a property is matched with a colon; `=` and its like stand in a condition" if cursor.at("=") else None
+
+
+def _at_traversal(cursor: Cursor) -> bool:
+    """Whether ``$a`` starts a traversal: ``$a edge $b``, ``$a <edge> $b``, ``$a $e: edge $b``, with bounds or not."""
+    if cursor.peek(1).kind is Kind.VARIABLE:
+        return cursor.peek(2).text == ":"
+    if cursor.peek(1).text == "<":
+        return _is_edge_word(cursor.peek(2)) and cursor.peek(3).text == ">"
+    if not _is_edge_word(cursor.peek(1)):
+        return False
+    return cursor.peek(2).kind is Kind.VARIABLE or cursor.peek(2).text == "{"
+
+
+def _is_edge_word(token: Token) -> bool:
+    return token.kind is Kind.WORD and token.text != "not" and not token.text.startswith("not_")
+
+
+def _traversal(cursor: Cursor) -> Traversal:
+    start = cursor.token.span
+    left = parse_variable(cursor, "a variable")
+    bound: Variable | None = None
+    if cursor.token.kind is Kind.VARIABLE:
+        bound = parse_variable(cursor, "an edge variable")
+        cursor.expect(":", "after an edge variable")
+    starts_shortest = cursor.peek().kind is Kind.WORD or cursor.peek().text == "<"
+    shortest = bound is not None and cursor.at("shortest") and starts_shortest
+    if shortest:
+        cursor.advance()
+    undirected = cursor.take("<")
+    if not _is_edge_word(cursor.token):
+        hint = "write an edge type with its first letter in lower case: `worksAt` for `WorksAt`"
+        raise cursor.problem("expected an edge", hint if cursor.token.kind is Kind.TYPE_NAME else None)
+    edge = cursor.name("an edge")
+    if undirected:
+        cursor.expect(">", "after an undirected edge")
+    hops = _hops(cursor) if cursor.at("{") else None
+    right = parse_variable(cursor, "the variable at the other end of the edge")
+    return Traversal(left, edge, right, bound, undirected, hops, shortest, cursor.since(start))
+
+
+def _hops(cursor: Cursor) -> Hops:
+    start = cursor.advance().span
+    low = cursor.integer("the smallest number of hops", INTEGER_LITERAL_MAX)
+    cursor.expect(",", "between hop bounds, as in `{1,3}`", f"for exactly {low}, write `{{{low},{low}}}`")
+    high = None if cursor.at("}") else cursor.integer("the largest number of hops", INTEGER_LITERAL_MAX)
+    cursor.expect("}", "after the hop bounds")
+    return Hops(low, high, cursor.since(start))

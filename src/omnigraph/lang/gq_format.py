@@ -1,0 +1,252 @@
+"""The canonical form of a ``.gq`` file: one clause per line, short blocks on one line, comments kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from omnigraph.lang.comments import Line, Places, fits, weave
+from omnigraph.lang.diagnostics import raise_errors
+from omnigraph.lang.gq_ast import (
+    Assignment,
+    Binding,
+    Clause,
+    Delete,
+    Filter,
+    Insert,
+    MaybeBlock,
+    MutationBody,
+    NotBlock,
+    OrderKey,
+    Parameter,
+    Predicate,
+    Projection,
+    PropertyMatch,
+    Query,
+    ReadBody,
+    Statement,
+    Traversal,
+    Update,
+)
+from omnigraph.lang.gq_expression_format import spell_condition, spell_expression
+from omnigraph.lang.gq_parser import ParsedQueries
+from omnigraph.lang.source import Span
+from omnigraph.lang.spelling import spell_string, spell_type
+
+_Part = Parameter | PropertyMatch | Projection | OrderKey | Assignment
+
+
+def format_queries(parsed: ParsedQueries) -> str:
+    """The text of a query file in canonical form. A text with syntax errors is refused with its diagnostics."""
+    raise_errors(parsed.diagnostics)
+    formatter = _Formatter(Places(parsed.source, parsed.comments))
+    lines = [line for query in parsed.file.queries for line in formatter.query(query)]
+    return weave(parsed.source, parsed.comments, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bracketed:
+    """Parts between brackets: on one line if they fit and no comment stands among them, else one per line."""
+
+    head: str
+    open: str
+    parts: Sequence[_Part]
+    close: str
+    tail: str
+    padding: str
+    start: int
+    open_span: Span
+    close_span: Span
+    end: int
+
+
+class _Formatter:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    # --- queries ---------------------------------------------------------------------------------------
+
+    def query(self, query: Query) -> Iterator[Line]:
+        start, end = query.span
+        opening = self._places.find("(", query.name.span.end, end)
+        closing = self._places.find(")", _end_of(query.parameters, opening.end), end)
+        brace = self._places.find("{", closing.end, end)
+        annotations = [("description", query.description), ("instruction", query.instruction)]
+        notes = "".join(f" @{name}({spell_string(text)})" for name, text in annotations if text is not None)
+        parameters = _Bracketed(
+            head=f"query {query.name.text}",
+            open="(",
+            parts=query.parameters,
+            close=")",
+            tail=f"{notes} {{",
+            padding="",
+            start=start,
+            open_span=opening,
+            close_span=closing,
+            end=brace.end,
+        )
+        # The annotations do not count for the width: breaking the parameters would not make them shorter.
+        yield from self._bracketed(parameters, 0, uncounted=len(notes), opens=True, separate=True)
+        match query.body:
+            case ReadBody():
+                yield from self._read(query.body, Span(brace.end, end))
+            case MutationBody(statements):
+                for statement in statements:
+                    yield from self._statement(statement)
+            case _:
+                assert_never(query.body)
+        yield Line("}", 0, Span(end - 1, end), closes=True)
+
+    def _bracketed(
+        self, block: _Bracketed, depth: int, *, uncounted: int = 0, opens: bool = False, separate: bool = False
+    ) -> Iterator[Line]:
+        texts = [_part(part) for part in block.parts]
+        inside = f"{block.padding}{', '.join(texts)}{block.padding}" if texts else ""
+        joined = f"{block.head}{block.open}{inside}{block.close}{block.tail}"
+        commented = self._places.has_comment(block.open_span.end, block.close_span.start)
+        if not commented and (not texts or fits(len(joined) - uncounted, depth)):
+            yield Line(joined, depth, Span(block.start, block.end), opens=opens, separate=separate)
+            return
+        head_span = Span(block.start, block.open_span.end)
+        yield Line(f"{block.head}{block.open}", depth, head_span, opens=True, separate=separate)
+        for index, (part, text) in enumerate(zip(block.parts, texts, strict=True)):
+            comma = "," if index + 1 < len(texts) else ""
+            yield Line(f"{text}{comma}", depth + 1, part.span)
+        tail_span = Span(block.close_span.start, block.end)
+        yield Line(f"{block.close}{block.tail}", depth, tail_span, opens=opens, closes=True)
+
+    def _braces(
+        self, head: str, parts: Sequence[_Part], span: Span, head_end: int, depth: int, tail: str = ""
+    ) -> Iterator[Line]:
+        """``head { parts } tail`` that stands for a span of the source."""
+        opening = self._places.find("{", head_end, span.end)
+        closing = self._places.find("}", _end_of(parts, opening.end), span.end)
+        block = _Bracketed(f"{head} ", "{", parts, "}", tail, " ", span.start, opening, closing, span.end)
+        yield from self._bracketed(block, depth)
+
+    # --- reads -----------------------------------------------------------------------------------------
+
+    def _read(self, body: ReadBody, within: Span) -> Iterator[Line]:
+        find = self._places.find
+        opening = find("{", body.span.start, within.end)
+        closing = find("}", _end_of(body.clauses, opening.end), within.end)
+        yield Line("match {", 1, Span(body.span.start, opening.end), opens=True)
+        yield from self._clauses(body.clauses, 2)
+        yield Line("}", 1, closing, closes=True)
+
+        end = closing.end
+        start = find("return", end, within.end)
+        end = find("}", _end_of(body.projections, start.end), within.end).end
+        head = "return distinct" if body.distinct else "return"
+        yield from self._braces(head, body.projections, Span(start.start, end), start.end, 1)
+        if body.order:
+            start = find("order", end, within.end)
+            end = find("}", _end_of(body.order, start.end), within.end).end
+            yield from self._braces("order", body.order, Span(start.start, end), start.end, 1)
+        for word, number in (("limit", body.limit), ("offset", body.offset)):
+            if number is not None:
+                start = find(word, end, within.end)
+                end = self._places.next_token(start.end).end
+                yield Line(f"{word} {number}", 1, Span(start.start, end))
+
+    def _clauses(self, clauses: Sequence[Clause], depth: int) -> Iterator[Line]:
+        texts = _conditions(clauses)
+        for index, clause in enumerate(clauses):
+            match clause:
+                case Filter():
+                    yield Line(texts[index], depth, clause.span)
+                case Traversal():
+                    yield Line(_traversal(clause), depth, clause.span)
+                case Binding():
+                    yield from self._binding(clause, depth)
+                case NotBlock() | MaybeBlock():
+                    yield from self._block(clause, depth)
+                case _:
+                    assert_never(clause)
+
+    def _binding(self, binding: Binding, depth: int) -> Iterator[Line]:
+        head = f"${binding.variable.name}: {binding.type_name.text}"
+        if binding.matches:
+            yield from self._braces(head, binding.matches, binding.span, binding.type_name.span.end, depth)
+        else:
+            yield Line(head, depth, binding.span)
+
+    def _block(self, block: NotBlock | MaybeBlock, depth: int) -> Iterator[Line]:
+        word = "not" if isinstance(block, NotBlock) else "maybe"
+        start, end = block.span
+        opening = self._places.find("{", start, end)
+        inner = list(self._clauses(block.clauses, depth + 1))
+        joined = f"{word} {{ {inner[0].text} }}"
+        is_simple = len(inner) == 1 and not isinstance(block.clauses[0], NotBlock | MaybeBlock)
+        if is_simple and fits(len(joined), depth) and not self._places.has_comment(opening.end, end):
+            yield Line(joined, depth, block.span)
+            return
+        yield Line(f"{word} {{", depth, Span(start, opening.end), opens=True)
+        yield from inner
+        yield Line("}", depth, Span(end - 1, end), closes=True)
+
+    # --- mutations -------------------------------------------------------------------------------------
+
+    def _statement(self, statement: Statement) -> Iterator[Line]:
+        name = statement.type_name
+        match statement:
+            case Insert(assignments=assignments):
+                yield from self._braces(f"insert {name.text}", assignments, statement.span, name.span.end, 1)
+            case Update(assignments=assignments, where=where):
+                head, tail = f"update {name.text} set", f" {_predicate(where)}"
+                yield from self._braces(head, assignments, statement.span, name.span.end, 1, tail)
+            case Delete(where=where):
+                yield Line(f"delete {name.text} {_predicate(where)}", 1, statement.span)
+            case _:
+                assert_never(statement)
+
+
+def _end_of(parts: Sequence[_Part | Clause], otherwise: int) -> int:
+    return parts[-1].span.end if parts else otherwise
+
+
+def _conditions(clauses: Sequence[Clause]) -> dict[int, str]:
+    """The texts of the filters by index, from the last to the first: one has to know how the next one starts."""
+    texts: dict[int, str] = {}
+    for index in reversed(range(len(clauses))):
+        clause = clauses[index]
+        if isinstance(clause, Filter):
+            texts[index] = spell_condition(
+                clause.condition,
+                after_filter=index > 0 and isinstance(clauses[index - 1], Filter),
+                before_colon_or_brace=index + 1 < len(clauses) and isinstance(clauses[index + 1], Binding | MaybeBlock),
+                before_parenthesis=texts.get(index + 1, "").startswith("("),
+            )
+    return texts
+
+
+def _traversal(traversal: Traversal) -> str:
+    edge = f"<{traversal.edge.text}>" if traversal.undirected else traversal.edge.text
+    if traversal.hops is not None:
+        edge += f"{{{traversal.hops.low},{'' if traversal.hops.high is None else traversal.hops.high}}}"
+    words = [f"${traversal.left.name}"]
+    if traversal.edge_variable is not None:
+        words.append(f"${traversal.edge_variable.name}:")
+    if traversal.shortest:
+        words.append("shortest")
+    return " ".join([*words, edge, f"${traversal.right.name}"])
+
+
+def _part(part: _Part) -> str:
+    match part:
+        case Parameter(variable, type_ref):
+            return f"${variable.name}: {spell_type(type_ref)}"
+        case PropertyMatch(name, value) | Assignment(name, value):
+            return f"{name.text}: {spell_expression(value)}"
+        case Projection(expression, alias):
+            return spell_expression(expression) + ("" if alias is None else f" as {alias.text}")
+        case OrderKey(expression, descending):
+            direction = "" if descending is None else " desc" if descending else " asc"
+            return spell_expression(expression) + direction
+        case _:
+            assert_never(part)
+
+
+def _predicate(predicate: Predicate) -> str:
+    return f"where {predicate.property.text} {predicate.operator.value} {spell_expression(predicate.value)}"
