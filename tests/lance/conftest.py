@@ -153,6 +153,17 @@ class S3:
     def open(self, name: str, **arguments: Any) -> LanceDataset:
         return lance.dataset(self.uri(name), storage_options=self.options, **arguments)
 
+    def create(self) -> "S3":
+        """Make the bucket, with nothing counted yet."""
+        self.client().create_bucket(Bucket=self.bucket)
+        self.requests()
+        return self
+
+    def lose_the_answer_of_the_next_put(self, text: str) -> None:
+        """The next PUT of a key containing `text` happens, but its answer is an error."""
+        with urllib.request.urlopen(f"{self.endpoint}/-/lose-answers?{text}"):
+            pass
+
     def requests(self) -> list[dict[str, str]]:
         """Everything the server was asked since the last call."""
         with urllib.request.urlopen(f"{self.endpoint}/-/requests") as answer:
@@ -191,8 +202,10 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def s3(s3_endpoint: str) -> S3:
-    """A fresh bucket, with nothing counted yet."""
-    bucket = S3(s3_endpoint, f"bucket-{next(BUCKET_NUMBERS)}")
-    bucket.client().create_bucket(Bucket=bucket.bucket)
-    bucket.requests()
-    return bucket
+    return S3(s3_endpoint, f"bucket-{next(BUCKET_NUMBERS)}").create()
+
+
+@pytest.fixture
+def careless_s3(s3_endpoint: str) -> S3:
+    """A bucket of a store that ignores `If-None-Match`."""
+    return S3(s3_endpoint, f"careless-{next(BUCKET_NUMBERS)}").create()

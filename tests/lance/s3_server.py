@@ -1,10 +1,14 @@
-"""An S3 server on the loopback interface that remembers every request it was sent.
+"""An S3 server on the loopback interface that remembers every request, and misbehaves when asked to.
 
-Runs as a program of its own, because Lance talks to it from native threads of the process under
-test. It owns the counting, nothing else: what S3 means is moto's business.
+Runs as a program of its own, because Lance talks to it from native threads of the process under test. It owns
+counting and two faults, nothing else: what S3 means is moto's business.
 
-The first line on standard output is the port. The log is read at `/-/requests` and emptied by
-reading it. The server ends when its standard input closes, so it cannot outlive whoever started it.
+* The first line on standard output is the port; the server ends when its standard input closes, so it cannot
+  outlive whoever started it.
+* `/-/requests` answers with the log so far and empties it.
+* `/-/lose-answers?<text>` arms a fault: the next PUT whose path contains the text is carried out, but answered
+  with 500, as if the answer had got lost on the way.
+* In buckets whose name starts with `careless`, `If-None-Match` is ignored: every create-if-absent succeeds.
 """
 
 import json
@@ -17,41 +21,57 @@ from typing import Any
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-LOG_PATH = "/-/requests"
-
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
 
 
 class RecordingApplication:
-    """A WSGI application that notes method, path, query and status before it passes a request on."""
+    """Notes method, path, query and status of everything it passes on to S3."""
 
     def __init__(self, inner: Callable[[Environ, StartResponse], Iterable[bytes]]) -> None:
         self._inner = inner
         self._lock = threading.Lock()
         self._requests: list[dict[str, str]] = []
+        self._lose_answer_of: str | None = None
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        if environ["PATH_INFO"] == LOG_PATH:
-            with self._lock:
-                body = json.dumps(self._requests).encode()
-                self._requests.clear()
-            start_response("200 OK", [("Content-Type", "application/json")])
-            return [body]
+        match environ["PATH_INFO"]:
+            case "/-/requests":
+                return self._answer(self._take_requests(), start_response)
+            case "/-/lose-answers":
+                self._lose_answer_of = environ["QUERY_STRING"]
+                return self._answer([], start_response)
+            case path:
+                if path.startswith("/careless"):
+                    environ.pop("HTTP_IF_NONE_MATCH", None)
+                return self._forward(environ, start_response)
 
-        def note_status(status: str, *rest: Any) -> Any:
+    def _answer(self, value: Any, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(value).encode()]
+
+    def _take_requests(self) -> list[dict[str, str]]:
+        with self._lock:
+            taken, self._requests = self._requests, []
+        return taken
+
+    def _forward(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        def note(status: str, *rest: Any) -> Any:
             entry = {
                 "method": environ["REQUEST_METHOD"],
                 "path": environ["PATH_INFO"],
                 "query": environ["QUERY_STRING"],
-                "if_none_match": environ.get("HTTP_IF_NONE_MATCH", ""),
-                "status": status.split(" ", maxsplit=1)[0],
+                "status": status.partition(" ")[0],
             }
             with self._lock:
                 self._requests.append(entry)
+                lost = self._lose_answer_of
+                if entry["method"] == "PUT" and lost is not None and lost in entry["path"]:
+                    self._lose_answer_of = None
+                    status = "500 Internal Server Error"
             return start_response(status, *rest)
 
-        return self._inner(environ, note_status)
+        return self._inner(environ, note)
 
 
 class KeepAliveHandler(WSGIRequestHandler):
