@@ -12,7 +12,8 @@ The crash matrices of the writers live with the writers; here are only the tools
 
 from faults.child import python
 from faults.fault import DelayAt, DropAt, FailAt, FailFrom, KillAt, PartialWriteAt, RespondAt
-from faults.tracer import Call, Trace, run, trace, why_unavailable
+from faults.session import Call
+from faults.tracer import Trace, run, trace, why_unavailable
 from faults.window import arm, armed, disarm
 
 __all__ = [

@@ -2,9 +2,11 @@
 
 Owns everything that depends on the processor. Knows nothing about waiting, counting or faults: that is `tracer`.
 
-Not seen: stores through a shared mapping and io_uring. Lance's object-store writers use neither.
+Not seen: stores through a shared mapping, which Lance's writers do not use. io_uring would not be seen either, so a
+traced program is told that the kernel has none.
 """
 
+import errno
 import os
 import platform
 import struct
@@ -79,6 +81,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _LOAD, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x45, 0x06
 _RET_ALLOW = 0x7FFF0000
 _RET_TRACE = 0x7FF00000
+_RET_ERRNO = 0x00050000
+# The same on every architecture.
+_IO_URING_SETUP = 425
 _NUMBER_OFFSET, _ARCHITECTURE_OFFSET, _ARGUMENTS_OFFSET = 0, 4, 16
 
 
@@ -101,6 +106,8 @@ class Machine:
             _instruction(_JUMP_EQUAL, self.audit_architecture, 1, 0),
             _instruction(_RETURN, _RET_ALLOW),
             _instruction(_LOAD, _NUMBER_OFFSET),
+            _instruction(_JUMP_EQUAL, _IO_URING_SETUP, 0, 1),
+            _instruction(_RETURN, _RET_ERRNO | errno.ENOSYS),
         ]
         for number, signature in self.by_number.items():
             if signature.flags is None:

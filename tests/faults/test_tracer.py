@@ -287,6 +287,15 @@ disarm(); os.mkdir(root + "/c"); arm(); disarm(); os.mkdir(root + "/d")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "c", "d"]
 
 
+def test_a_program_finds_no_io_uring(tmp_path: Path) -> None:
+    code = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.syscall(425, 1, 0), ctypes.get_errno())
+"""
+    assert small(code, tmp_path).stdout.split() == ["-1", str(errno.ENOSYS)]
+
+
 def test_a_program_that_never_arms_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(TracerError, match="never armed"):
         small("os.mkdir(root + '/a')", tmp_path, window=True)
