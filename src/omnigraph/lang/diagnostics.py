@@ -125,10 +125,11 @@ class Diagnostics:
         return any(item.severity is Severity.ERROR for item in self._items)
 
     def report(self) -> tuple[Diagnostic, ...]:
-        """All of them in order of discovery; the last one says how many were left out, if any were."""
+        """All of them in the order of the text; the last one says how many were left out, if any were."""
+        items = sorted(self._items, key=lambda item: item.span.start)
         if not self._left_out:
-            return tuple(self._items)
-        last = self._items[-1]
+            return tuple(items)
+        last = items[-1]
         note = Diagnostic(
             "OG-LIMIT",
             f"{self._left_out} more diagnostics are not shown",
@@ -136,7 +137,7 @@ class Diagnostics:
             self.source,
             Severity.INFO,
         )
-        return (*self._items, note)
+        return (*items, note)
 
     def raise_errors(self) -> None:
         """Raise what was collected if any of it is an error."""

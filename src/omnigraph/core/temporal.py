@@ -1,0 +1,78 @@
+"""ISO 8601 texts to the numbers dates are stored as: days, or milliseconds, since 1970-01-01 UTC.
+
+Accepts what the reference accepts: single-digit months and days, ``YYYYMMDD``, ``T`` or a space before the time, a fraction
+of any length (cut to milliseconds), ``Z`` or an offset, no zone (UTC), and a date where a time is wanted or the other way
+round.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+_DAY = 86_400_000
+_EPOCH = date(1970, 1, 1)
+_DATE = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|(?P<month2>\d{2})(?P<day2>\d{2}))"
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
+_ZONE = r"(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)"
+_ISO = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}\s*{_ZONE}?)?", re.ASCII)
+
+
+def parse_datetime(text: str) -> int | None:
+    """Milliseconds since the epoch, or None if the text is no ISO date or time."""
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        day = date(int(match["year"]), int(match["month"] or match["month2"]), int(match["day"] or match["day2"]))
+    except ValueError:
+        return None
+    milliseconds = (day - _EPOCH).days * _DAY
+    if match["hour"] is None:
+        return milliseconds
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    fraction = int((match["fraction"] or "").ljust(3, "0")[:3])
+    offset = _offset_minutes(match["zone"])
+    if offset is None:
+        return None
+    return milliseconds + ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction
+
+
+def parse_date(text: str) -> int | None:
+    """Days since the epoch, or None if the text is no ISO date; a time is cut off after conversion to UTC."""
+    milliseconds = parse_datetime(text)
+    return None if milliseconds is None else milliseconds // _DAY
+
+
+def _offset_minutes(zone: str | None) -> int | None:
+    if zone is None or zone in "Zz":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    hours, minutes = int(digits[:2]), int(digits[2:])
+    if hours > 23 or minutes > 59:
+        return None
+    return (hours * 60 + minutes) * (-1 if zone[0] == "-" else 1)
+
+
+def format_date(days: int) -> str:
+    """``YYYY-MM-DD``."""
+    return (_EPOCH + timedelta(days=days)).isoformat()
+
+
+def format_datetime(milliseconds: int) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def datetime_to_milliseconds(moment: datetime) -> int:
+    """A Python time as stored; one without a zone is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def date_to_days(day: date) -> int:
+    """A Python date as stored."""
+    return (day - _EPOCH).days

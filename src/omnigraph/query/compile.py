@@ -1,0 +1,83 @@
+"""The compiler of ``.gq``: text, or a parsed query, to IR. One function per use, each raising every error at once."""
+
+from __future__ import annotations
+
+from omnigraph.errors import CompileError, NotFoundError, UsageError
+from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
+from omnigraph.lang.source import Source
+from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
+from omnigraph.query.lower import lower_read
+from omnigraph.query.mutations import check_mutation
+from omnigraph.query.reads import check_read
+from omnigraph.query.rewrite import rewrite
+from omnigraph.query.scope import UNCODED, Context
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.types import PropertyType, type_from_syntax
+
+RESERVED_PARAMETER = "__nanograph_now"
+
+
+def compile_text(
+    text: str, catalog: Catalog, *, name: str | None = None, source: str = "<query>"
+) -> QueryIR | MutationIR:
+    """Compile one query of a text: the named one, or the only one."""
+    parsed = parse_queries(Source(text, source))
+    if parsed.diagnostics:
+        raise CompileError(parsed.diagnostics)
+    return compile_query(select_query(parsed, name), catalog, parsed.source)
+
+
+def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
+    """The first query of that name, or the only query if no name is given."""
+    queries = parsed.file.queries
+    if name is None:
+        if len(queries) == 1:
+            return queries[0]
+        names = ", ".join(query.name.text for query in queries) or "none"
+        raise UsageError(f"{parsed.source.name} holds {len(queries)} queries ({names}); name the one to use")
+    for query in queries:
+        if query.name.text == name:
+            return query
+    hint = did_you_mean(name, [query.name.text for query in queries])
+    raise NotFoundError(f"no query `{name}` in {parsed.source.name}", hint=hint, query=name)
+
+
+def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR | MutationIR:
+    """Check, lower and rewrite one query; raises CompileError with everything that is wrong."""
+    diagnostics = Diagnostics(source)
+    compiled = check_query(query, catalog, diagnostics)
+    diagnostics.raise_errors()
+    assert compiled is not None, "without errors there is a plan"
+    return compiled
+
+
+def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) -> QueryIR | MutationIR | None:
+    """The IR of a query, or None; what is wrong is in the diagnostics."""
+    context = Context(catalog, {}, diagnostics)
+    _declare_parameters(context, query)
+    parameters = tuple(ParameterIR(name, type_) for name, type_ in context.parameters.items())
+    if isinstance(query.body, ast.MutationBody):
+        statements = check_mutation(context, query.body)
+        return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
+    read = check_read(context, query.body)
+    if read is None or diagnostics.has_errors:
+        return None
+    root, columns = lower_read(read)
+    return QueryIR(query.name.text, parameters, columns, rewrite(root))
+
+
+def _declare_parameters(context: Context, query: ast.Query) -> None:
+    for parameter in query.parameters:
+        name = parameter.variable.name
+        type_: PropertyType = type_from_syntax(parameter.type)
+        if name == RESERVED_PARAMETER:
+            context.error(UNCODED, f"the parameter name `${name}` is reserved", parameter.span)
+        elif name == "_":
+            context.error(UNCODED, "`$_` is the anonymous variable and cannot be a parameter", parameter.span)
+        elif name in context.parameters:
+            context.error(UNCODED, f"the parameter `${name}` is declared twice", parameter.span)
+        elif type_.is_list and type_.is_blob:
+            context.error(UNCODED, "a list of Blob is not supported", parameter.type.span)
+        context.parameters[name] = type_

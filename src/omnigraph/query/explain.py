@@ -1,0 +1,250 @@
+"""The IR as text: what ``omnigraph explain`` shows.
+
+One operator a line, inputs indented below, so that reading from the bottom follows the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import format_date, format_datetime
+from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import (
+    AntiJoin,
+    AssignmentIR,
+    Condition,
+    CrossJoin,
+    DeleteEdges,
+    DeleteNodes,
+    Direction,
+    Distinct,
+    Expand,
+    Filter,
+    Group,
+    InsertEdge,
+    InsertNode,
+    MutationIR,
+    Operator,
+    OptionalJoin,
+    Outer,
+    Project,
+    QueryIR,
+    Scan,
+    Score,
+    ShortestPath,
+    Slice,
+    Sort,
+    StatementIR,
+    UpdateNodes,
+)
+from omnigraph.query.rewrite.tree import inputs
+
+SHOWN_ITEMS_MAX = 8
+
+
+def explain(plan: QueryIR | MutationIR) -> str:
+    """The whole plan as lines of text."""
+    header = ", ".join(f"${parameter.name}: {parameter.type}" for parameter in plan.parameters)
+    lines = [f"{'query' if isinstance(plan, QueryIR) else 'mutation'} {plan.name}({header})"]
+    if isinstance(plan, QueryIR):
+        lines.extend(f"  {line}" for line in _tree(plan.root, 0))
+    else:
+        lines.extend(f"  {number}. {_statement(item)}" for number, item in enumerate(plan.statements, 1))
+    return "\n".join(lines)
+
+
+def _tree(operator: Operator, depth: int) -> Iterator[str]:
+    yield "  " * depth + describe(operator)
+    for below in inputs(operator):
+        yield from _tree(below, depth + 1)
+
+
+def describe(operator: Operator) -> str:
+    """One operator without its inputs."""
+    match operator:
+        case Scan():
+            return (
+                f"Scan ${operator.variable}: {operator.type_name}{_where(operator.predicate)}{_reads(operator.columns)}"
+            )
+        case Outer():
+            return f"Outer {_variables(operator.variables)}"
+        case Expand():
+            return _expand(operator)
+        case ShortestPath():
+            edge = _edge(operator.edge, operator.direction, operator.hops.low, operator.hops.high)
+            ends = f"${_shown(operator.source)} {edge} ${_shown(operator.target)}"
+            return f"ShortestPath ${operator.path_variable}: {ends}{' with nodes' if operator.wants_nodes else ''}"
+        case CrossJoin():
+            return "CrossJoin"
+        case Filter():
+            return f"Filter {render(operator.predicate)}"
+        case AntiJoin():
+            return "AntiJoin (drop rows that match the second input)"
+        case OptionalJoin():
+            return f"OptionalJoin introduces {_variables(operator.introduces)}"
+        case Score():
+            parts = zip(operator.rankings, operator.required, strict=True)
+            shown = [f"#{i} {render(item)}{' required' if must else ''}" for i, (item, must) in enumerate(parts)]
+            return f"Score {', '.join(shown)}"
+        case Group() | Project():
+            columns = ", ".join(f"{render(column.expression)} as {column.name}" for column in operator.columns)
+            return f"{type(operator).__name__} {columns}"
+        case Distinct():
+            return "Distinct"
+        case Sort():
+            keys = [f"{render(key.expression)} {'desc' if key.descending else 'asc'}" for key in operator.keys]
+            return f"Sort {', '.join(keys)}"
+        case Slice():
+            limit = "all" if operator.limit is None else operator.limit
+            return f"Slice limit {limit} offset {operator.offset}"
+        case _:
+            assert_never(operator)
+
+
+def _expand(operator: Expand) -> str:
+    edge = _edge(operator.edge, operator.direction, operator.hops.low, operator.hops.high)
+    bound = "" if operator.edge_variable is None else f"${operator.edge_variable}: "
+    start = operator.target if operator.from_target else operator.source
+    how = (
+        "closes a cycle"
+        if operator.closes
+        else f"from ${_shown(start)} binds ${_shown(operator.new_variable)}: {operator.new_type}"
+    )
+    edge_where = "" if operator.edge_predicate is None else f" edge where {render(operator.edge_predicate)}"
+    edge_reads = f" edge reads ({', '.join(operator.edge_columns)})" if operator.edge_columns else ""
+    walk = f"${_shown(operator.source)} {bound}{edge} ${_shown(operator.target)}"
+    return f"Expand {walk} {how}{_where(operator.predicate)}{_reads(operator.columns)}{edge_where}{edge_reads}"
+
+
+def _edge(name: str, direction: Direction, low: int, high: int) -> str:
+    hops = "" if (low, high) == (1, 1) else f"{{{low},{high}}}"
+    arrows = {Direction.OUT: ("-[", "]->"), Direction.IN: ("<-[", "]-"), Direction.BOTH: ("-[", "]-")}
+    return f"{arrows[direction][0]}{name}{hops}{arrows[direction][1]}"
+
+
+def _shown(name: str) -> str:
+    return "_" if name.startswith("_#") else name
+
+
+def _variables(names: tuple[str, ...]) -> str:
+    return ", ".join(f"${_shown(name)}" for name in names) or "nothing"
+
+
+def _where(predicate: ir.Expr | None) -> str:
+    return "" if predicate is None else f" where {render(predicate)}"
+
+
+def _reads(columns: tuple[str, ...]) -> str:
+    return f" reads ({', '.join(columns)})" if columns else ""
+
+
+# --- expressions -----------------------------------------------------------------------------------------
+
+
+def render(expression: ir.Expr) -> str:
+    """An expression as text, close to how it would be written."""
+    match expression:
+        case ir.Constant():
+            return _constant(expression)
+        case ir.Parameter():
+            return f"${expression.name}"
+        case ir.Now():
+            return "now()"
+        case ir.Property():
+            return f"${_shown(expression.variable)}.{expression.name}"
+        case ir.EntityId():
+            return f"id(${_shown(expression.variable)})"
+        case ir.PathValue():
+            return f"${expression.variable}.{expression.part.value}"
+        case ir.Compare() | ir.Arithmetic():
+            return f"{_inner(expression.left)} {expression.operator.value} {_inner(expression.right)}"
+        case ir.Logic():
+            return f" {expression.operator.value} ".join(_inner(operand) for operand in expression.operands)
+        case ir.Member():
+            return f"{_inner(expression.item)} in {_inner(expression.items)}"
+        case ir.ListOf():
+            return f"[{', '.join(render(item) for item in expression.items)}]"
+        case ir.TextMatch():
+            return f"{_inner(expression.text)} {expression.operator.value} {_inner(expression.part)}"
+        case ir.IsNull():
+            return f"{_inner(expression.operand)} is {'not ' if expression.negated else ''}null"
+        case ir.Search():
+            edits = "" if expression.edits is None else f", {render(expression.edits)}"
+            return f"{expression.kind.value}({render(expression.text)}, {render(expression.query)}{edits})"
+        case ir.Nearest():
+            return f"nearest({render(expression.vector)}, {render(expression.query)})"
+        case ir.Bm25():
+            return f"bm25({render(expression.text)}, {render(expression.query)})"
+        case ir.Rrf():
+            return f"rrf({', '.join(render(arm) for arm in expression.arms)}, {render(expression.k)})"
+        case ir.Aggregate():
+            distinct = "distinct " if expression.distinct else ""
+            return f"{expression.function.value}({distinct}{render(expression.argument)})"
+        case ir.Output():
+            return f"column {expression.position + 1}"
+        case ir.ScoreColumn():
+            return f"score #{expression.number}"
+        case _:
+            assert_never(expression)
+
+
+def _inner(expression: ir.Expr) -> str:
+    compound = isinstance(expression, ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull)
+    return f"({render(expression)})" if compound else render(expression)
+
+
+def _constant(constant: ir.Constant) -> str:
+    if isinstance(constant.value, tuple):
+        items = [_scalar(item, constant.type.scalar) for item in constant.value[:SHOWN_ITEMS_MAX]]
+        more = len(constant.value) - SHOWN_ITEMS_MAX
+        return f"[{', '.join(items)}{f', ... {more} more' if more > 0 else ''}]"
+    return _scalar(constant.value, constant.type.scalar)
+
+
+def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        case int() if scalar is Scalar.DATE:
+            return f'date("{format_date(value)}")'
+        case int() if scalar is Scalar.DATETIME:
+            return f'datetime("{format_datetime(value)}")'
+        case _:
+            return str(value)
+
+
+# --- mutations -------------------------------------------------------------------------------------------
+
+
+def _statement(statement: StatementIR) -> str:
+    match statement:
+        case InsertNode():
+            return f"InsertNode {statement.type_name} {_assignments(statement.assignments)}"
+        case InsertEdge():
+            ends = f"from {render(statement.source)} to {render(statement.target)}"
+            return f"InsertEdge {statement.type_name} {ends} {_assignments(statement.assignments)}"
+        case UpdateNodes():
+            set_ = _assignments(statement.assignments)
+            return f"UpdateNodes {statement.type_name} set {set_} where {_condition(statement.condition)}"
+        case DeleteNodes():
+            return f"DeleteNodes {statement.type_name} where {_condition(statement.condition)}, and their edges"
+        case DeleteEdges():
+            return f"DeleteEdges {statement.type_name} where {_condition(statement.condition)}"
+        case _:
+            assert_never(statement)
+
+
+def _assignments(assignments: tuple[AssignmentIR, ...]) -> str:
+    return "{" + ", ".join(f"{item.property}: {render(item.value)}" for item in assignments) + "}"
+
+
+def _condition(condition: Condition) -> str:
+    operator: BinaryOperator = condition.operator
+    return f"{condition.column} {operator.value} {render(condition.value)}"

@@ -1,0 +1,259 @@
+"""Typed expressions of the query IR.
+
+Every expression knows its type. Null semantics are SQL's: a comparison with null is null, and a predicate keeps a row only
+if it is true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.lang.gq_ast import AggregateFunction, BinaryOperator
+from omnigraph.schema.types import PropertyType
+
+BOOL = PropertyType(Scalar.BOOL, nullable=True)
+TEXT = PropertyType(Scalar.STRING)
+OPTIONAL_TEXT = PropertyType(Scalar.STRING, nullable=True)
+INTEGER = PropertyType(Scalar.I64)
+FLOAT = PropertyType(Scalar.F64)
+DATETIME = PropertyType(Scalar.DATETIME)
+
+ConstantValue = str | int | float | bool | None | tuple["ConstantValue", ...]
+"""Dates are days and times milliseconds since the epoch; lists and vectors are tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value known before the query runs."""
+
+    value: ConstantValue
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value the caller brings; replaced by a Constant before the query runs."""
+
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time of the query: one value for all of it, replaced by a Constant before the query runs."""
+
+    type: PropertyType = DATETIME
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of the node or edge bound to a variable."""
+
+    variable: str
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class EntityId:
+    """The id of the node or edge bound to a variable."""
+
+    variable: str
+    type: PropertyType = TEXT
+
+
+class PathPart(Enum):
+    """What can be read of a path."""
+
+    LENGTH = "length"
+    NODES = "nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class PathValue:
+    """The number of hops of a shortest path, or the ids of the nodes along it, both ends included."""
+
+    variable: str
+    part: PathPart
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """``= != < <= > >=`` of two scalars; numbers compare by value, whatever their widths."""
+
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """``and`` / ``or`` of two or more predicates."""
+
+    operator: BinaryOperator
+    operands: tuple[Expr, ...]
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Whether a list (a property, parameter or constant) holds a scalar: ``contains`` and ``in``."""
+
+    item: Expr
+    items: Expr
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list whose items are not all constants."""
+
+    items: tuple[Expr, ...]
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """Exact, case-sensitive ``contains`` or ``starts_with`` on text."""
+
+    operator: BinaryOperator
+    text: Expr
+    part: Expr
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``is null``, or negated; never null itself."""
+
+    operand: Expr
+    negated: bool
+    type: PropertyType = PropertyType(Scalar.BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``+ - * / %``. Integers stay integers except under ``/``; dividing by zero gives null."""
+
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+    type: PropertyType
+
+
+class SearchKind(Enum):
+    """The full-text predicates; ``match_text`` is the same as ``search``."""
+
+    SEARCH = "search"
+    FUZZY = "fuzzy"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Full-text predicate: does the text hold one of the query's tokens (within ``edits`` for fuzzy)?"""
+
+    kind: SearchKind
+    text: Expr
+    query: Expr
+    edits: Expr | None = None
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """L2 distance of a vector property to a query vector; a text query is embedded first."""
+
+    vector: Property
+    query: Expr
+    type: PropertyType = PropertyType(Scalar.F32, nullable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """BM25 relevance of a text; null where no token matches."""
+
+    text: Expr
+    query: Expr
+    type: PropertyType = PropertyType(Scalar.F32, nullable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rrf:
+    """Reciprocal-rank fusion of two or more rankings: the sum of 1 / (k + rank), ranks counted from 1."""
+
+    arms: tuple[Nearest | Bm25, ...]
+    k: Expr
+    type: PropertyType = PropertyType(Scalar.F64, nullable=True)
+
+
+Ranking = Nearest | Bm25 | Rrf
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate over the rows of a group; nulls are not counted, summed or collected."""
+
+    function: AggregateFunction
+    argument: Expr
+    distinct: bool
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the result, by position: what ``order`` refers to after grouping or ``distinct``."""
+
+    position: int
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """A score computed by a ``Score`` operator, by its number."""
+
+    number: int
+    type: PropertyType
+
+
+Expr = (
+    Constant
+    | Parameter
+    | Now
+    | Property
+    | EntityId
+    | PathValue
+    | Compare
+    | Logic
+    | Member
+    | ListOf
+    | TextMatch
+    | IsNull
+    | Arithmetic
+    | Search
+    | Nearest
+    | Bm25
+    | Rrf
+    | Aggregate
+    | Output
+    | ScoreColumn
+)
+
+TRUE = Constant(True, PropertyType(Scalar.BOOL))
+FALSE = Constant(False, PropertyType(Scalar.BOOL))
+
+
+def conjunction(predicates: tuple[Expr, ...]) -> Expr | None:
+    """One predicate that is true where all are; None for none."""
+    flat: list[Expr] = []
+    for predicate in predicates:
+        if isinstance(predicate, Logic) and predicate.operator is BinaryOperator.AND:
+            flat.extend(predicate.operands)
+        elif predicate != TRUE:
+            flat.append(predicate)
+    if not flat:
+        return None
+    return flat[0] if len(flat) == 1 else Logic(BinaryOperator.AND, tuple(flat))

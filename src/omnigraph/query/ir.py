@@ -1,0 +1,307 @@
+"""The query IR: a tree of operators over rows of bound variables. Both executors run exactly this.
+
+A row binds variables to entities. Leaves make rows (``Scan``, ``Outer``); inner operators extend, drop, order or shape them.
+``columns`` say which properties an operator must make readable; ids can always be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.query.expressions import Expr, Ranking
+from omnigraph.schema.types import PropertyType
+
+
+class Direction(Enum):
+    """How an edge is walked from its semantic source: along it, against it, or both."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+    @property
+    def reversed(self) -> Direction:
+        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(self, self)
+
+
+@dataclass(frozen=True, slots=True)
+class HopRange:
+    """Inclusive bounds of the shortest distance."""
+
+    low: int
+    high: int
+
+
+ONE_HOP = HopRange(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Every node of a type that satisfies the predicate."""
+
+    variable: str
+    type_name: str
+    predicate: Expr | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """The rows of the enclosing block, reduced to the variables the inner block mentions."""
+
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Follows an edge from a bound variable.
+
+    Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the end
+    that is bound. With ``closes`` both ends are bound and the operator only keeps rows. Without ``edge_variable`` the
+    result is a set of (source, target) pairs, with it one row per stored edge.
+    """
+
+    input: Operator
+    source: str
+    target: str
+    edge: str
+    direction: Direction
+    hops: HopRange
+    new_type: str
+    edge_variable: str | None = None
+    from_target: bool = False
+    closes: bool = False
+    predicate: Expr | None = None
+    edge_predicate: Expr | None = None
+    columns: tuple[str, ...] = ()
+    edge_columns: tuple[str, ...] = ()
+
+    @property
+    def new_variable(self) -> str:
+        return self.source if self.from_target else self.target
+
+
+@dataclass(frozen=True, slots=True)
+class ShortestPath:
+    """Keeps rows whose two bound nodes are connected within the bounds, and binds the path."""
+
+    input: Operator
+    source: str
+    target: str
+    edge: str
+    direction: Direction
+    hops: HopRange
+    path_variable: str
+    wants_nodes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CrossJoin:
+    """Every combination of the rows of two unconnected parts."""
+
+    left: Operator
+    right: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keeps rows for which the predicate is true."""
+
+    input: Operator
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """Drops a row if the inner block has a match for it. The inner block's leaf is an ``Outer``."""
+
+    input: Operator
+    inner: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalJoin:
+    """One row per match of the inner block, or one row with its variables null if there is none."""
+
+    input: Operator
+    inner: Operator
+    introduces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Computes rankings as numbered score columns; a ``required`` one drops the rows it has no score for."""
+
+    input: Operator
+    rankings: tuple[Ranking, ...]
+    required: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a result."""
+
+    name: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Groups by every column that is not an aggregate; with no such column there is exactly one group."""
+
+    input: Operator
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Computes the result's columns."""
+
+    input: Operator
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Keeps one of equal rows."""
+
+    input: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """Null is smallest: first ascending, last descending."""
+
+    expression: Expr
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Orders rows; the last keys make the order total."""
+
+    input: Operator
+    keys: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Skips ``offset`` rows and keeps at most ``limit``."""
+
+    input: Operator
+    limit: int | None
+    offset: int = 0
+
+
+Operator = (
+    Scan
+    | Outer
+    | Expand
+    | ShortestPath
+    | CrossJoin
+    | Filter
+    | AntiJoin
+    | OptionalJoin
+    | Score
+    | Group
+    | Project
+    | Distinct
+    | Sort
+    | Slice
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterIR:
+    """A declared parameter."""
+
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class QueryIR:
+    """A read."""
+
+    name: str
+    parameters: tuple[ParameterIR, ...]
+    columns: tuple[Column, ...]
+    root: Operator
+
+
+# --- mutations -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentIR:
+    """A property and the value it gets: a constant, a parameter, ``now()`` or null."""
+
+    property: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The one comparison of a ``where``; ``column`` is a property, or ``src`` / ``dst`` of an edge."""
+
+    column: str
+    operator: BinaryOperator
+    value: Expr
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class InsertNode:
+    """Inserts a node; with a key it replaces the node that has the same key."""
+
+    type_name: str
+    assignments: tuple[AssignmentIR, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InsertEdge:
+    """Inserts an edge between two node ids."""
+
+    type_name: str
+    source: Expr
+    target: Expr
+    assignments: tuple[AssignmentIR, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateNodes:
+    """Sets properties of the nodes that match."""
+
+    type_name: str
+    assignments: tuple[AssignmentIR, ...]
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNodes:
+    """Deletes the nodes that match, and every edge at them."""
+
+    type_name: str
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteEdges:
+    """Deletes the edges that match."""
+
+    type_name: str
+    condition: Condition
+
+
+StatementIR = InsertNode | InsertEdge | UpdateNodes | DeleteNodes | DeleteEdges
+
+
+@dataclass(frozen=True, slots=True)
+class MutationIR:
+    """Statements that run in order and become one commit."""
+
+    name: str
+    parameters: tuple[ParameterIR, ...]
+    statements: tuple[StatementIR, ...]

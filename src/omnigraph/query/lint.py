@@ -1,0 +1,286 @@
+"""Lint of query files, and the ``operation`` descriptor of each query: what it returns, reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
+from omnigraph.lang.gq_parser import ParsedQueries
+from omnigraph.query import expressions as ir
+from omnigraph.query.compile import check_query
+from omnigraph.query.ir import (
+    DeleteEdges,
+    DeleteNodes,
+    Expand,
+    InsertEdge,
+    InsertNode,
+    MutationIR,
+    Operator,
+    QueryIR,
+    Scan,
+    ShortestPath,
+    UpdateNodes,
+)
+from omnigraph.query.rewrite.tree import inputs
+from omnigraph.schema.catalog import Catalog
+
+_KINDS = {
+    Scalar.STRING: "string",
+    Scalar.BOOL: "bool",
+    Scalar.I32: "int",
+    Scalar.U32: "int",
+    Scalar.I64: "bigint",
+    Scalar.U64: "bigint",
+    Scalar.F32: "float",
+    Scalar.F64: "float",
+    Scalar.DATE: "date",
+    Scalar.DATETIME: "datetime",
+    Scalar.BLOB: "blob",
+    Scalar.VECTOR: "vector",
+}
+_SEVERITIES = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A remark about a whole file rather than a place in it."""
+
+    severity: Severity
+    code: str
+    message: str
+    type_name: str | None = None
+    property: str | None = None
+    query_names: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        shown: dict[str, object] = {"severity": self.severity.value, "code": self.code, "message": self.message}
+        if self.type_name is not None:
+            shown["type_name"] = self.type_name
+        if self.property is not None:
+            shown["property"] = self.property
+        if self.query_names:
+            shown["query_names"] = list(self.query_names)
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """What is known of one query."""
+
+    name: str
+    kind: str
+    diagnostics: tuple[Diagnostic, ...]
+    warnings: tuple[str, ...] = ()
+    operation: dict[str, object] | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        return self.operation is not None
+
+    def to_json(self) -> dict[str, object]:
+        shown: dict[str, object] = {
+            "name": self.name,
+            "kind": self.kind,
+            "status": "ok" if self.is_valid else "error",
+        }
+        if self.warnings:
+            shown["warnings"] = list(self.warnings)
+        errors = [item for item in self.diagnostics if item.severity is Severity.ERROR]
+        if errors:
+            shown["error"] = f"type error: {errors[0].code}: {errors[0].message}"
+            shown["diagnostics"] = [item.to_json() for item in self.diagnostics]
+        if self.operation is not None:
+            shown["operation"] = self.operation
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class LintReport:
+    """The result of linting one file."""
+
+    path: str
+    reports: tuple[QueryReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    syntax: tuple[Diagnostic, ...] = field(default=())
+
+    @property
+    def errors(self) -> int:
+        return sum(not report.is_valid for report in self.reports) + (1 if self.syntax else 0)
+
+    @property
+    def warnings(self) -> int:
+        of_queries = sum(len(report.warnings) for report in self.reports)
+        return of_queries + sum(finding.severity is Severity.WARNING for finding in self.findings)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Everything that has a place in the text."""
+        yield from self.syntax
+        for report in self.reports:
+            yield from report.diagnostics
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "status": "error" if self.errors else "ok",
+            "query_path": self.path,
+            "queries_processed": len(self.reports),
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "infos": sum(finding.severity is Severity.INFO for finding in self.findings),
+            "results": [report.to_json() for report in self.reports],
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def lint_queries(parsed: ParsedQueries, catalog: Catalog) -> LintReport:
+    """Check every query of a file."""
+    if parsed.diagnostics:
+        first = parsed.diagnostics[0]
+        finding = Finding(Severity.ERROR, "Q000", f"parse error: {first.message}")
+        return LintReport(parsed.source.name, findings=(finding,), syntax=parsed.diagnostics)
+    reports: list[QueryReport] = []
+    plans: list[QueryIR | MutationIR] = []
+    for query in parsed.file.queries:
+        diagnostics = Diagnostics(parsed.source)
+        plan = check_query(query, catalog, diagnostics)
+        if plan is not None:
+            plans.append(plan)
+        reports.append(_report(query, plan, catalog, diagnostics))
+    findings = [*_never_updated(plans, catalog), *_repeated_names(parsed.file.queries)]
+    findings.sort(
+        key=lambda item: (_SEVERITIES[item.severity], item.type_name or "", item.property or "", item.message)
+    )
+    return LintReport(parsed.source.name, tuple(reports), tuple(findings))
+
+
+def _report(
+    query: ast.Query, plan: QueryIR | MutationIR | None, catalog: Catalog, diagnostics: Diagnostics
+) -> QueryReport:
+    kind = "mutation" if query.is_mutation else "read"
+    if plan is None:
+        return QueryReport(query.name.text, kind, diagnostics.report())
+    warnings: tuple[str, ...] = ()
+    if query.is_mutation and not query.parameters:
+        warnings = ("hardcoded mutation: the query writes but takes no parameters",)
+    return QueryReport(query.name.text, kind, diagnostics.report(), warnings, describe_operation(query, plan, catalog))
+
+
+def _never_updated(plans: list[QueryIR | MutationIR], catalog: Catalog) -> Iterator[Finding]:
+    """L201: nullable properties that no update of the file ever sets, for types that the file does update."""
+    assigned: dict[str, set[str]] = {}
+    queries: dict[str, set[str]] = {}
+    for plan in plans:
+        for statement in plan.statements if isinstance(plan, MutationIR) else ():
+            if isinstance(statement, UpdateNodes):
+                assigned.setdefault(statement.type_name, set()).update(item.property for item in statement.assignments)
+                queries.setdefault(statement.type_name, set()).add(plan.name)
+    for type_name, properties in sorted(assigned.items()):
+        node = catalog.nodes[type_name]
+        for prop in node.properties.values():
+            settable = prop.type.nullable and prop.name not in node.key and prop.embed is None
+            if settable and prop.name not in properties:
+                message = f"no update in this file sets `{type_name}.{prop.name}`"
+                names = tuple(sorted(queries[type_name]))
+                yield Finding(Severity.WARNING, "L201", message, type_name, prop.name, names)
+
+
+def _repeated_names(queries: tuple[ast.Query, ...]) -> Iterator[Finding]:
+    """L202: only the first query of a name can ever be called."""
+    seen: set[str] = set()
+    for query in queries:
+        name = query.name.text
+        if name in seen:
+            yield Finding(
+                Severity.WARNING,
+                "L202",
+                f"query `{name}` is declared again; the first one is used",
+                query_names=(name,),
+            )
+        seen.add(name)
+
+
+# --- operation descriptor --------------------------------------------------------------------------------
+
+
+def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Catalog) -> dict[str, object]:
+    """What a valid query returns, reads and writes."""
+    reads: set[tuple[str, str]] = set()
+    writes: set[tuple[str, str]] = set()
+    result: list[dict[str, object]] = []
+    if isinstance(plan, QueryIR):
+        _collect_reads(plan.root, catalog, reads)
+        assert isinstance(query.body, ast.ReadBody)
+        for projection, column in zip(query.body.projections, plan.columns, strict=True):
+            result.append(_result_column(projection, column.expression))
+    else:
+        _collect_writes(plan, catalog, reads, writes)
+    return {"result": result, "reads": _sorted_types(reads), "writes": _sorted_types(writes)}
+
+
+def _sorted_types(types: set[tuple[str, str]]) -> list[dict[str, str]]:
+    return [
+        {"kind": kind, "type_name": name} for kind, name in sorted(types, key=lambda item: (item[0] != "node", item[1]))
+    ]
+
+
+def _result_column(projection: ast.Projection, expression: ir.Expr) -> dict[str, object]:
+    name = projection.alias.text if projection.alias else _static_name(projection.expression)
+    if isinstance(expression, ir.EntityId):
+        return {"name": name, "kind": "object", "nullable": expression.type.nullable}
+    type_ = expression.type
+    nullable = type_.nullable or isinstance(expression, ir.Aggregate)
+    if type_.is_list:
+        return {"name": name, "kind": "list", "item_kind": _KINDS[type_.scalar], "nullable": nullable}
+    column: dict[str, object] = {"name": name, "kind": _KINDS[type_.scalar]}
+    if type_.is_vector:
+        column["vector_dim"] = type_.dimension
+    return {**column, "nullable": nullable}
+
+
+def _static_name(node: ast.Expr) -> str:
+    match node:
+        case ast.PropertyAccess():
+            return node.property.text
+        case ast.Variable():
+            return node.name
+        case ast.Aggregate():
+            return node.function.value
+        case ast.Call():
+            return node.function
+        case ast.Literal() | ast.ListLiteral():
+            return "literal"
+        case _:
+            return "expression"
+
+
+def _collect_reads(operator: Operator, catalog: Catalog, reads: set[tuple[str, str]]) -> None:
+    match operator:
+        case Scan():
+            reads.add(("node", operator.type_name))
+        case Expand() | ShortestPath():
+            edge = catalog.edges[operator.edge]
+            reads.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
+    for below in inputs(operator):
+        _collect_reads(below, catalog, reads)
+
+
+def _collect_writes(
+    plan: MutationIR, catalog: Catalog, reads: set[tuple[str, str]], writes: set[tuple[str, str]]
+) -> None:
+    for statement in plan.statements:
+        touched: set[tuple[str, str]]
+        match statement:
+            case InsertEdge() | DeleteEdges():
+                touched = {("edge", statement.type_name)}
+                if isinstance(statement, InsertEdge):
+                    edge = catalog.edges[statement.type_name]
+                    reads.update({("node", edge.source), ("node", edge.target)})
+            case DeleteNodes():
+                incident = {("edge", edge.name) for edge in catalog.edges_of(statement.type_name)}
+                touched = {("node", statement.type_name), *incident}
+            case InsertNode() | UpdateNodes():
+                touched = {("node", statement.type_name)}
+        reads.update(touched)
+        writes.update(touched)

@@ -1,0 +1,203 @@
+"""A checked read to a tree of operators.
+
+Per connected part of a block: scan one root, then follow the traversals outwards; parts are cross-joined. After the positive
+clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters stand where their
+variables are first all bound; moving them into scans is the business of the rewrites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import (
+    AntiJoin,
+    Column,
+    CrossJoin,
+    Distinct,
+    Expand,
+    Filter,
+    Group,
+    Operator,
+    OptionalJoin,
+    Outer,
+    Project,
+    Scan,
+    Score,
+    ShortestPath,
+    Slice,
+    Sort,
+    SortKey,
+)
+from omnigraph.query.pattern import Block, NodeVariable, Step
+from omnigraph.query.reads import CheckedRead
+from omnigraph.query.variables import transform, variables_of
+
+
+def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
+    """The operators of a read, and its columns."""
+    root = _lower_block(read.block, outer=())
+    if read.aggregates:
+        return _lower_grouped(read, root), read.columns
+    if read.distinct:
+        root, columns, _ = _with_scores(root, read.columns, ())
+        shaped: Operator = Distinct(Project(root, columns))
+        keys = (*read.order, *_output_ties(columns)) if read.order else ()
+        return _slice(Sort(shaped, keys) if keys else shaped, read), columns
+    root, columns, order = _with_scores(root, read.columns, read.order)
+    if order:
+        root = Sort(root, (*order, *_entity_ties(read.block)))
+    return Project(_slice(root, read), columns), columns
+
+
+def _lower_grouped(read: CheckedRead, root: Operator) -> Operator:
+    shaped: Operator = Group(root, read.columns)
+    if read.distinct:
+        shaped = Distinct(shaped)
+    if read.order:
+        shaped = Sort(shaped, (*read.order, *_output_ties(read.columns)))
+    return _slice(shaped, read)
+
+
+def _slice(root: Operator, read: CheckedRead) -> Operator:
+    if read.limit is None and not read.offset:
+        return root
+    return Slice(root, read.limit, read.offset)
+
+
+def _entity_ties(block: Block) -> tuple[SortKey, ...]:
+    """Ids of every named entity, by variable name: what makes the order of rows total."""
+    paths = {step.path_variable for step in block.steps}
+    optional = {name for inner in block.optional for name in inner.introduced}
+    names = [name for name in block.introduced if name not in paths and not name.startswith("_#")]
+    return tuple(
+        SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in sorted(set(names))
+    )
+
+
+def _output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
+    """The returned scalars in order: what makes the order of groups and of distinct rows total."""
+    return tuple(
+        SortKey(ir.Output(position, column.expression.type))
+        for position, column in enumerate(columns)
+        if column.expression.type.is_plain_scalar and not isinstance(column.expression, ir.Aggregate)
+    )
+
+
+# --- scores ----------------------------------------------------------------------------------------------
+
+
+def _with_scores(
+    root: Operator, columns: tuple[Column, ...], order: tuple[SortKey, ...]
+) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...]]:
+    """Compute every ranking once, below, and refer to it by number. One that orders the rows is required to exist."""
+    rankings: dict[ir.Ranking, int] = {}
+    required: set[int] = set()
+
+    def by_number(part: ir.Expr) -> ir.Expr:
+        if isinstance(part, ir.Nearest | ir.Bm25 | ir.Rrf):
+            return ir.ScoreColumn(rankings.setdefault(part, len(rankings)), part.type)
+        return part
+
+    def numbered(expression: ir.Expr) -> ir.Expr:
+        # The arms of a fusion are not columns of their own.
+        return by_number(expression) if isinstance(expression, ir.Rrf) else transform(expression, by_number)
+
+    keys = tuple(SortKey(numbered(key.expression), key.descending) for key in order)
+    required.update(rankings.values())
+    shown = tuple(Column(column.name, numbered(column.expression)) for column in columns)
+    if not rankings:
+        return root, columns, order
+    flags = tuple(number in required for number in range(len(rankings)))
+    return Score(root, tuple(rankings), flags), shown, keys
+
+
+# --- blocks ----------------------------------------------------------------------------------------------
+
+
+def _lower_block(block: Block, outer: tuple[str, ...]) -> Operator:
+    bound: set[str] = set(outer)
+    root: Operator | None = Outer(outer) if outer else None
+    filters = list(block.filters)
+    paths = [step for step in block.steps if step.path_variable is not None]
+    steps = [step for step in block.steps if step.path_variable is None]
+    root = _follow(root, steps, bound)
+    for node in block.nodes:
+        if node.name in bound:
+            continue
+        part = _follow(_root_scan(node, steps, bound), steps, bound)
+        assert part is not None
+        root = part if root is None else CrossJoin(root, part)
+        root = _follow(root, steps, bound)
+    assert root is not None, "the grammar demands a clause, and every clause binds or reads a variable"
+    for step in paths:
+        assert step.path_variable is not None
+        root = ShortestPath(
+            root, step.source, step.target, step.edge, step.direction, step.hops, step.path_variable, wants_nodes=True
+        )
+        bound.add(step.path_variable)
+    root = _apply_filters(root, filters, bound)
+    for inner in block.optional:
+        mentioned = tuple(name for name in inner.mentions if name in bound)
+        root = OptionalJoin(root, _lower_block(inner, mentioned), inner.introduced)
+        bound.update(inner.introduced)
+        root = _apply_filters(root, filters, bound)
+    for inner in block.negated:
+        root = AntiJoin(root, _lower_block(inner, tuple(name for name in inner.mentions if name in bound)))
+    for predicate in filters:
+        root = Filter(root, predicate)
+    return root
+
+
+def _apply_filters(root: Operator, filters: list[ir.Expr], bound: set[str]) -> Operator:
+    """Put every filter whose variables are bound on top, and take it off the list."""
+    ready = [predicate for predicate in filters if bound.issuperset(variables_of(predicate))]
+    for predicate in ready:
+        filters.remove(predicate)
+        root = Filter(root, predicate)
+    return root
+
+
+def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operator:
+    """Scan the root of a part. Without a typed binding that is the from-end of the part's first traversal."""
+    name, type_name = node.name, node.type_name
+    if not node.declared:
+        first = next((step for step in steps if node.name in (step.source, step.target)), None)
+        if first is not None and first.direction.value == "in":
+            name, type_name = first.target, first.target_type
+        elif first is not None:
+            name, type_name = first.source, first.source_type
+    bound.add(name)
+    return Scan(name, type_name)
+
+
+def _follow(root: Operator | None, steps: list[Step], bound: set[str]) -> Operator | None:
+    """Expand along every step that has a bound end, in source order, until none is left."""
+    while root is not None:
+        step = next((step for step in steps if step.source in bound or step.target in bound), None)
+        if step is None:
+            return root
+        steps.remove(step)
+        root = _expand(root, step, bound)
+        bound.update(_named((step.source, step.target, step.edge_variable)))
+    return root
+
+
+def _named(names: Iterable[str | None]) -> list[str]:
+    return [name for name in names if name is not None]
+
+
+def _expand(root: Operator, step: Step, bound: set[str]) -> Expand:
+    from_target = step.source not in bound
+    return Expand(
+        root,
+        step.source,
+        step.target,
+        step.edge,
+        step.direction,
+        step.hops,
+        new_type=step.source_type if from_target else step.target_type,
+        edge_variable=step.edge_variable,
+        from_target=from_target,
+        closes=step.source in bound and step.target in bound,
+    )

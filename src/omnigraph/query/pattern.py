@@ -1,0 +1,61 @@
+"""A match block after names are resolved: variables with types, traversals with directions, typed filters.
+
+Between the checker, which builds it, and the lowering, which chooses an order of work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omnigraph.query.expressions import Expr
+from omnigraph.query.ir import Direction, HopRange
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVariable:
+    """A node variable that this block binds; ``declared`` if a typed binding names it."""
+
+    name: str
+    type_name: str
+    declared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One traversal. Reachability is meant from ``source`` to ``target``, walking ``edge`` in ``direction``."""
+
+    source: str
+    target: str
+    edge: str
+    direction: Direction
+    hops: HopRange
+    source_type: str
+    target_type: str
+    edge_variable: str | None = None
+    path_variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A resolved match, ``not`` or ``maybe`` block.
+
+    ``nodes`` are in the order of their first typed binding, or of first use; ``filters`` include the inline matches;
+    ``mentions`` are the variables of enclosing blocks that this one and its inner blocks use.
+    """
+
+    nodes: tuple[NodeVariable, ...]
+    steps: tuple[Step, ...]
+    filters: tuple[Expr, ...]
+    optional: tuple[Block, ...]
+    negated: tuple[Block, ...]
+    mentions: tuple[str, ...]
+
+    @property
+    def introduced(self) -> tuple[str, ...]:
+        """Every variable that is visible after the block, had it been a ``maybe``."""
+        own = [node.name for node in self.nodes]
+        for step in self.steps:
+            own.extend(name for name in (step.edge_variable, step.path_variable) if name is not None)
+        for block in self.optional:
+            own.extend(block.introduced)
+        return tuple(own)

@@ -1,0 +1,234 @@
+"""``return``, ``order``, ``limit``: projections to columns, order keys to sort keys, with the rules T8, T9, T17, T18, T21, T28."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.query import expressions as ir
+from omnigraph.query.bind import bind_match
+from omnigraph.query.ir import Column, SortKey
+from omnigraph.query.pattern import Block
+from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
+from omnigraph.query.typecheck import Place, check_expression
+from omnigraph.schema.types import PropertyType
+
+Function = ast.AggregateFunction
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRead:
+    """A read whose every name and type is known. Sort keys refer to columns by ``Output`` where they must."""
+
+    block: Block
+    columns: tuple[Column, ...]
+    aggregates: bool
+    distinct: bool
+    order: tuple[SortKey, ...]
+    limit: int | None
+    offset: int
+
+
+def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
+    """Check a read; None if its columns are not known. The result is sound only if nothing was reported."""
+    block, scope = bind_match(context, body)
+    columns = [_check_projection(context, scope, projection) for projection in body.projections]
+    known = tuple(column for column in columns if column is not None)
+    if len(known) < len(columns):
+        return None
+    aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
+    if aggregates:
+        _check_group_keys(context, body, known)
+    order = _Orders(context, scope, body, known, aggregates).check()
+    return CheckedRead(block, known, aggregates, body.distinct, order, body.limit, body.offset or 0)
+
+
+# --- projections -----------------------------------------------------------------------------------------
+
+
+def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> Column | None:
+    node = projection.expression
+    expression: ir.Expr | None
+    if isinstance(node, ast.Aggregate):
+        expression = _check_aggregate(context, scope, node)
+    else:
+        expression = check_expression(context, scope, node, Place.RETURN)
+    if expression is None:
+        return None
+    name = projection.alias.text if projection.alias else column_name(node)
+    return Column(name, expression)
+
+
+def column_name(node: ast.Expr) -> str:
+    """What a column is called when no alias says so."""
+    match node:
+        case ast.Variable():
+            return node.name
+        case ast.PropertyAccess():
+            return f"{node.variable.name}.{node.property.text}"
+        case ast.Literal() | ast.ListLiteral():
+            return "literal"
+        case ast.Aggregate():
+            return column_name(node.argument)
+        case ast.Call():
+            return node.function
+        case _:
+            return "expression"
+
+
+def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
+    if isinstance(node.argument, ast.Variable) and node.function is Function.COUNT:
+        argument = _check_counted_variable(context, scope, node.argument)
+    else:
+        argument = check_expression(context, scope, node.argument, Place.RETURN)
+    if argument is None:
+        return None
+    type_ = _aggregate_type(node, argument)
+    if type_ is None:
+        wanted = {
+            Function.SUM: "a number",
+            Function.AVG: "a number",
+            Function.MIN: "a number or a String",
+            Function.MAX: "a number or a String",
+        }.get(node.function, "a scalar")
+        message = f"`{node.function.value}` takes {wanted}, not {_described(argument)}"
+        context.error("T8", message, node.argument.span)
+        return None
+    return ir.Aggregate(node.function, argument, node.distinct, type_)
+
+
+def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) -> ir.Expr | None:
+    """``count($e)`` of an edge counts edges; elsewhere a bare edge is no value."""
+    bound = scope.lookup(node.name)
+    if bound is not None and bound.kind is VariableKind.EDGE:
+        context.error(
+            "T23", f"the edge `${node.name}` cannot be used as a value", node.span, "count a node or a property"
+        )
+        return None
+    return check_expression(context, scope, node, Place.RETURN)
+
+
+def _described(expression: ir.Expr) -> str:
+    return "a node" if isinstance(expression, ir.EntityId) else str(expression.type)
+
+
+def _aggregate_type(node: ast.Aggregate, argument: ir.Expr) -> PropertyType | None:
+    type_ = argument.type
+    match node.function:
+        case Function.COUNT:
+            return PropertyType(Scalar.I64)
+        case Function.SUM | Function.AVG:
+            return PropertyType(Scalar.F64, nullable=True) if type_.is_number else None
+        case Function.MIN | Function.MAX:
+            comparable = (type_.is_number or type_.is_text) and not isinstance(argument, ir.EntityId)
+            return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values) if comparable else None
+        case Function.COLLECT:
+            return PropertyType(type_.scalar, is_list=True) if type_.is_plain_scalar else None
+
+
+def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> None:
+    for projection, column in zip(body.projections, columns, strict=True):
+        is_key = isinstance(column.expression, ir.Property | ir.EntityId | ir.Aggregate)
+        if not is_key or not (isinstance(column.expression, ir.Aggregate) or column.expression.type.is_plain_scalar):
+            hint = "group by `$variable` or `$variable.property`"
+            context.error(
+                "T9", "beside an aggregate only variables and scalar properties can be returned", projection.span, hint
+            )
+
+
+# --- order -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Orders:
+    """Checks the order keys of one read."""
+
+    context: Context
+    scope: Scope
+    body: ast.ReadBody
+    columns: tuple[Column, ...]
+    aggregates: bool
+
+    def check(self) -> tuple[SortKey, ...]:
+        keys = [self._key(key) for key in self.body.order]
+        self._check_rankings(keys)
+        return tuple(key for key in keys if key is not None)
+
+    def _key(self, key: ast.OrderKey) -> SortKey | None:
+        expression = self._expression(key.expression)
+        if expression is None:
+            return None
+        orderable = expression.type.is_plain_scalar
+        if not orderable:
+            self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span)
+            return None
+        is_alias = isinstance(key.expression, ast.AliasRef)
+        if isinstance(expression, ir.Bm25 | ir.Rrf) and not is_alias:
+            # The best match comes first whatever direction is written.
+            return SortKey(expression, descending=True)
+        return SortKey(expression, bool(key.descending))
+
+    def _expression(self, node: ast.Expr) -> ir.Expr | None:
+        position: int | None
+        if isinstance(node, ast.AliasRef):
+            position = self._alias_position(node)
+            if position is None:
+                return None
+        elif isinstance(node, ast.Aggregate):
+            aggregate = _check_aggregate(self.context, self.scope, node)
+            position = None if aggregate is None else self._column_position(aggregate)
+            if aggregate is not None and position is None:
+                self._not_returned(node, "T9")
+            if position is None:
+                return None
+        else:
+            expression = check_expression(self.context, self.scope, node, Place.ORDER)
+            if expression is None or not (self.aggregates or self.body.distinct):
+                return expression
+            position = self._column_position(expression)
+            if position is None:
+                self._not_returned(node, "T9" if self.aggregates else "T28")
+                return None
+        column = self.columns[position]
+        if self.aggregates or self.body.distinct:
+            return ir.Output(position, column.expression.type)
+        return column.expression
+
+    def _alias_position(self, node: ast.AliasRef) -> int | None:
+        aliases = [projection.alias.text if projection.alias else None for projection in self.body.projections]
+        if node.name.text in aliases:
+            return aliases.index(node.name.text)
+        hint = did_you_mean(node.name.text, [alias for alias in aliases if alias])
+        if hint is None and self.scope.lookup(node.name.text):
+            hint = f"write `${node.name.text}`"
+        self.context.error(UNCODED, f"no alias `{node.name.text}` is returned", node.span, hint)
+        return None
+
+    def _column_position(self, expression: ir.Expr) -> int | None:
+        for position, column in enumerate(self.columns):
+            if column.expression == expression:
+                return position
+        return None
+
+    def _not_returned(self, node: ast.Expr, code: str) -> None:
+        what = "an aggregate query" if self.aggregates else "`return distinct`"
+        self.context.error(code, f"{what} can only be ordered by what it returns", node.span, "add it to `return`")
+
+    def _check_rankings(self, keys: list[SortKey | None]) -> None:
+        aliased = any(isinstance(key.expression, ast.AliasRef) for key in self.body.order)
+        for node, key in zip(self.body.order, keys, strict=True):
+            ranking = self._ranking_of(key)
+            if isinstance(ranking, ir.Nearest):
+                if self.body.limit is None:
+                    self.context.error("T17", "ordering by `nearest` needs a `limit`", node.span)
+                if aliased and not (isinstance(node.expression, ast.AliasRef) and len(keys) == 1):
+                    self.context.error("T18", "`nearest` cannot be combined with an order by alias", node.span)
+            elif isinstance(ranking, ir.Rrf) and self.body.limit is None:
+                self.context.error("T21", "ordering by `rrf` needs a `limit`", node.span)
+
+    def _ranking_of(self, key: SortKey | None) -> ir.Expr | None:
+        if key is not None and isinstance(key.expression, ir.Output):
+            return self.columns[key.expression.position].expression
+        return None if key is None else key.expression

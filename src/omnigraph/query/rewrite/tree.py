@@ -1,0 +1,119 @@
+"""Rebuilding operator trees: the one place that knows which operators have which inputs and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import assert_never
+
+from omnigraph.query.expressions import Bm25, Expr, Nearest, Ranking, Rrf
+from omnigraph.query.ir import (
+    AntiJoin,
+    Column,
+    CrossJoin,
+    Distinct,
+    Expand,
+    Filter,
+    Group,
+    Operator,
+    OptionalJoin,
+    Outer,
+    Project,
+    Scan,
+    Score,
+    ShortestPath,
+    Slice,
+    Sort,
+    SortKey,
+)
+from omnigraph.query.variables import transform
+
+
+def inputs(operator: Operator) -> tuple[Operator, ...]:
+    """The operators directly below."""
+    match operator:
+        case Scan() | Outer():
+            return ()
+        case CrossJoin():
+            return (operator.left, operator.right)
+        case AntiJoin() | OptionalJoin():
+            return (operator.input, operator.inner)
+        case _:
+            return (operator.input,)
+
+
+def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
+    """The operator over changed inputs."""
+    match operator:
+        case Scan() | Outer():
+            return operator
+        case CrossJoin():
+            return replace(operator, left=change(operator.left), right=change(operator.right))
+        case AntiJoin() | OptionalJoin():
+            return replace(operator, input=change(operator.input), inner=change(operator.inner))
+        case _:
+            return replace(operator, input=change(operator.input))
+
+
+def expressions_of(operator: Operator) -> tuple[Expr, ...]:
+    """The expressions an operator itself evaluates."""
+    match operator:
+        case Scan():
+            return _present(operator.predicate)
+        case Expand():
+            return _present(operator.predicate, operator.edge_predicate)
+        case Filter():
+            return (operator.predicate,)
+        case Score():
+            return operator.rankings
+        case Group() | Project():
+            return tuple(column.expression for column in operator.columns)
+        case Sort():
+            return tuple(key.expression for key in operator.keys)
+        case Outer() | ShortestPath() | CrossJoin() | AntiJoin() | OptionalJoin() | Distinct() | Slice():
+            return ()
+        case _:
+            assert_never(operator)
+
+
+def map_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Operator:
+    """The operator with ``change`` applied to each whole expression it evaluates."""
+
+    def optional(expression: Expr | None) -> Expr | None:
+        return None if expression is None else change(expression)
+
+    match operator:
+        case Scan():
+            return replace(operator, predicate=optional(operator.predicate))
+        case Expand():
+            return replace(
+                operator, predicate=optional(operator.predicate), edge_predicate=optional(operator.edge_predicate)
+            )
+        case Filter():
+            return replace(operator, predicate=change(operator.predicate))
+        case Score():
+            return replace(operator, rankings=tuple(_ranking(change(ranking)) for ranking in operator.rankings))
+        case Group() | Project():
+            columns = tuple(Column(column.name, change(column.expression)) for column in operator.columns)
+            return replace(operator, columns=columns)
+        case Sort():
+            return replace(
+                operator, keys=tuple(SortKey(change(key.expression), key.descending) for key in operator.keys)
+            )
+        case _:
+            return operator
+
+
+def map_parts(root: Operator, change: Callable[[Expr], Expr]) -> Operator:
+    """The whole tree with ``change`` applied to every part of every expression."""
+    below = map_inputs(root, lambda operator: map_parts(operator, change))
+    return map_expressions(below, lambda expression: transform(expression, change))
+
+
+def _ranking(expression: Expr) -> Ranking:
+    assert isinstance(expression, Nearest | Bm25 | Rrf)
+    return expression
+
+
+def _present(*expressions: Expr | None) -> tuple[Expr, ...]:
+    return tuple(expression for expression in expressions if expression is not None)

@@ -1,0 +1,94 @@
+"""What names mean while a query is checked: parameters, bound variables, and the place for diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+
+from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.lang.source import Span
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.types import PropertyType
+
+UNCODED = "T0"
+"""The code of mistakes for which the reference has none."""
+
+
+class VariableKind(Enum):
+    """What a variable stands for."""
+
+    NODE = "node"
+    EDGE = "edge"
+    PATH = "path"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundVariable:
+    """A variable of a match block. ``optional`` ones may be null: a ``maybe`` block bound them."""
+
+    name: str
+    kind: VariableKind
+    type_name: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is the same for a whole query."""
+
+    catalog: Catalog
+    parameters: dict[str, PropertyType]
+    diagnostics: Diagnostics
+    _anonymous: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def fresh_name(self) -> str:
+        """A name for an anonymous variable; no variable that can be written has it."""
+        return f"_#{next(self._anonymous)}"
+
+    def error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self.diagnostics.error(code, message, span, hint)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The variables of a block; those of the enclosing blocks are seen through ``outer``."""
+
+    outer: Scope | None = None
+    variables: dict[str, BoundVariable] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    """Variables whose binding was reported as wrong: their uses are not reported again."""
+
+    def is_broken(self, name: str) -> bool:
+        return name in self.broken or (self.outer is not None and self.outer.is_broken(name))
+
+    def lookup(self, name: str) -> BoundVariable | None:
+        found = self.variables.get(name)
+        if found is None and self.outer is not None:
+            return self.outer.lookup(name)
+        return found
+
+    def is_outer(self, name: str) -> bool:
+        return name not in self.variables and self.lookup(name) is not None
+
+    def bind(self, variable: BoundVariable) -> None:
+        self.variables[variable.name] = variable
+
+    def names(self) -> Iterable[str]:
+        yield from self.variables
+        if self.outer is not None:
+            yield from self.outer.names()
+
+
+def entity_type(catalog: Catalog, variable: BoundVariable) -> NodeType | EdgeType:
+    """The declared type of a node or edge variable."""
+    if variable.kind is VariableKind.EDGE:
+        return catalog.edges[variable.type_name]
+    return catalog.nodes[variable.type_name]
+
+
+def suggest_variable(context: Context, scope: Scope, name: str) -> str | None:
+    """A hint for a variable that nothing binds."""
+    hint = did_you_mean(name, [*scope.names(), *context.parameters])
+    return hint.replace("`", "`$", 1) if hint else None

@@ -1,0 +1,180 @@
+"""Literals and parameters where a property's value is expected: binding matches and assignments."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.lang.gq_ast import Call, Expr, ListLiteral, Literal, LiteralKind, Variable
+from omnigraph.query.expressions import Constant, ConstantValue, Now, Parameter
+from omnigraph.query.expressions import Expr as TypedExpr
+from omnigraph.query.scope import UNCODED, Context
+from omnigraph.schema.types import PropertyType
+
+_LITERAL_SCALARS = {
+    LiteralKind.STRING: Scalar.STRING,
+    LiteralKind.INTEGER: Scalar.I64,
+    LiteralKind.FLOAT: Scalar.F64,
+    LiteralKind.BOOL: Scalar.BOOL,
+    LiteralKind.DATE: Scalar.DATE,
+    LiteralKind.DATETIME: Scalar.DATETIME,
+}
+
+
+def check_literal(context: Context, literal: Literal) -> Constant | None:
+    """A scalar literal by its own type; None if it was reported as wrong."""
+    if literal.kind is LiteralKind.NULL:
+        context.error(UNCODED, "`null` is only a value of an assignment", literal.span, "test with `is null`")
+        return None
+    scalar = _LITERAL_SCALARS[literal.kind]
+    value: ConstantValue = literal.value
+    if literal.kind in (LiteralKind.DATE, LiteralKind.DATETIME):
+        parse = parse_date if literal.kind is LiteralKind.DATE else parse_datetime
+        value = parse(str(literal.value))
+        if value is None:
+            hint = 'write `date("2024-05-31")` or `datetime("2024-05-31T12:00:00Z")`'
+            context.error("T3", f"{literal.value!r} is not a {scalar.value}", literal.span, hint)
+            return None
+    if literal.kind is LiteralKind.INTEGER and isinstance(value, int):
+        if value > INTEGER_RANGES[Scalar.I64][1]:
+            scalar = Scalar.U64
+        if value < INTEGER_RANGES[Scalar.I64][0]:
+            context.error("T3", f"{value} is below the smallest I64", literal.span)
+            return None
+    if isinstance(value, float) and not math.isfinite(value):
+        context.error("T3", "the number is too large for an F64", literal.span)
+        return None
+    return Constant(value, PropertyType(scalar))
+
+
+def check_vector_literal(literal: ListLiteral, dimension: int | None) -> Constant | None:
+    """A list of numbers as a vector; None if it is not one of that dimension (nothing is reported)."""
+    numbers: list[float] = []
+    for item in literal.items:
+        if not isinstance(item, Literal) or item.kind not in (LiteralKind.INTEGER, LiteralKind.FLOAT):
+            return None
+        assert isinstance(item.value, int | float)
+        numbers.append(float(item.value))
+    if len(numbers) != dimension or not all(_fits_f32(number) for number in numbers):
+        return None
+    return Constant(tuple(numbers), PropertyType(Scalar.VECTOR, dimension=dimension))
+
+
+def check_value(
+    context: Context, value: Expr, name: str, wanted: PropertyType, *, unbound_code: str = UNCODED
+) -> TypedExpr | None:
+    """A value for an assignment: converted to exactly the property's type, or reported."""
+    match value:
+        case Variable():
+            return _check_parameter(context, value, name, wanted, unbound_code)
+        case Call():
+            if wanted.scalar is not Scalar.DATETIME or wanted.is_list:
+                context.error("T7", f"`now()` is a DateTime, but `{name}` is {wanted}", value.span)
+                return None
+            return Now()
+        case ListLiteral():
+            return _check_list(context, value, name, wanted)
+        case Literal():
+            return _check_scalar(context, value, name, wanted)
+        case _:
+            context.error(UNCODED, "only literals, parameters and `now()` can be assigned", value.span)
+            return None
+
+
+def _check_parameter(
+    context: Context, value: Variable, name: str, wanted: PropertyType, unbound_code: str
+) -> TypedExpr | None:
+    given = context.parameters.get(value.name)
+    if given is None:
+        context.error(unbound_code, f"`${value.name}` is not a declared parameter", value.span)
+        return None
+    accepted = given.is_compatible_with(wanted) or (wanted.is_blob and given.is_text)
+    if accepted and given.scalar.is_float and wanted.scalar.is_integer:
+        accepted = False
+    if not accepted:
+        context.error("T7", f"`${value.name}` is {given}, but `{name}` is {wanted}", value.span)
+        return None
+    return Parameter(value.name, given)
+
+
+def _check_list(context: Context, value: ListLiteral, name: str, wanted: PropertyType) -> TypedExpr | None:
+    if wanted.is_vector:
+        constant = check_vector_literal(value, wanted.dimension)
+        if constant is None:
+            message = f"`{name}` is {wanted}: {wanted.dimension} finite numbers are expected"
+            context.error("T3", message, value.span)
+        return constant
+    if not wanted.is_list:
+        context.error("T3", f"a list does not fit `{name}`, which is {wanted}", value.span)
+        return None
+    items: list[ConstantValue] = []
+    for item in value.items:
+        if not isinstance(item, Literal):
+            context.error("T3", "a list that is assigned holds literals only", item.span)
+            return None
+        constant = _check_scalar(context, item, name, wanted.item)
+        if constant is None:
+            return None
+        items.append(constant.value)
+    return Constant(tuple(items), wanted)
+
+
+def _check_scalar(context: Context, literal: Literal, name: str, wanted: PropertyType) -> Constant | None:
+    if literal.kind is LiteralKind.NULL:
+        if not wanted.nullable:
+            context.error("T3", f"`{name}` is {wanted} and cannot be null", literal.span)
+            return None
+        return Constant(None, wanted)
+    constant = check_literal(context, literal)
+    if constant is None:
+        return None
+    problem = literal_problem(constant, wanted)
+    if problem is not None:
+        context.error("T3", f"{shown(literal)} does not fit `{name}`: {problem}", literal.span, _hint(literal, wanted))
+        return None
+    value = constant.value
+    if wanted.scalar.is_float and isinstance(value, int):
+        value = float(value)
+    return Constant(value, wanted)
+
+
+def literal_problem(constant: Constant, wanted: PropertyType) -> str | None:
+    """Why a scalar constant cannot be stored in a property of that type; None if it can."""
+    value, given = constant.value, constant.type
+    if wanted.is_list or wanted.is_vector:
+        return f"a value of type {wanted} is expected"
+    if wanted.is_blob:
+        return None if given.is_text else "a Blob is written as a string"
+    if wanted.enum_values is not None and isinstance(value, str) and value not in wanted.enum_values:
+        return f"expected one of {', '.join(wanted.enum_values)}"
+    if wanted.scalar.is_integer and isinstance(value, int) and not isinstance(value, bool):
+        low, high = INTEGER_RANGES[wanted.scalar]
+        return None if low <= value <= high else f"{wanted.scalar.value} holds {low} to {high}"
+    if wanted.scalar.is_float and given.scalar.is_numeric:
+        assert isinstance(value, int | float)
+        exact = float(value) == value
+        fits = wanted.scalar is Scalar.F64 or _fits_f32(float(value))
+        return None if exact and fits else f"{wanted.scalar.value} cannot hold it"
+    return None if given.scalar is wanted.scalar else f"{wanted} is expected, not {given}"
+
+
+def _fits_f32(number: float) -> bool:
+    try:
+        struct.pack("<f", number)
+    except OverflowError:
+        return False
+    return math.isfinite(number)
+
+
+def _hint(literal: Literal, wanted: PropertyType) -> str | None:
+    if literal.kind is LiteralKind.STRING and wanted.scalar in (Scalar.DATE, Scalar.DATETIME):
+        return f'write `{wanted.scalar.value.lower()}("{literal.value}")`'
+    return None
+
+
+def shown(literal: Literal) -> str:
+    """A literal as messages show it."""
+    text = str(literal.value) if literal.kind is not LiteralKind.STRING else f'"{literal.value}"'
+    return text if len(text) <= 60 else text[:57] + "..."
