@@ -1,1 +1,1 @@
-"""Values that every other package shares: scalar kinds, limits. Pure, and importing nothing but the standard library."""
+"""Values that every other package shares: scalar kinds, limits, dates. Pure; imports only the standard library."""

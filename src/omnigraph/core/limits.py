@@ -15,7 +15,7 @@ NESTING_MAX: Final = 64
 """Depth of nested expressions, lists and blocks. The parsers recurse; Python's own stack must never be the limit."""
 
 EXPRESSION_OPERATORS_MAX: Final = 128
-"""Operators in one expression. A chain of operators is a tree as deep as it is long, and every pass recurses over it."""
+"""Operators in one expression. A chain of them is a tree as deep as it is long, and every pass recurses over it."""
 
 DIAGNOSTICS_MAX: Final = 100
 """Diagnostics of one compilation. More than that help nobody; the last one says how many were left out."""

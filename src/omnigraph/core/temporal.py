@@ -1,8 +1,8 @@
 """ISO 8601 texts to the numbers dates are stored as: days, or milliseconds, since 1970-01-01 UTC.
 
-Accepts what the reference accepts: single-digit months and days, ``YYYYMMDD``, ``T`` or a space before the time, a fraction
-of any length (cut to milliseconds), ``Z`` or an offset, no zone (UTC), and a date where a time is wanted or the other way
-round.
+Accepts what the reference accepts: single-digit months and days, ``YYYYMMDD``, ``T`` or a space before the time, a
+fraction of any length (cut to milliseconds), ``Z`` or an offset, no zone (UTC), and a date where a time is wanted or
+the other way round.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Match blocks: names to types, traversals to directions, in source order.
 
-Direction inference looks only at clauses that stand earlier; filters may stand anywhere in their block. Inner blocks see what
-is bound before them.
+Direction inference looks only at clauses that stand earlier; filters may stand anywhere in their block. Inner blocks
+see what is bound before them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Typed expressions of the query IR.
 
-Every expression knows its type. Null semantics are SQL's: a comparison with null is null, and a predicate keeps a row only
-if it is true.
+Every expression knows its type. Null semantics are SQL's: a comparison with null is null, and a predicate keeps a row
+only if it is true.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from omnigraph.lang.gq_ast import AggregateFunction, BinaryOperator
 from omnigraph.schema.types import PropertyType
 
 BOOL = PropertyType(Scalar.BOOL, nullable=True)
+CERTAIN_BOOL = PropertyType(Scalar.BOOL)
 TEXT = PropertyType(Scalar.STRING)
 OPTIONAL_TEXT = PropertyType(Scalar.STRING, nullable=True)
 INTEGER = PropertyType(Scalar.I64)
 FLOAT = PropertyType(Scalar.F64)
 DATETIME = PropertyType(Scalar.DATETIME)
+SCORE = PropertyType(Scalar.F32, nullable=True)
+FUSED_SCORE = PropertyType(Scalar.F64, nullable=True)
 
 ConstantValue = str | int | float | bool | None | tuple["ConstantValue", ...]
 """Dates are days and times milliseconds since the epoch; lists and vectors are tuples."""
@@ -132,7 +135,7 @@ class IsNull:
 
     operand: Expr
     negated: bool
-    type: PropertyType = PropertyType(Scalar.BOOL)
+    type: PropertyType = CERTAIN_BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class Nearest:
 
     vector: Property
     query: Expr
-    type: PropertyType = PropertyType(Scalar.F32, nullable=True)
+    type: PropertyType = SCORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ class Bm25:
 
     text: Expr
     query: Expr
-    type: PropertyType = PropertyType(Scalar.F32, nullable=True)
+    type: PropertyType = SCORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ class Rrf:
 
     arms: tuple[Nearest | Bm25, ...]
     k: Expr
-    type: PropertyType = PropertyType(Scalar.F64, nullable=True)
+    type: PropertyType = FUSED_SCORE
 
 
 Ranking = Nearest | Bm25 | Rrf
@@ -242,8 +245,8 @@ Expr = (
     | ScoreColumn
 )
 
-TRUE = Constant(True, PropertyType(Scalar.BOOL))
-FALSE = Constant(False, PropertyType(Scalar.BOOL))
+TRUE = Constant(True, CERTAIN_BOOL)
+FALSE = Constant(False, CERTAIN_BOOL)
 
 
 def conjunction(predicates: tuple[Expr, ...]) -> Expr | None:

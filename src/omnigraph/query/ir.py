@@ -1,7 +1,7 @@
 """The query IR: a tree of operators over rows of bound variables. Both executors run exactly this.
 
-A row binds variables to entities. Leaves make rows (``Scan``, ``Outer``); inner operators extend, drop, order or shape them.
-``columns`` say which properties an operator must make readable; ids can always be read.
+A row binds variables to entities. Leaves make rows (``Scan``, ``Outer``); inner operators extend, drop, order or shape
+them. ``columns`` say which properties an operator must make readable; ids can always be read.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Outer:
 class Expand:
     """Follows an edge from a bound variable.
 
-    Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the end
-    that is bound. With ``closes`` both ends are bound and the operator only keeps rows. Without ``edge_variable`` the
-    result is a set of (source, target) pairs, with it one row per stored edge.
+    Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the
+    end that is bound. With ``closes`` both ends are bound and the operator only keeps rows. Without ``edge_variable``
+    the result is a set of (source, target) pairs, with it one row per stored edge.
     """
 
     input: Operator

@@ -1,8 +1,8 @@
 """A checked read to a tree of operators.
 
-Per connected part of a block: scan one root, then follow the traversals outwards; parts are cross-joined. After the positive
-clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters stand where their
-variables are first all bound; moving them into scans is the business of the rewrites.
+Per connected part of a block: scan one root, then follow the traversals outwards; parts are cross-joined. After the
+positive clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters stand
+where their variables are first all bound; moving them into scans is the business of the rewrites.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parameters: what a caller brings, checked against what a query declares, and put into the IR.
 
-``bind_values`` follows the JSON rules of the reference and also takes Python's own dates and times. Undeclared extra values
-are ignored; a missing required one is an error.
+``bind_values`` follows the JSON rules of the reference and also takes Python's own dates and times. Undeclared extra
+values are ignored; a missing required one is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``return``, ``order``, ``limit``: projections to columns, order keys to sort keys, with the rules T8, T9, T17, T18, T21, T28."""
+"""``return``, ``order``, ``limit``: projections to columns, order keys to sort keys (T8, T9, T17, T18, T21, T28)."""
 
 from __future__ import annotations
 

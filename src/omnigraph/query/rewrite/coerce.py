@@ -1,8 +1,8 @@
 """Constants in a column's exact type, where nothing is lost; comparisons that no value can satisfy are decided here.
 
-Storage uses an index only if the literal has the column's very type, and would refuse or truncate one that does not fit. So
-``age < 2.7`` on an integer becomes ``age <= 2``, and ``age = 2.7`` becomes false. This is done only in predicates, where false
-and null are the same.
+Storage uses an index only if the literal has the column's very type, and would refuse or truncate one that does not
+fit. So ``age < 2.7`` on an integer becomes ``age <= 2``, and ``age = 2.7`` becomes false. This is done only in
+predicates, where false and null are the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Predicates move down to the operator that introduces their variable: the scan, or the far end of an expansion.
 
-A predicate that reads several variables stops where the last of them is bound. Nothing moves through ``maybe`` into its inner
-block, because a row without a match must still be tested, nor below a slice.
+A predicate that reads several variables stops where the last of them is bound. Nothing moves through ``maybe`` into its
+inner block, because a row without a match must still be tested, nor below a slice.
 """
 
 from __future__ import annotations
