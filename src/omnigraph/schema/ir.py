@@ -167,19 +167,6 @@ class SchemaIR:
 TypeIR = InterfaceIR | NodeIR | EdgeIR
 
 
-def kind_of(type_ir: TypeIR) -> TypeKind:
-    """Which of the three kinds a type is."""
-    match type_ir:
-        case InterfaceIR():
-            return TypeKind.INTERFACE
-        case NodeIR():
-            return TypeKind.NODE
-        case EdgeIR():
-            return TypeKind.EDGE
-        case _:
-            assert_never(type_ir)
-
-
 def types_of(schema: SchemaIR, kind: TypeKind) -> tuple[TypeIR, ...]:
     """The types of one kind, by name."""
     match kind:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Final, assert_never
+from typing import assert_never
 
-from omnigraph.errors import InputError
 from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,
@@ -26,12 +25,14 @@ from omnigraph.schema.ir import (
     RangeConstraint,
     SchemaIR,
     TypeIR,
+    TypeKind,
     UniqueConstraint,
+    types_of,
 )
+from omnigraph.schema.json_reader import FORMAT, VERSION, from_json
 from omnigraph.schema.types import PropertyType
 
-FORMAT: Final = "omnigraph.schema"
-VERSION: Final = 1
+__all__ = ["canonical", "digest", "from_json", "property_type_json", "shape_hash", "to_json"]
 
 JsonObject = dict[str, object]
 
@@ -61,7 +62,7 @@ def digest(schema: SchemaIR) -> str:
 
 def shape_hash(schema: SchemaIR) -> str:
     """Identity of the meaning: the same for two schemas that differ only in ids and history."""
-    types = [_shape(_type_json(type_)) for type_ in (*schema.interfaces, *schema.nodes, *schema.edges)]
+    types = [_shape(_type_json(type_)) for kind in TypeKind for type_ in types_of(schema, kind)]
     return _sha256(canonical({"shape": VERSION, "types": types}))
 
 
@@ -158,14 +159,3 @@ def _constraint_json(constraint: ConstraintIR) -> JsonObject:
             return {"kind": "check", "property": name, "pattern": pattern}
         case _:
             assert_never(constraint)
-
-
-def check_version(data: Mapping[str, object]) -> None:
-    """Refuse what this version did not write."""
-    if data.get("format") != FORMAT:
-        raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
-    if data.get("version") != VERSION:
-        raise InputError(
-            f"this schema was stored in version {data.get('version')!r}; version {VERSION} is known here",
-            hint="use a newer version of omnigraph",
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import InputError
@@ -24,15 +24,17 @@ from omnigraph.schema.ir import (
     SchemaIR,
     UniqueConstraint,
 )
-from omnigraph.schema.json_form import check_version
 from omnigraph.schema.types import PropertyType
+
+FORMAT: Final = "omnigraph.schema"
+VERSION: Final = 1
 
 Member = TypeVar("Member", bound=Enum)
 
 
 def from_json(data: Mapping[str, object]) -> SchemaIR:
     """The schema that ``to_json`` wrote."""
-    check_version(data)
+    _check_version(data)
     fields = _Fields(data, "schema")
     return SchemaIR(
         fields.text("domain"),
@@ -41,6 +43,17 @@ def from_json(data: Mapping[str, object]) -> SchemaIR:
         tuple(_node(item) for item in fields.objects("nodes")),
         tuple(_edge(item) for item in fields.objects("edges")),
     )
+
+
+def _check_version(data: Mapping[str, object]) -> None:
+    """Refuse what this version did not write."""
+    if data.get("format") != FORMAT:
+        raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise InputError(
+            f"this schema was stored in version {data.get('version')!r}; version {VERSION} is known here",
+            hint="use a newer version of omnigraph",
+        )
 
 
 class _Fields:

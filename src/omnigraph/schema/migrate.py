@@ -1,0 +1,290 @@
+"""Plans a schema change: two accepted schemas of one graph to an ordered list of steps.
+
+Pure: looks at schemas, never at data. Types and properties are the same when their ids are, so a rename is seen as
+one and everything that refers to a renamed thing is unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from omnigraph.errors import UsageError
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.schema.compile import accept
+from omnigraph.schema.ir import (
+    CheckConstraint,
+    ConstraintIR,
+    EdgeIR,
+    IndexConstraint,
+    InterfaceIR,
+    KeyConstraint,
+    NodeIR,
+    PropertyIR,
+    RangeConstraint,
+    SchemaIR,
+    TupleConstraint,
+    TypeIR,
+    TypeKind,
+    constrained_properties,
+    constraint_word,
+    types_of,
+)
+from omnigraph.schema.print import constraint_text
+from omnigraph.schema.steps import (
+    AddConstraint,
+    AddProperty,
+    AddType,
+    DropMode,
+    DropProperty,
+    DropType,
+    ExtendEnum,
+    MigrationCode,
+    MigrationPlan,
+    RenameProperty,
+    RenameType,
+    Step,
+    UnsupportedChange,
+    UpdatePropertyMetadata,
+    UpdateTypeMetadata,
+)
+
+PLANNING_DOMAIN: Final = "0" * 26
+"""Stands in for a graph when two texts are compared that belong to none."""
+
+
+def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False) -> MigrationPlan:
+    """The steps from ``accepted`` to ``desired``, which must have been accepted with it as ``previous``.
+
+    ``allow_data_loss`` makes every drop in the plan a hard one.
+    """
+    if accepted.domain != desired.domain or desired.next_id < accepted.next_id:
+        raise UsageError(
+            "the desired schema does not continue the accepted one",
+            hint="accept the desired text with `previous=` the accepted schema",
+        )
+    comparison = _Comparison(accepted, desired, DropMode.HARD if allow_data_loss else DropMode.SOFT)
+    return MigrationPlan(tuple(step for kind in TypeKind for step in comparison.steps_of(kind)))
+
+
+def plan_texts(before: Source, after: Source, *, allow_data_loss: bool = False) -> MigrationPlan:
+    """The plan between two schema texts, as if a graph had been created with the first."""
+    accepted = accept(parse_schema(before), domain=PLANNING_DOMAIN)
+    desired = accept(parse_schema(after), domain=PLANNING_DOMAIN, previous=accepted)
+    return plan(accepted, desired, allow_data_loss=allow_data_loss)
+
+
+def _type_ids(schema: SchemaIR) -> dict[tuple[TypeKind, str], int]:
+    return {(kind, type_.name): type_.id for kind in TypeKind for type_ in types_of(schema, kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One type on one side, whose references are compared by id."""
+
+    type_ir: TypeIR
+    type_ids: dict[tuple[TypeKind, str], int]
+
+    @property
+    def property_ids(self) -> dict[str, int]:
+        return {prop.name: prop.id for prop in self.type_ir.properties}
+
+    def constraint_key(self, constraint: ConstraintIR) -> tuple[object, ...]:
+        """What a constraint says, with ids for names; two are the same exactly when this is."""
+        ids = self.property_ids
+        members: tuple[object, ...] = tuple(ids.get(name, name) for name in constrained_properties(constraint))
+        match constraint:
+            case RangeConstraint(low=low, high=high):
+                return ("range", members, low, high)
+            case CheckConstraint(pattern=pattern):
+                return ("check", members, pattern)
+            case _:
+                # Members of keys and unique tuples have no order of their own; those of an index do.
+                is_ordered = isinstance(constraint, IndexConstraint)
+                unordered = members if is_ordered else frozenset(members)
+                return (constraint_word(constraint), unordered, constraint.sugar)
+
+
+class _Comparison:
+    """The two schemas, asked kind by kind."""
+
+    def __init__(self, accepted: SchemaIR, desired: SchemaIR, mode: DropMode) -> None:
+        self._accepted = accepted
+        self._desired = desired
+        self._mode = mode
+        self._old_ids = _type_ids(accepted)
+        self._new_ids = _type_ids(desired)
+
+    def steps_of(self, kind: TypeKind) -> Iterator[Step]:
+        """Types by name, then the dropped ones."""
+        before = {type_.id: type_ for type_ in types_of(self._accepted, kind)}
+        for after in types_of(self._desired, kind):
+            old = before.pop(after.id, None)
+            if old is None:
+                yield AddType(kind, after.name)
+            else:
+                yield from self._type_steps(kind, _Side(old, self._old_ids), _Side(after, self._new_ids))
+        for gone in before.values():
+            if isinstance(gone, InterfaceIR):
+                yield UnsupportedChange(
+                    f"interface:{gone.name}", f"removing or renaming interface {gone.name} is not supported"
+                )
+            else:
+                yield DropType(kind, gone.name, self._mode, self._drop_type_code(kind))
+
+    def _drop_type_code(self, kind: TypeKind) -> MigrationCode | None:
+        if self._mode is DropMode.SOFT:
+            return None
+        return MigrationCode.DROP_NODE_TYPE if kind is TypeKind.NODE else MigrationCode.DROP_EDGE_TYPE
+
+    def _type_steps(self, kind: TypeKind, old: _Side, new: _Side) -> Iterator[Step]:
+        if old.type_ir.name != new.type_ir.name:
+            yield RenameType(kind, old.type_ir.name, new.type_ir.name)
+        entity = f"{kind.value}:{new.type_ir.name}"
+        for reason in _structure_changes(old, new):
+            yield UnsupportedChange(entity, f"{reason} is not supported")
+        yield from _type_metadata(kind, entity, old.type_ir, new.type_ir)
+        before = {prop.id: prop for prop in old.type_ir.properties}
+        for prop in new.type_ir.properties:
+            previous = before.pop(prop.id, None)
+            if previous is None:
+                yield _new_property(kind, new.type_ir, prop)
+            else:
+                yield from _property_steps(kind, old, new, previous, prop)
+        for gone in before.values():
+            yield DropProperty(kind, new.type_ir.name, gone.name, self._mode, self._drop_property_code(gone))
+        yield from _constraint_steps(kind, old, new, dropped=set(before))
+
+    def _drop_property_code(self, gone: PropertyIR) -> MigrationCode | None:
+        if self._mode is DropMode.SOFT:
+            return None
+        return MigrationCode.DROP_VECTOR if gone.type.is_vector else MigrationCode.DROP_PROPERTY
+
+
+# --- types -----------------------------------------------------------------------------------------------
+
+
+def _structure_changes(old: _Side, new: _Side) -> Iterator[str]:
+    match old.type_ir, new.type_ir:
+        case NodeIR() as before, NodeIR() as after:
+            interfaces = {old.type_ids[TypeKind.INTERFACE, name] for name in before.implements}
+            if interfaces != {new.type_ids[TypeKind.INTERFACE, name] for name in after.implements}:
+                yield f"changing the interfaces of node {after.name} from {_names(before)} to {_names(after)}"
+        case EdgeIR() as before, EdgeIR() as after:
+            for role, was, becomes in (
+                ("source", before.source, after.source),
+                ("target", before.target, after.target),
+            ):
+                if old.type_ids[TypeKind.NODE, was] != new.type_ids[TypeKind.NODE, becomes]:
+                    yield f"changing the {role} of edge {after.name} from {was} to {becomes}"
+            if (before.card_min, before.card_max) != (after.card_min, after.card_max):
+                yield f"changing the cardinality of edge {after.name} from {_card(before)} to {_card(after)}"
+
+
+def _names(node: NodeIR) -> str:
+    return ", ".join(node.implements) or "none"
+
+
+def _card(edge: EdgeIR) -> str:
+    return f"{edge.card_min}..{'' if edge.card_max is None else edge.card_max}"
+
+
+def _type_metadata(kind: TypeKind, entity: str, old: TypeIR, new: TypeIR) -> Iterator[Step]:
+    if isinstance(old, InterfaceIR) or isinstance(new, InterfaceIR):
+        return
+    if old.annotations != new.annotations:
+        yield UnsupportedChange(entity, f"changing the annotations of {kind.value} {new.name} is not supported")
+    if (old.description, old.instruction) != (new.description, new.instruction):
+        texts = _present(("description", new.description), ("instruction", new.instruction))
+        yield UpdateTypeMetadata(kind, new.name, texts)
+
+
+def _present(*texts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text) for name, text in texts if text is not None)
+
+
+# --- properties ------------------------------------------------------------------------------------------
+
+
+def _new_property(kind: TypeKind, owner: TypeIR, prop: PropertyIR) -> Step:
+    if prop.type.nullable:
+        return AddProperty(kind, owner.name, prop.name, prop.type)
+    entity = f"{kind.value}:{owner.name}.{prop.name}"
+    reason = f"adding required property {prop.name}: {prop.type} to {kind.value} {owner.name} is not supported; make it nullable"
+    return UnsupportedChange(entity, reason, MigrationCode.ADD_REQUIRED)
+
+
+def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
+    owner = new.type_ir.name
+    entity = f"{kind.value}:{owner}.{after.name}"
+    shown = f"property {after.name} of {kind.value} {owner}"
+    if before.name != after.name:
+        yield RenameProperty(kind, owner, before.name, after.name)
+    if before.type != after.type:
+        yield _type_change(kind, owner, before, after)
+    if _origin(old, before) != _origin(new, after):
+        reason = f"moving {shown} between the type and an interface is not supported"
+        yield UnsupportedChange(entity, reason)
+    if _embedding(old, before) != _embedding(new, after):
+        yield UnsupportedChange(entity, f"changing @embed of {shown} is not supported")
+    if before.annotations != after.annotations:
+        yield UnsupportedChange(entity, f"changing the annotations of {shown} is not supported")
+    if (before.description, before.merge) != (after.description, after.merge):
+        policy = after.merge.value if after.merge else None
+        texts = _present(("description", after.description), ("merge", policy))
+        yield UpdatePropertyMetadata(kind, owner, after.name, texts)
+
+
+def _type_change(kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR) -> Step:
+    old_values, new_values = before.type.enum_values, after.type.enum_values
+    if old_values is not None and new_values is not None and before.type.nullable == after.type.nullable:
+        added = set(new_values) - set(old_values)
+        if set(old_values) < set(new_values):
+            return ExtendEnum(kind, owner, after.name, tuple(sorted(added)))
+    entity = f"{kind.value}:{owner}.{after.name}"
+    change = f"changing the type of property {after.name} of {kind.value} {owner} from {before.type} to {after.type}"
+    return UnsupportedChange(entity, f"{change} is not supported", MigrationCode.CHANGE_TYPE)
+
+
+def _origin(side: _Side, prop: PropertyIR) -> int | None:
+    """The interface a property comes from, by id."""
+    return None if prop.injected_from is None else side.type_ids[TypeKind.INTERFACE, prop.injected_from]
+
+
+def _embedding(side: _Side, prop: PropertyIR) -> tuple[object, ...] | None:
+    if prop.embed is None:
+        return None
+    # The source of an interface's embedding may exist only in the nodes that implement it.
+    return (side.property_ids.get(prop.embed.source, prop.embed.source), prop.embed.model)
+
+
+# --- constraints -----------------------------------------------------------------------------------------
+
+
+def _constraint_steps(kind: TypeKind, old: _Side, new: _Side, *, dropped: set[int]) -> Iterator[Step]:
+    """Added ones, then removed ones. A constraint goes with its property when all its properties are dropped."""
+    before = {old.constraint_key(item): item for item in old.type_ir.constraints}
+    after = {new.constraint_key(item): item for item in new.type_ir.constraints}
+    owner = new.type_ir.name
+    for key, constraint in after.items():
+        if key in before:
+            continue
+        if isinstance(constraint, IndexConstraint):
+            yield AddConstraint(kind, owner, constraint)
+        else:
+            yield _unsupported_constraint(kind, owner, "adding", constraint)
+    for key, constraint in before.items():
+        if key not in after and not _goes_with(constraint, old.property_ids, dropped):
+            yield _unsupported_constraint(kind, owner, "removing", constraint)
+
+
+def _goes_with(constraint: ConstraintIR, ids: dict[str, int], dropped: set[int]) -> bool:
+    members: Iterable[str] = constrained_properties(constraint)
+    return not isinstance(constraint, KeyConstraint) and all(ids.get(name) in dropped for name in members)
+
+
+def _unsupported_constraint(kind: TypeKind, owner: str, verb: str, constraint: ConstraintIR) -> UnsupportedChange:
+    form = "property constraint" if isinstance(constraint, TupleConstraint) and constraint.sugar else "constraint"
+    return UnsupportedChange(f"{kind.value}:{owner}", f"{verb} {form} {constraint_text(constraint)} is not supported")
