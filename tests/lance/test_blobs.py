@@ -33,6 +33,7 @@ def base(place, detach):
 
 
 def test_values_of_every_size_and_null_come_back_from_a_detached_version(base):
+    """Blob properties are staged and pinned like all others."""
     assert read(base) == {"a": SMALL, "b": PACKED, "c": OWN_FILE, "d": None, "e": b"more"}
 
 
@@ -45,11 +46,13 @@ def test_a_scan_gives_descriptions_and_does_not_read_the_values(base):
 
 
 def test_values_are_read_in_bulk_when_asked_for(base):
+    """What an export of a type with blobs does."""
     table = base.scanner(columns=["id", "image"], blob_handling="all_binary").to_table()
     assert dict(zip(table["id"].to_pylist(), table["image"].to_pylist(), strict=True))["b"] == PACKED
 
 
 def test_a_part_of_a_large_value_is_read_without_the_rest(base):
+    """Serving a range of a large value costs the range."""
     (file,) = base.take_blobs("image", indices=[2])
     base.io_stats_incremental()
     file.seek(1_000_000)
@@ -58,6 +61,7 @@ def test_a_part_of_a_large_value_is_read_without_the_rest(base):
 
 
 def test_an_upsert_replaces_and_adds_values(base):
+    """Blobs need no write path of their own."""
     builder = base.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
     transaction, _ = builder.execute_uncommitted(images({"a": PACKED, "f": SMALL}))
     new = LanceDataset.commit(base, transaction, detached=True)
@@ -75,6 +79,7 @@ def test_an_update_of_another_column_keeps_the_value(base):
 
 
 def test_a_compaction_keeps_the_values(base, detach):
+    """Optimize needs no exception for tables with blobs."""
     (result,) = [task.execute(base) for task in Compaction.plan(base, {}).tasks]
     numbered = [dataclasses.replace(new, id=2 + place) for place, new in enumerate(result.new_fragments)]
     group = LanceOperation.RewriteGroup(result.original_fragments, numbered)

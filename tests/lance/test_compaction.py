@@ -74,6 +74,7 @@ def rewrite(table, results, *, number_fragments: bool = True) -> LanceOperation.
 
 
 def test_a_compaction_is_planned_and_written_on_a_detached_version_and_committed_detached(fragmented, detach):
+    """Maintenance is an ordinary commit: writers never wait for it, readers of the old pin never notice it."""
     results = execute(fragmented)
     compacted = detach(fragmented, rewrite(fragmented, results))
 
@@ -93,7 +94,7 @@ def test_compaction_keeps_stable_row_ids(fragmented, detach):
 
 
 def test_new_fragments_come_with_number_0_and_must_be_numbered_for_coverage_to_survive(fragmented, detach, coverage):
-    """Fact 5: committed as they come, the INVERTED index claims fragment 0, which no longer exists."""
+    """Committed as they come, the INVERTED index claims fragment 0, which no longer exists."""
     results = execute(fragmented)
     assert [new.id for result in results for new in result.new_fragments] == [0]
 
@@ -107,7 +108,7 @@ def test_new_fragments_come_with_number_0_and_must_be_numbered_for_coverage_to_s
 
 
 def test_btree_coverage_of_rewritten_fragments_is_dropped_and_a_new_segment_restores_it(fragmented, detach, coverage):
-    """Fact 5: the same maintenance commit rebuilds the BTREE segment, else lookups by id become scans."""
+    """The same maintenance commit rebuilds the BTREE segment, else lookups by id become scans."""
     compacted = detach(fragmented, rewrite(fragmented, execute(fragmented)))
     assert coverage(compacted)["id_idx"] == [[]]
     assert "ScalarIndexQuery" not in compacted.scanner(filter="id = 'p077'").explain_plan()
@@ -119,6 +120,7 @@ def test_btree_coverage_of_rewritten_fragments_is_dropped_and_a_new_segment_rest
 
 @pytest.mark.parametrize("number_fragments", [True, False])
 def test_queries_stay_right_after_a_compaction_whatever_the_coverage(fragmented, detach, number_fragments):
+    """A mistake in numbering would cost speed, not answers."""
     compacted = detach(fragmented, rewrite(fragmented, execute(fragmented), number_fragments=number_fragments))
     assert compacted.to_table(filter="id = 'p077'")["age"].to_pylist() == [77]
     assert compacted.to_table(full_text_query="word77")["id"].to_pylist() == ["p077"]

@@ -49,6 +49,7 @@ def test_threads_stage_on_one_open_dataset_without_disturbing_each_other(place, 
 
 
 def test_threads_read_one_open_dataset_while_others_stage_on_it(place, people):
+    """Open datasets are kept in one cache for the whole process."""
     base = people.create(place.uri("t"), {f"p{number}": number for number in range(1_000)})
 
     def work(number: int) -> int:
@@ -62,7 +63,7 @@ def test_threads_read_one_open_dataset_while_others_stage_on_it(place, people):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is nothing to warn about without fork")
 def test_lance_warns_when_a_process_that_uses_it_forks():
-    """Fact 20: worker processes are spawned. The warning is how a forgotten fork shows itself."""
+    """Worker processes are spawned. The warning is how a forgotten fork shows itself."""
     program = "import os, lance\nchild = os.fork()\nif child == 0: os._exit(0)\nos.waitpid(child, 0)\n"
     outcome = subprocess.run(
         [sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, timeout=60, check=True

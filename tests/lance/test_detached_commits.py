@@ -7,7 +7,7 @@ from lance.fragment import write_fragments
 
 
 def test_a_detached_commit_never_moves_the_latest_version(place, people):
-    """A staged write must be invisible until the manifest names it (core: before the swap nobody can see anything)."""
+    """A staged write must be invisible until the manifest names it."""
     first = people.create(place.uri("t"), {"ann": 1})
     staged = people.append(first, {"bob": 2})
 
@@ -86,7 +86,7 @@ def test_the_base_of_a_detached_commit_by_uri_is_the_read_version(place, people)
 
 
 def test_written_fragments_can_be_committed_again_on_another_base(place, people, detach):
-    """Restaging after a lost swap reuses the files it wrote (core: written fragments are reused, not rewritten)."""
+    """Restaging after a lost swap reuses the files it wrote."""
     first = people.create(place.uri("t"), {"ann": 1})
     fragments = write_fragments(people.rows({"bob": 2}), first, mode="append")
     detach(first, LanceOperation.Append(fragments))
@@ -101,7 +101,7 @@ def test_written_fragments_can_be_committed_again_on_another_base(place, people,
 
 
 def test_the_files_of_a_commit_are_known_without_listing_a_directory(place, people):
-    """fsync, checksums and cleanup enumerate files from what the calls return (fact 11, fact 12)."""
+    """fsync, checksums and cleanup enumerate files from what the calls return."""
     first = people.create(place.uri("t"), {"ann": 1, "bob": 2})
     before = place.files("t")
     keys = people.rows({"ann": 10, "cid": 3})

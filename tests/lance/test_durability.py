@@ -73,7 +73,7 @@ def run_without_sync(program: str, argument: str) -> int:
 @pytest.mark.skipif(platform.machine() not in SYNC_CALLS, reason="system call numbers of this machine are not listed")
 @pytest.mark.parametrize("scheme", ["", "file-object-store://"])
 def test_lance_never_forces_data_to_disk(place, scheme):
-    """Fact 11: we fsync staged files and directories ourselves, before and after the swap.
+    """We fsync staged files and directories ourselves, before and after the swap.
 
     If this fails because Lance was killed, it has begun to sync, and our own work may be redundant.
     """
@@ -124,7 +124,7 @@ def acknowledged_but_unreadable(uri: str) -> tuple[int, int]:
 
 @linux_only
 def test_with_the_object_store_scheme_a_failed_write_is_never_acknowledged(place):
-    """Fact 10: local datasets are opened as `file-object-store://`."""
+    """Local datasets are opened as `file-object-store://`."""
     refused, unreadable = acknowledged_but_unreadable(place.uri("t"))
     assert refused > 0
     assert unreadable == 0
@@ -132,13 +132,13 @@ def test_with_the_object_store_scheme_a_failed_write_is_never_acknowledged(place
 
 @linux_only
 def test_with_a_plain_path_a_failed_last_write_is_acknowledged(place):
-    """Fact 10, the reason. If this fails, Lance reports the error and plain paths have become safe."""
+    """Why local datasets need the scheme. If this fails, Lance reports the error and plain paths have become safe."""
     _, unreadable = acknowledged_but_unreadable(str(place.directory / "t"))
     assert unreadable > 0
 
 
 def test_a_flipped_bit_in_a_data_file_comes_back_as_a_wrong_value(place):
-    """Fact 12: nobody but us can notice, so size and checksum of every new file are recorded with its commit."""
+    """Nobody but us can notice, so size and checksum of every new file are recorded with its commit."""
     numbers = np.random.default_rng(1).integers(0, 2**62, 100)
     base = lance.write_dataset(pa.table({"number": pa.array(numbers)}), place.uri("t"))
     (file,) = base.get_fragments()[0].metadata.files
@@ -168,6 +168,7 @@ def test_the_size_of_a_data_file_is_recorded_but_not_compared_when_it_is_opened(
 
 
 def test_a_missing_data_file_is_found_only_when_it_is_read(place, people):
+    """So `verify` looks for every file a retained commit needs; opening a version proves nothing."""
     base = people.append(people.create(place.uri("t"), {"ann": 1}), {"bob": 2})
     (file,) = base.get_fragment(1).metadata.files
     (place.directory / "t" / "data" / file.path).unlink()
@@ -179,7 +180,7 @@ def test_a_missing_data_file_is_found_only_when_it_is_read(place, people):
 
 
 def test_errors_are_builtin_types_that_do_not_tell_missing_from_damaged(place, people):
-    """Fact 13: anything but a commit conflict means "unknown"; durable state is asked, never the text."""
+    """Anything but a commit conflict means "unknown"; durable state is asked, never the text."""
     base = people.append(people.create(place.uri("t"), {"ann": 1}), {"bob": 2})
     damaged = place.directory / "t" / "_versions" / f"d{base.version}.manifest"
     damaged.write_bytes(b"not a manifest")

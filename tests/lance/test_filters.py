@@ -55,7 +55,7 @@ def hostile(place):
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_an_expression_matches_exactly_the_hostile_value(hostile, value):
-    """Values of users reach filters as expressions, which have no syntax to break out of (fact 14)."""
+    """Values of users reach filters as expressions, which have no syntax to break out of."""
     assert hostile.to_table(filter=pc.field("id") == pa.scalar(value))["id"].to_pylist() == [value]
     assert hostile.to_table(filter=pc.field("id").isin([value]))["id"].to_pylist() == [value]
 
@@ -149,6 +149,7 @@ def test_a_literal_that_does_not_fit_the_column_is_an_error_not_an_empty_answer(
 
 
 def test_an_expression_whose_literal_does_not_fit_is_an_error_too(numbers):
+    """The same rule for both ways of writing a filter."""
     for literal in (5_000_000_000, 5.5):
         with pytest.raises(ValueError, match="cast"):
             numbers.to_table(filter=pc.field("small") == literal)

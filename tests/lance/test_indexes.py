@@ -74,12 +74,13 @@ def nearest(dataset, number, k=1, **arguments):
 
 
 def test_building_a_segment_needs_the_fragments_it_covers(base):
-    """Optimize always says which uncovered fragments it indexes (fact 4)."""
+    """Optimize always says which uncovered fragments it indexes."""
     with pytest.raises(ValueError, match="fragment_ids"):
         base.create_index_uncommitted("id", "BTREE", name="id_idx")
 
 
 def test_a_btree_segment_built_on_a_detached_version_is_used_after_a_detached_commit(base, detach, coverage):
+    """Lookups by id use an index that was built and published like any other change."""
     built = segment(base, "id", "BTREE", [0, 1])
     assert coverage(base) == {}, "building publishes nothing"
     indexed = detach(base, LanceOperation.CreateIndex([built], []))
@@ -124,6 +125,7 @@ def test_an_inverted_segment_must_be_finished_before_it_is_committed(base, detac
 
 
 def test_full_text_search_finds_rows_in_every_segment_and_in_the_uncovered_tail(base, detach, grow, coverage):
+    """Search is complete without rebuilding: coverage may lag behind the writes."""
     indexed = detach(base, LanceOperation.CreateIndex([segment(base, "text", "INVERTED", [0, 1])], []))
     grown = grow(indexed, 300, 350)
     assert ids(grown.to_table(full_text_query="word320")) == ["d0320"]
@@ -135,6 +137,7 @@ def test_full_text_search_finds_rows_in_every_segment_and_in_the_uncovered_tail(
 
 
 def test_vector_search_over_segments_and_the_uncovered_tail_gives_the_true_neighbours(base, detach, grow, coverage):
+    """The same for vectors, with segments that were trained separately."""
     first = segment(base, "vector", "IVF_FLAT", [0, 1], num_partitions=2)
     grown = grow(detach(base, LanceOperation.CreateIndex([first], [])), 300, 350)
     more = segment(grown, "vector", "IVF_FLAT", [2], extend=True, num_partitions=1)
@@ -147,7 +150,7 @@ def test_vector_search_over_segments_and_the_uncovered_tail_gives_the_true_neigh
 
 
 def test_an_upsert_keeps_index_answers_right_without_rebuilding(base, detach):
-    """What `merge_insert` returns needs no correction (fact 17): rows move, indexes follow their stable ids."""
+    """What `merge_insert` returns needs no correction: rows move, indexes follow their stable ids."""
     segments = [
         segment(base, "id", "BTREE", [0, 1]),
         segment(base, "number", "BTREE", [0, 1]),
@@ -170,6 +173,7 @@ def test_an_upsert_keeps_index_answers_right_without_rebuilding(base, detach):
 
 
 def test_deleted_rows_do_not_come_back_through_an_index(base, detach, people):
+    """A delete needs no change to any index."""
     indexed = detach(
         base,
         LanceOperation.CreateIndex(
@@ -183,6 +187,7 @@ def test_deleted_rows_do_not_come_back_through_an_index(base, detach, people):
 
 
 def test_an_index_is_dropped_by_a_commit_that_only_removes_it(base, detach, coverage):
+    """A schema change that drops an index is staged like the rest of it."""
     built = segment(base, "id", "BTREE", [0, 1])
     indexed = detach(base, LanceOperation.CreateIndex([built], []))
     assert coverage(detach(indexed, LanceOperation.CreateIndex([], [built]))) == {}
@@ -209,7 +214,7 @@ def test_the_files_of_a_segment_are_known_without_listing_a_directory(base, plac
 
 
 def test_an_upsert_with_an_indexed_key_and_one_without_the_index_agree(base, detach):
-    """Fact 18: above a few hundred rows the plan is `use_index(False)`; both must give the same table."""
+    """Above a few hundred rows the plan is `use_index(False)`; both must give the same table."""
     indexed = detach(base, LanceOperation.CreateIndex([segment(base, "id", "BTREE", [0, 1])], []))
     source = documents(250, 320)
     results = []

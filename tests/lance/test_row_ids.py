@@ -6,6 +6,7 @@ from lance.fragment import write_fragments
 
 
 def test_stable_row_ids_are_chosen_when_a_table_is_created_and_inherited_by_every_version(place, people, detach):
+    """There is one place that has to ask for them: the creation of a table."""
     first = people.create(place.uri("t"), {"ann": 1})
     empty = detach(first, LanceOperation.Overwrite(people.schema, []))
     for table in (first, people.append(first, {"bob": 2}), people.upsert(first, {"ann": 2}), empty):
@@ -22,6 +23,7 @@ def test_an_update_keeps_the_row_id_and_an_insert_gets_a_fresh_one(place, people
 
 
 def test_the_row_id_of_a_deleted_row_is_not_given_out_again(place, people):
+    """Within one line of versions a row id names one entity for ever."""
     base = people.create(place.uri("t"), {"ann": 1, "bob": 2})
     gone = people.row_ids(base)["bob"]
     again = people.append(people.delete(base, ["bob"]), {"bob": 2})
@@ -44,13 +46,14 @@ def test_two_forks_give_the_same_row_id_to_different_rows(place, people):
 
 
 def test_a_row_can_be_fetched_by_its_row_id(place, people):
+    """Late materialization: search by id and address first, wide columns afterwards."""
     base = people.upsert(people.create(place.uri("t"), {"ann": 1, "bob": 2}), {"ann": 10})
     row_id = people.row_ids(base)["ann"]
     assert base._take_rows([row_id]).to_pylist() == [{"id": "ann", "age": 10}]
 
 
 def test_the_version_columns_of_rows_do_not_name_detached_versions(place, people):
-    """Fact 19: `_row_created_at_version` counts from the base, so `delta()` means nothing between detached versions."""
+    """`_row_created_at_version` counts from the base, so `delta()` means nothing between detached versions."""
     first = people.append(people.create(place.uri("t"), {}), {"ann": 1})
     second = people.append(first, {"bob": 2})
     table = second.to_table(columns=["id", "_row_created_at_version"])

@@ -17,6 +17,7 @@ def base(place, people):
 
 
 def test_an_append_is_written_first_and_committed_later(base, people, detach):
+    """Files are written while nobody can see them; the commit only names them."""
     fragments = write_fragments(people.rows({"eve": 5}), base, mode="append")
     assert base.count_rows() == 4
     assert [fragment.id for fragment in fragments] == [0], "ids are given by the commit"
@@ -33,14 +34,28 @@ def test_an_append_streams_and_splits_into_files_of_a_given_size(base, people):
     assert [fragment.physical_rows for fragment in fragments] == [250, 250, 250, 250]
 
 
+def test_a_source_that_fails_half_way_leaves_no_file(base, place, people):
+    """A load that breaks costs nothing to clean up. The original exception arrives only as text inside an `OSError`."""
+
+    def batches():
+        yield from people.rows({"eve": 5}).to_batches()
+        raise LookupError("row 2 is broken")
+
+    before = place.files("t")
+    with pytest.raises(OSError, match="row 2 is broken"):
+        write_fragments(pa.RecordBatchReader.from_batches(people.schema, batches()), base, mode="append")
+    assert place.files("t") == before
+
+
 def test_an_append_with_a_schema_that_does_not_fit_is_refused_before_the_commit(base):
+    """A last line of defence behind our own type check."""
     wrong = pa.table({"id": ["x"], "age": ["not a number"]})
     with pytest.raises(OSError, match="schema"):
         write_fragments(wrong, base, mode="append")
 
 
 def test_an_upsert_is_executed_without_committing(base, people):
-    """`merge_insert(..).execute_uncommitted()` on a detached version (fact 3)."""
+    """`merge_insert(..).execute_uncommitted()` on a detached version."""
     builder = base.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
     transaction, statistics = builder.execute_uncommitted(people.rows({"bob": 20, "eve": 5}))
     assert statistics == {"num_inserted_rows": 1, "num_updated_rows": 1, "num_deleted_rows": 0}
@@ -77,6 +92,7 @@ def test_an_upsert_refuses_a_source_that_names_one_row_twice(base, people):
 
 
 def test_a_delete_by_ids_needs_only_the_key_column(base, people):
+    """Deleting entities reads and sends their keys, nothing else; unknown keys are ignored."""
     new = people.delete(base, ["ann", "cid", "nobody"])
     assert people.ages(new) == {"bob": 2, "dan": 4}
     assert new.count_rows() == 2
@@ -90,6 +106,7 @@ def test_a_delete_by_row_offsets_gives_a_fragment_to_commit(base, people, detach
 
 
 def test_offsets_stay_physical_when_rows_before_them_are_already_deleted(base, people, detach):
+    """A row address from a scan can be used as it is, whatever was deleted before."""
     once = detach(base, LanceOperation.Delete([base.get_fragment(0).delete_rows([0])], [], ""))
     last = once.get_fragment(1).delete_rows([1])
     assert people.ages(detach(once, LanceOperation.Delete([last], [], ""))) == {"bob": 2, "cid": 3}
@@ -104,6 +121,7 @@ def test_a_fragment_that_loses_its_last_row_is_none_and_is_removed_by_number(bas
 
 
 def test_a_delete_by_predicate_of_one_fragment(base, people, detach):
+    """The variant for conditions that were already checked to be exact."""
     first = base.get_fragment(0).delete("age = 1")
     assert first.num_deletions == 1
     assert people.ages(detach(base, LanceOperation.Delete([first], [], "age = 1"))) == {"bob": 2, "cid": 3, "dan": 4}
@@ -116,6 +134,7 @@ def test_insert_update_and_delete_are_just_a_longer_chain(base, people):
 
 
 def test_an_overwrite_replaces_all_rows(base, people, detach):
+    """A replacing load is one commit, and the old pin stays readable."""
     fragments = write_fragments(people.rows({"zoe": 9}), base, mode="overwrite")
     new = detach(base, LanceOperation.Overwrite(people.schema, fragments))
     assert people.ages(new) == {"zoe": 9}
@@ -123,6 +142,7 @@ def test_an_overwrite_replaces_all_rows(base, people, detach):
 
 
 def test_an_empty_overwrite_leaves_an_empty_table_with_its_schema(base, people, detach):
+    """Deleting all entities of a type writes no data file."""
     new = detach(base, LanceOperation.Overwrite(people.schema, []))
     assert new.count_rows() == 0
     assert new.schema == people.schema
@@ -189,7 +209,7 @@ def drop_columns(dataset: LanceDataset, detach, *names: str) -> LanceDataset:
 
 
 def test_an_all_null_column_is_added_as_metadata_only(base, place, detach):
-    """Adding a property to a type costs two small files, however large the table is (fact 6)."""
+    """Adding a property to a type costs two small files, however large the table is."""
     data_before = {name for name in place.files("t") if name.startswith("data/")}
     new = add_columns(
         base,
@@ -204,6 +224,7 @@ def test_an_all_null_column_is_added_as_metadata_only(base, place, detach):
 
 
 def test_an_added_column_can_be_written(base, people, detach):
+    """After a schema change the next write uses the new property at once."""
     new = add_columns(base, detach, pa.field("name", pa.string()))
     rows = pa.table({"id": ["eve"], "age": pa.array([5], pa.int32()), "name": ["Eve"]}, schema=new.schema)
     new = detach(new, LanceOperation.Append(write_fragments(rows, new, mode="append")))
@@ -240,5 +261,6 @@ def test_a_schema_numbered_from_arrow_mislabels_columns(place, base, detach):
 
 
 def test_a_staged_version_can_be_opened_again_and_built_upon_by_another_process(base, people):
+    """A chain may be continued by whoever knows its number: a job that resumes, an executor."""
     again = lance.dataset(base.uri, version=base.version)
     assert people.ages(people.upsert(again, {"ann": 7}))["ann"] == 7

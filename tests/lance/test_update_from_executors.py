@@ -146,7 +146,7 @@ def test_a_hand_built_update_with_every_field_id_equals_merge_insert(base, detac
 
 
 def test_without_the_field_ids_indexes_answer_with_rows_that_have_changed(base, detach):
-    """Fact 17: the default claims that no indexed value changed. Data is right, text and vector answers are not."""
+    """The default claims that no indexed value changed. Data is right, text and vector answers are not."""
     source = CASES["updates within one fragment"]
     built = detach(base, hand_built_update(base, source, []))
     assert contents(built) == contents(reference(base, source))
