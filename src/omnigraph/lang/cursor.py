@@ -55,6 +55,9 @@ class Cursor:
         self._depth = 0
         self._operators = 0
         self._reported = -1
+        # An unclosed string or comment took the rest of the text; that something is missing at the end follows.
+        last = self.peek(len(self._tokens) - 2)
+        self._is_cut_off = last.kind is Kind.ERROR and source.text[last.span.start] in '"/'
         self.token = self._tokens[0]
 
     # --- looking ---------------------------------------------------------------------------------------
@@ -171,7 +174,8 @@ class Cursor:
 
     def report(self, problem: SyntaxProblem) -> None:
         """Note a problem. Of several at one place only the first: the others follow from it."""
-        if problem.span.start != self._reported:
+        is_cut_off = self._is_cut_off and self._reported >= 0 and problem.span.start == self._tokens[-1].span.start
+        if problem.span.start != self._reported and not is_cut_off:
             self.diagnostics.error(SYNTAX, problem.message, problem.span, problem.hint)
         self._reported = problem.span.start
 
@@ -258,7 +262,8 @@ def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
     if cursor.take("["):
         is_list = True
         name = _scalar_name(cursor)
-        cursor.expect("]", "after the item type of a list")
+        hint = f"the list is optional, not its items: `[{name}]?`" if cursor.at("?") else None
+        cursor.expect("]", "after the item type of a list", hint)
     elif cursor.at("enum") and allow_enum:
         name, enum_values = "enum", _enum_values(cursor)
     elif cursor.token.text == "Vector":
@@ -289,7 +294,7 @@ def _enum_values(cursor: Cursor) -> tuple[str, ...]:
     cursor.advance()
     cursor.expect("(", "after `enum`")
     if cursor.at(")"):
-        raise cursor.problem("an enum must include at least one value")
+        raise SyntaxProblem("an enum must include at least one value", cursor.token.span)
     values: list[Name] = [cursor.joined_word("an enum value")]
     while cursor.take(","):
         values.append(cursor.joined_word("an enum value"))

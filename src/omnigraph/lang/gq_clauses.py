@@ -26,6 +26,11 @@ from omnigraph.lang.gq_expressions import parse_expression, parse_value, parse_v
 from omnigraph.lang.lexer import Kind, Token
 
 _BLOCKS = ("not", "maybe")
+NOT_A_CLAUSE = {
+    "not": "`not` takes a block, `not { ... }`; a comparison has `!=`",
+    "where": "conditions stand among the clauses, without `where`",
+}
+"""Words that mean something else elsewhere: no clause starts with them, except ``not`` before its block."""
 Part = TypeVar("Part")
 
 
@@ -102,42 +107,32 @@ def _clause(cursor: Cursor) -> Clause:
             return _traversal(cursor)
     if cursor.at(","):
         raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
-    if cursor.at("where") and cursor.peek().text not in _AFTER_ALIAS:
-        raise cursor.problem("expected a clause", "conditions stand among the clauses, without `where`")
+    if cursor.token.text in NOT_A_CLAUSE:
+        raise cursor.problem("expected a clause", NOT_A_CLAUSE[cursor.token.text])
     condition = parse_expression(cursor)
     if isinstance(condition, AliasRef):
         message = f"the name `{condition.name.text}` alone is not a clause"
-        raise SyntaxProblem(message, condition.span, _clause_hint(cursor, condition.name.text))
+        raise SyntaxProblem(message, condition.span, _clause_hint(cursor, condition))
     return Filter(condition, cursor.since(start))
 
 
-_AFTER_ALIAS = (
-    "=",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "is",
-    "in",
-    "contains",
-    "starts_with",
-    "and",
-    "or",
-)
+_FOREIGN_CONDITIONS = {
+    "like": "write `contains`, `starts_with` or `search(...)`",
+    "between": "write two comparisons joined with `and`",
+    "is": "write `is null` or `is not null`",
+}
 
 
-def _clause_hint(cursor: Cursor, name: str) -> str:
-    if name == "not":
-        return "write `not { ... }`"
+def _clause_hint(cursor: Cursor, alone: AliasRef) -> str:
+    """What somebody who wrote a bare name may have meant."""
+    name = alone.name.text
     if cursor.at(":"):
         return f"a variable starts with a dollar sign: `${name}`"
-    return "a condition is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
+    number = cursor.peek(-2)
+    if number.kind in (Kind.INTEGER, Kind.FLOAT) and number.span.end == alone.span.start:
+        return "numbers are written in full, without an exponent or a unit"
+    usual = "a condition is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
+    return _FOREIGN_CONDITIONS.get(name, usual)
 
 
 def _binding(cursor: Cursor) -> Binding:

@@ -28,6 +28,7 @@ from omnigraph.lang.gq_ast import (
     PropertyAccess,
     Variable,
 )
+from omnigraph.lang.gq_clauses import NOT_A_CLAUSE
 from omnigraph.lang.spelling import spell_literal, spell_string
 
 
@@ -51,6 +52,7 @@ _LEVELS = {
 }
 _CONTINUES_EXPRESSION = re.compile(r"-|(?:or|and|is|in|contains|starts_with)\b")
 _TRAVERSAL = re.compile(r"\$\w+ (?!not\b|not_)[a-z_]\w* \$")
+_NOT_A_CLAUSE = re.compile(rf"(?:{'|'.join(NOT_A_CLAUSE)})\b")
 _BARE_DISTINCT = re.compile(r"distinct\b(?!$)")
 
 
@@ -66,7 +68,8 @@ def spell_condition(
     guard = Guard.NONE
     text = _spell(condition, _OR, Guard.NONE)
     runs_on = after_filter and _CONTINUES_EXPRESSION.match(text)
-    if runs_on or _TRAVERSAL.match(text) or (before_colon_or_brace and isinstance(condition, Variable)):
+    takes_next = before_colon_or_brace and isinstance(condition, Variable)
+    if runs_on or takes_next or _NOT_A_CLAUSE.match(text) or _TRAVERSAL.match(text):
         guard |= Guard.LEFT
     if before_parenthesis and isinstance(_last_operand(condition), AliasRef):
         guard |= Guard.RIGHT

@@ -101,7 +101,7 @@ def _comparison(cursor: Cursor) -> Expr:
     _refuse_foreign_comparison(cursor, written)
     comparison = _binary(cursor, operator, left, _sum(cursor))
     if _comparison_operator(cursor) is not None:
-        raise cursor.problem("comparisons cannot be chained", "join two comparisons with `and`")
+        raise SyntaxProblem("comparisons cannot be chained", cursor.token.span, "join two comparisons with `and`")
     return comparison
 
 
@@ -114,7 +114,8 @@ def _refuse_foreign_comparison(cursor: Cursor, operator: Token) -> None:
     if ours is not None and operator.span.end == cursor.token.span.start:
         raise SyntaxProblem(f"this comparison is written `{ours}`", operator.span.to(cursor.token.span))
     if cursor.at("null"):
-        raise cursor.problem("nothing compares with null", "write `is null` or `is not null`")
+        hint = "write `is null` or `is not null`"
+        raise SyntaxProblem("a comparison with null is never true", cursor.token.span, hint)
 
 
 def _comparison_operator(cursor: Cursor) -> BinaryOperator | None:
@@ -162,7 +163,7 @@ def _primary(cursor: Cursor) -> Expr:
         return _variable_or_property(cursor)
     if cursor.take("("):
         inner = _disjunction(cursor)
-        cursor.expect(")", "to close the parenthesis")
+        cursor.expect(")", "to close the parenthesis", "a list is written `[a, b]`" if cursor.at(",") else None)
         return inner
     literal = _literal(cursor)
     if literal is not None:
@@ -180,7 +181,12 @@ def _primary(cursor: Cursor) -> Expr:
 def _expression_hint(cursor: Cursor) -> str | None:
     if cursor.at("*"):
         return "name what you want: a variable `$p` or its properties `$p.name`"
+    if cursor.at("->"):
+        return "a traversal is written `$a edge $b`"
     if cursor.token.kind is Kind.TYPE_NAME:
+        if cursor.peek().kind is Kind.VARIABLE and cursor.peek(-1).kind is Kind.VARIABLE:
+            edge = cursor.token.text[0].lower() + cursor.token.text[1:]
+            return f"in a traversal an edge type starts with a lower-case letter: `{edge}`"
         if cursor.peek(-1).kind is Kind.VARIABLE:
             return f"a variable is bound with a colon: `{cursor.peek(-1).text}: {cursor.token.text}`"
         return cursor.case_hint("and", "or", "in", "is", "not", "contains", "as", "where", "return", "true", "false")
@@ -189,6 +195,8 @@ def _expression_hint(cursor: Cursor) -> str | None:
 
 def parse_variable(cursor: Cursor, wanted: str) -> Variable:
     """``$name``."""
+    if cursor.token.kind is Kind.WORD:
+        raise cursor.problem(f"expected {wanted}", f"a variable starts with a dollar sign: `${cursor.token.text}`")
     token = cursor.expect_kind(Kind.VARIABLE, wanted)
     return Variable(token.text[1:], token.span)
 
@@ -218,7 +226,8 @@ def _aggregate(cursor: Cursor) -> Aggregate:
 def _call(cursor: Cursor) -> Call:
     token = cursor.token
     if token.text not in FUNCTIONS:
-        hint = cursor.suggest(token.text, [*FUNCTIONS, *_AGGREGATES, "date", "datetime"])
+        known = [*FUNCTIONS, *_AGGREGATES, "date", "datetime"]
+        hint = cursor.suggest(token.text, known) or f"the functions are {', '.join(known)}"
         raise SyntaxProblem(f"unknown function `{token.text}`", token.span, hint)
     cursor.advance()
     cursor.advance()

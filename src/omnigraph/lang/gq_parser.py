@@ -105,7 +105,7 @@ def _query(cursor: Cursor) -> Query:
 
 
 def _outside_hint(cursor: Cursor) -> str | None:
-    if cursor.at("match") or cursor.token.text in _STATEMENTS:
+    if cursor.token.text.lower() in ("match", *_STATEMENTS):
         return "write it inside of a query: `query name() { ... }`"
     if cursor.token.text in ("node", "edge", "interface"):
         return "types are declared in a `.pg` file"
@@ -113,7 +113,9 @@ def _outside_hint(cursor: Cursor) -> str | None:
 
 
 def _body_hint(cursor: Cursor) -> str | None:
-    return "a read starts with `match { ... }`" if cursor.at("return") or cursor.at("where") else None
+    if cursor.at("return") or cursor.at("where") or cursor.at("select"):
+        return "a read starts with `match { ... }`"
+    return cursor.suggest(cursor.token.text, ["match", *_STATEMENTS]) if cursor.token.kind is Kind.WORD else None
 
 
 def _tail_hint(cursor: Cursor) -> str | None:
@@ -201,7 +203,7 @@ def _projection(cursor: Cursor) -> Projection:
 
 
 def _order(cursor: Cursor) -> tuple[OrderKey, ...]:
-    cursor.expect("{", "after `order`")
+    cursor.expect("{", "after `order`", "write `order { $p.name desc }`")
     keys = [_order_key(cursor)]
     while cursor.take(","):
         keys.append(_order_key(cursor))
@@ -215,7 +217,8 @@ def _order_key(cursor: Cursor) -> OrderKey:
     descending: bool | None = None
     if cursor.at("asc") or cursor.at("desc"):
         if isinstance(expression, Call) and expression.function == "nearest":
-            raise cursor.problem("`nearest` has no direction: the closest comes first")
+            message = "`nearest` has no direction: the closest comes first"
+            raise SyntaxProblem(message, cursor.token.span)
         descending = cursor.advance().text == "desc"
     return OrderKey(expression, descending, cursor.since(start))
 
@@ -285,6 +288,10 @@ def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
 def _predicate(cursor: Cursor) -> Predicate:
     cursor.expect("where", "and a comparison, as in `where name = $name`")
     start = cursor.token.span
+    if cursor.token.kind is Kind.VARIABLE:
+        raise cursor.problem(
+            "expected a property", "a mutation names properties without a variable: `where name = ...`"
+        )
     name: Name = cursor.name("a property")
     operator = COMPARISONS.get(cursor.token.text)
     if operator is None or cursor.token.kind is not Kind.PUNCTUATION:
@@ -295,5 +302,5 @@ def _predicate(cursor: Cursor) -> Predicate:
     value = parse_value(cursor, allow_null=False)
     if cursor.at("and") or cursor.at("or"):
         hint = "write one statement for each condition"
-        raise cursor.problem("a `where` of a mutation has one comparison", hint)
+        raise SyntaxProblem("the `where` of a mutation has one comparison", cursor.token.span, hint)
     return Predicate(name, operator, value, cursor.since(start))

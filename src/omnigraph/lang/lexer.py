@@ -137,7 +137,7 @@ _EXPLANATIONS = {
     "&&": "`&&` is not an operator; write `and`",
     "|": "`|` is not an operator; write `or`",
     "||": "`||` is not an operator; write `or`",
-    "!": "`!` is not an operator; write `!=` to compare and `not { ... }` to exclude",
+    "!": "`!` is only used in `!=`; to exclude, write `not { ... }`",
     "'": "a string starts and ends with a double quote",
     "\ufeff": "a byte order mark is not white space; save the text without one",
 }

@@ -76,6 +76,8 @@ def _declaration(cursor: Cursor) -> Declaration:
         hint = "queries are written in a `.gq` file"
     elif cursor.at("enum"):
         hint = "an enum is written as the type of a property: `status: enum(open, closed)`"
+    elif cursor.peek().kind is Kind.TYPE_NAME and cursor.token.kind is Kind.WORD:
+        hint = f"a type is declared with `node` or `edge`, as in `node {cursor.peek().text} {{ ... }}`"
     raise cursor.problem("expected `interface`, `node` or `edge`", hint)
 
 
@@ -171,7 +173,8 @@ def _at_constraint(cursor: Cursor) -> bool:
 def _member(cursor: Cursor, *, constraints: bool) -> PropertyDecl | Constraint:
     if _at_constraint(cursor):
         if not constraints:
-            raise cursor.problem("an interface has no constraints", "put it into the node types that implement it")
+            hint = "put it into the node types that implement the interface"
+            raise SyntaxProblem("an interface has no constraints", cursor.token.span, hint)
         return _constraint(cursor)
     if cursor.at(","):
         raise cursor.problem("expected a property", "properties are separated by white space, not by commas")
@@ -252,10 +255,10 @@ def _literal_or_name(cursor: Cursor) -> PgLiteral | Name:
     token = cursor.token
     if token.kind is Kind.WORD and token.text not in ("true", "false"):
         return cursor.name("a value or a name")
-    return _literal(cursor)
+    return _literal(cursor, "a name or a value")
 
 
-def _literal(cursor: Cursor) -> PgLiteral:
+def _literal(cursor: Cursor, wanted: str = "a string, a number, `true` or `false`") -> PgLiteral:
     token = cursor.token
     if token.kind is Kind.STRING:
         return PgLiteral(cursor.advance().value, token.span)
@@ -266,4 +269,4 @@ def _literal(cursor: Cursor) -> PgLiteral:
     if token.kind is Kind.WORD and token.text in ("true", "false"):
         return PgLiteral(cursor.advance().text == "true", token.span)
     hint = "a negative number can only be a bound of a `@range`" if cursor.at("-") else None
-    raise cursor.problem("expected a string, a number, `true` or `false`", hint)
+    raise cursor.problem(f"expected {wanted}", hint)
