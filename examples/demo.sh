@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A short tour of what works today, on the files beside this script. `make demo` runs it; it changes nothing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+OMNIGRAPH=${OMNIGRAPH:-.venv/bin/omnigraph}
+case "$OMNIGRAPH" in */*) OMNIGRAPH=$(cd "$(dirname "$OMNIGRAPH")" && pwd)/$(basename "$OMNIGRAPH") ;; esac
+cd examples
+
+bold='' dim='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; fi
+
+chapter() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+
+# show EXPECTED_STATUS COMMAND...: print the command, run it, and insist on its exit code.
+show() {
+  local expected=$1 status=0
+  shift
+  printf '\n%s$ omnigraph' "$dim"
+  printf ' %s' "${@@Q}" | sed "s/'\([A-Za-z0-9_.,/=-]*\)'/\1/g"
+  printf '%s\n' "$plain"
+  "$OMNIGRAPH" "$@" 2>&1 || status=$?
+  if [ "$status" -ne "$expected" ]; then
+    printf 'the demo expected exit code %s, but got %s\n' "$expected" "$status" >&2
+    exit 1
+  fi
+}
+
+show 0 version
+
+chapter '1. A schema says what may exist; queries are checked against it.'
+show 0 lint --schema social.pg --query social.gq
+
+chapter '2. Mistakes are found before anything runs, all in one go.'
+show 1 lint --schema social.pg --query mistakes.gq
+
+chapter '3. One canonical form, comments kept.'
+show 0 fmt --diff untidy.gq
+
+chapter '4. A migration is a plan you can read first. Renames keep their data.'
+show 0 schema plan --from social.pg --to social_v2.pg
+
+chapter '5. What cannot be done safely is refused, with the reason. Here is the way back:'
+show 1 schema plan --from social_v2.pg --to social.pg
+
+chapter '6. A query becomes a plan. Read it from the bottom: rows flow upwards.'
+show 0 explain --schema social.pg --query social.gq circle --params '{"email": "ada@example.org"}'
+
+chapter '7. Search by text and by meaning, in one ranking.'
+show 0 explain --schema social.pg --query social.gq find_posts
+
+cat <<END
+
+${bold}What to try next${plain}
+  Edit examples/social.pg or examples/social.gq and lint them again:
+    .venv/bin/omnigraph lint --schema examples/social.pg --query examples/social.gq
+  Ask something of your own:
+    .venv/bin/omnigraph explain --schema examples/social.pg -e 'query q() { match { \$p: Person } return { count(\$p) } }'
+  Give the same answers to a program:  add --json to any command.
+  Read on: README.md, docs/user/schema.md, docs/user/queries.md, docs/user/cli.md
+END

@@ -1,0 +1,104 @@
+"""How a failed run ends: what is printed, where, and with which exit code.
+
+The only place that knows this. An error of ours is told with its hint, or as JSON where `--json` was asked for;
+anything else is a bug, told briefly, with its traceback when `OMNIGRAPH_DEBUG` is set.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, USAGE
+from omnigraph.cli.output import paint, say, say_json
+from omnigraph.errors import CompileError, OmnigraphError, UsageError
+
+if TYPE_CHECKING:
+    from omnigraph.lang.diagnostics import Diagnostic
+
+
+def report(error: Exception, *, as_json: bool) -> int:
+    """Tell what went wrong and return the exit code."""
+    match error:
+        case click.Abort():
+            say("interrupted", to_stderr=True)
+            return INTERRUPTED
+        case click.UsageError():
+            return _report_usage(error, as_json)
+        case click.ClickException():
+            _tell(error.format_message(), code="error", hint=None, as_json=as_json)
+            return FAILED
+        case OmnigraphError():
+            _report_ours(error, as_json)
+            return USAGE if isinstance(error, UsageError) else FAILED
+        case OSError():
+            # Files we read or write are handled where their names are known; what is left is our own output.
+            message = f"cannot write the output: {(error.strerror or str(error)).lower()}"
+            _tell(message, code="io_error", hint=None, as_json=False)
+            return FAILED
+        case _:
+            return _report_bug(error, as_json)
+
+
+def told(error: OmnigraphError) -> dict[str, object]:
+    """The JSON form of an error."""
+    shown: dict[str, object] = {"error": error.message, "code": error.code, "hint": error.hint}
+    if diagnostics := located(error):
+        shown["error"] = diagnostics[0].headline()
+        shown["diagnostics"] = [item.to_json() for item in diagnostics]
+    return shown
+
+
+def tell(error: OmnigraphError) -> None:
+    """Print an error of ours for people: located ones with their excerpts, others with their hint."""
+    if diagnostics := located(error):
+        from omnigraph.cli.excerpts import draw_all
+
+        say(draw_all(diagnostics), to_stderr=True)
+    else:
+        _tell(error.message, code=error.code, hint=error.hint, as_json=False)
+
+
+def located(error: OmnigraphError) -> Sequence[Diagnostic]:
+    """The diagnostics that an error carries, if it comes from the compiler."""
+    from omnigraph.lang.diagnostics import Diagnostic
+
+    carried = error.diagnostics if isinstance(error, CompileError) else error.facts.get("diagnostics")
+    return [item for item in carried if isinstance(item, Diagnostic)] if isinstance(carried, tuple) else []
+
+
+def _report_ours(error: OmnigraphError, as_json: bool) -> None:
+    if as_json:
+        say_json(told(error))
+    else:
+        tell(error)
+
+
+def _report_usage(error: click.UsageError, as_json: bool) -> int:
+    message = error.format_message().rstrip(".")
+    path = error.ctx.command_path if error.ctx is not None else "omnigraph"
+    hint = f"`{path} --help` shows how to call it"
+    _tell(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)
+    return USAGE
+
+
+def _report_bug(error: Exception, as_json: bool) -> int:
+    if os.environ.get("OMNIGRAPH_DEBUG"):
+        say("".join(traceback.format_exception(error)).rstrip(), to_stderr=True)
+    message = f"unexpected {type(error).__name__}: {error}" if str(error) else f"unexpected {type(error).__name__}"
+    hint = "this is a bug in omnigraph; please report it with the command and its output under OMNIGRAPH_DEBUG=1"
+    _tell(message, code="internal", hint=hint, as_json=as_json)
+    return FAILED
+
+
+def _tell(message: str, *, code: str, hint: str | None, as_json: bool) -> None:
+    if as_json:
+        say_json({"error": message, "code": code, "hint": hint})
+        return
+    say(f"{paint('error', 'red', bold=True)}: {message}", to_stderr=True)
+    if hint:
+        say(f"  {paint('hint', 'cyan')}: {hint}", to_stderr=True)

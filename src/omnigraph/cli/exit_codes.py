@@ -1,0 +1,13 @@
+"""The exit codes of ``omnigraph``: a promise to scripts, explained in ``docs/user/cli.md``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OK: Final = 0
+FAILED: Final = 1
+"""Findings of severity error, or any error of ours."""
+USAGE: Final = 2
+"""The command line itself makes no sense."""
+INTERRUPTED: Final = 130
+"""Ctrl-C, as shells report it."""

@@ -1,0 +1,101 @@
+"""Reading and replacing the text files named on the command line, with an answer to everything that can go wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from omnigraph.core.limits import SOURCE_CHARS_MAX
+from omnigraph.errors import InputError, NotFoundError
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.lang.source import Source
+
+_BYTES_MAX = 4 * SOURCE_CHARS_MAX
+"""No text within the limit of characters is longer in UTF-8; a device that never ends stops here as well."""
+
+
+def read_source(path: str) -> Source:
+    """The text of a file, named as the user named it."""
+    shown = click.format_filename(path)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_BYTES_MAX + 1)
+    except OSError as error:
+        raise _unreadable(path, shown, error) from error
+    return Source(_decode(content, shown), shown)
+
+
+def read_stdin(name: str = "<stdin>") -> Source:
+    """The text on standard input."""
+    return Source(_decode(sys.stdin.buffer.read(_BYTES_MAX + 1), name), name)
+
+
+def replace_text(path: str, text: str) -> None:
+    """Replace the content of a file at once: a reader, or a crash, sees the old text or the new one.
+
+    The mode is kept, and a symbolic link stays a link.
+    """
+    target = os.path.realpath(path)
+    try:
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+        handle, temporary = tempfile.mkstemp(prefix=".omnigraph-fmt-", dir=os.path.dirname(target))
+        try:
+            with open(handle, "wb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, mode)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        shown = click.format_filename(path)
+        raise InputError(f"cannot write {shown}: {_reason(error)}", path=shown) from error
+
+
+def _decode(content: bytes, shown: str) -> str:
+    if len(content) > _BYTES_MAX:
+        raise InputError(f"{shown} is larger than {_BYTES_MAX // 2**20} MiB", hint="is it the right file?", path=shown)
+    try:
+        # Some editors start a file with a byte-order mark, which belongs to neither language.
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{shown} is not UTF-8 text: byte 0x{content[error.start]:02x} in line {line}",
+            hint="save it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`",
+            path=shown,
+        ) from error
+
+
+def _unreadable(path: str, shown: str, error: OSError) -> InputError | NotFoundError:
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(f"no such file: {shown}", hint=_similar_file(path), path=shown)
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{shown} is a directory, not a file", path=shown)
+    return InputError(f"cannot read {shown}: {_reason(error)}", path=shown)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _similar_file(path: str) -> str | None:
+    wanted = Path(path)
+    if not wanted.parent.is_dir():
+        return f"there is no directory {click.format_filename(str(wanted.parent))}"
+    with suppress(OSError):
+        names = sorted(file.name for file in wanted.parent.iterdir() if file.suffix in (".pg", ".gq"))
+        return did_you_mean(wanted.name, (click.format_filename(name) for name in names))
+    return None

@@ -1,0 +1,85 @@
+"""Groups of commands whose modules are imported on demand.
+
+A group knows the names and one-line summaries of its commands from a table, so that neither help nor a command pays for
+the imports of another command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from omnigraph.cli.exit_codes import OK
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command of a group. Its module has it as ``command``; the summary repeats the first line of its help."""
+
+    section: str
+    module: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+class CommandGroup(click.Group):
+    """A group that shows its help when it is called without a command."""
+
+    def __init__(self, name: str | None = None, **settings: Any) -> None:
+        super().__init__(name, **{**settings, "invoke_without_command": True, "no_args_is_help": False})
+        self.callback = _show_help
+
+
+def _show_help() -> int:
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+    return OK
+
+
+class LazyGroup(CommandGroup):
+    """A group that imports the module of a command when the command is called."""
+
+    def __init__(self, name: str, entries: Mapping[str, Entry], *, help: str, epilog: str | None = None) -> None:
+        super().__init__(name, help=help, epilog=epilog)
+        self.entries = entries
+        self._names = {alias: command for command, entry in entries.items() for alias in (command, *entry.aliases)}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = self._names.get(cmd_name)
+        if name is None:
+            return None
+        command = import_module(self.entries[name].module).command
+        assert isinstance(command, click.Command), f"{self.entries[name].module}.command is not a command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        wrong = args[0]
+        if wrong not in self._names and not wrong.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"no such command '{wrong}'{self._suggestion(wrong)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _suggestion(self, wrong: str) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(wrong.lower(), list(self._names), n=1)
+        return f"; did you mean '{close[0]}'?" if close else ""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in self.entries.items():
+            also = f" (also: {', '.join(entry.aliases)})" if entry.aliases else ""
+            sections.setdefault(entry.section, []).append((name, entry.summary + also))
+        width = max(len(name) for name in self.entries)
+        for section, lines in sections.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in lines])

@@ -1,0 +1,42 @@
+"""How the command line prints: text with colour on terminals only, and JSON.
+
+Colour is a property of the stream that is written to, so callers always paint and the stream decides what remains.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+
+def say(text: str = "", *, to_stderr: bool = False) -> None:
+    """Print a line; colours survive only on a terminal whose user did not ask for none."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    click.echo(text, err=to_stderr, color=_wants_colour(stream))
+
+
+def _wants_colour(stream: object) -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    isatty = getattr(stream, "isatty", None)
+    return bool(isatty and isatty())
+
+
+def paint(text: str, colour: str | None = None, *, bold: bool = False) -> str:
+    """The text with the codes of a colour around it."""
+    return click.style(text, fg=colour, bold=bold or None)
+
+
+def say_json(value: Mapping[str, object]) -> None:
+    """Print a value the way programs and people can both read it."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf8"), color=False)
+
+
+def count(number: int, what: str, plural: str | None = None) -> str:
+    """`1 error`, `2 errors`, `no queries`."""
+    return f"{number or 'no'} {what if number == 1 else plural or what + 's'}"

@@ -1,0 +1,75 @@
+"""The root of the command line: the table of all commands, and the one place where a run ends with an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from omnigraph.cli.errors import report
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import Entry, LazyGroup
+
+_LANGUAGES: Final = "Languages"
+_ABOUT: Final = "About"
+
+COMMANDS: Final = {
+    "lint": Entry(_LANGUAGES, "omnigraph.cli.lint", "Check a schema, and query files against it.", ("check",)),
+    "fmt": Entry(_LANGUAGES, "omnigraph.cli.fmt", "Format .pg and .gq files in place."),
+    "explain": Entry(_LANGUAGES, "omnigraph.cli.explain", "Show how a query or mutation would run."),
+    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Compare schemas and plan migrations."),
+    "version": Entry(_ABOUT, "omnigraph.cli.version", "Show the version of the program and of the storage format."),
+}
+
+_HELP = "A typed property graph with branches and merges, stored in Lance tables."
+_EPILOG = "`omnigraph COMMAND --help` explains a command. Every command has --json for programs."
+
+
+class RootGroup(LazyGroup):
+    """The whole program. Commands return their exit code; whatever they raise is reported here."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        arguments = list(sys.argv[1:] if args is None else args)
+        try:
+            status = super().main(arguments, "omnigraph", complete_var, standalone_mode=False, **extra)
+        except Exception as error:
+            status = report(error, as_json=_wants_json(arguments))
+        sys.exit(status if isinstance(status, int) else OK)
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    # Read from the arguments and not from the context: an error in the options comes before there is one.
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from omnigraph.cli.version import version_text
+
+        click.echo(version_text())
+        ctx.exit()
+
+
+root = RootGroup("omnigraph", COMMANDS, help=_HELP, epilog=_EPILOG)
+root.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+root.params.append(
+    click.Option(
+        ["-V", "--version"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_show_version,
+        help="Show the version and exit.",
+    )
+)

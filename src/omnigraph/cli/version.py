@@ -1,0 +1,29 @@
+"""``omnigraph version``."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph import __version__
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.options import json_option
+from omnigraph.cli.output import say, say_json
+
+STORAGE_FORMAT = 1
+"""The format of stored graphs that this program reads and writes."""
+
+
+def version_text() -> str:
+    """What ``omnigraph version`` and ``omnigraph --version`` print."""
+    return f"omnigraph {__version__}\nformat {STORAGE_FORMAT}"
+
+
+@click.command("version")
+@json_option
+def command(as_json: bool) -> int:
+    """Show the version of the program and of the storage format."""
+    if as_json:
+        say_json({"version": __version__, "format": STORAGE_FORMAT})
+    else:
+        say(version_text())
+    return OK
