@@ -13,7 +13,7 @@ MARK = "¦"
 
 @dataclass(frozen=True)
 class Broken:
-    """A text with a mark, what the message must contain, and what the hint must contain (None: no hint)."""
+    """A text with a mark before the token, and what message and hint must contain (None: there is no hint)."""
 
     text: str
     message: str
@@ -27,6 +27,8 @@ def check_broken(case: Broken, parse: Callable[[Source], Sequence[Diagnostic]]) 
     """The text gives exactly one diagnostic: there, with this message and hint."""
     offset = case.text.index(MARK)
     text = case.text.replace(MARK, "")
+    following = text[offset:].lstrip()
+    offset = len(text) - len(following)
     diagnostics = parse(Source(text))
     assert len(diagnostics) == 1, [diagnostic.render() for diagnostic in diagnostics]
     found = diagnostics[0]

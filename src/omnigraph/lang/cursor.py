@@ -28,6 +28,7 @@ SYNTAX = "P001"
 
 _CLOSERS = (")", "]", "}")
 _BRACES = {"{": 1, "}": -1}
+_BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 class SyntaxProblem(Exception):
@@ -73,6 +74,11 @@ class Cursor:
     def at(self, text: str) -> bool:
         """Whether the current token is this word or punctuation."""
         return self.token.text == text and self.token.kind in (Kind.WORD, Kind.PUNCTUATION)
+
+    @property
+    def starts_line(self) -> bool:
+        """Whether the current token is the first on its line."""
+        return "\n" in self.lexed.source.text[self.previous_span.end : self.token.span.start]
 
     @property
     def previous_span(self) -> Span:
@@ -189,19 +195,21 @@ class Cursor:
         """Skip to the next anchor outside of nested brackets, or to a start, which counts at any depth.
 
         ``since`` is the index of the token where the broken part began: braces that are open since then are left
-        first, so that their closing is not taken for the end of the surrounding block.
+        first, so that their closing is not taken for the end of the surrounding block. Other brackets count until
+        the end of the line only, because a missing one must not hide the rest of the text.
         """
         first = self._index if since is None else since
-        braces = sum(_BRACES.get(token.text, 0) for token in self._tokens[first : self._index])
-        depth = 0
+        braces = depth = 0
+        for token in self._tokens[first : self._index]:
+            braces = max(0, braces + _BRACES.get(token.text, 0))
+            depth = max(0, depth + _BRACKETS.get(token.text, 0))
         while not self.at_end and not is_start(self):
-            if self.at("}") and braces <= 0:
+            if braces == 0 and (self.at("}") or self.starts_line):
                 depth = 0
-            if braces <= 0 and depth == 0 and is_anchor(self):
+            if braces == 0 and depth == 0 and is_anchor(self):
                 return
-            text = self.token.text
-            braces = max(0, braces) + _BRACES.get(text, 0)
-            depth = max(0, depth + (text in ("(", "[")) - (text in (")", "]")))
+            braces = max(0, braces + _BRACES.get(self.token.text, 0))
+            depth = max(0, depth + _BRACKETS.get(self.token.text, 0))
             self.advance()
 
     def count_operator(self) -> None:

@@ -88,7 +88,12 @@ def _at_return(cursor: Cursor) -> bool:
 
 
 def _at_clause_boundary(cursor: Cursor) -> bool:
-    starts = cursor.token.kind is Kind.VARIABLE or (cursor.token.text in _BLOCKS and cursor.peek().text == "{")
+    starts = cursor.token.text in _BLOCKS and cursor.peek().text == "{"
+    if cursor.token.kind is Kind.VARIABLE:
+        # In the middle of a line it may be the other end of a broken traversal.
+        starts = cursor.starts_line or cursor.peek().text in (":", ".")
+    elif cursor.token.kind is Kind.WORD and cursor.peek().text == "(":
+        starts = cursor.starts_line
     return starts or cursor.at("}") or _at_return(cursor)
 
 

@@ -267,7 +267,7 @@ def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
         return _unary(cursor)
     literal = _literal(cursor)
     if literal is None:
-        hint = "null matches nothing; in `match`, write `$x.property is null`" if cursor.at("null") else None
+        hint = "null equals nothing; a condition in `match` can be `$x.property is null`" if cursor.at("null") else None
         raise cursor.problem("expected a value: a literal, a parameter or `now()`", hint)
     return literal
 
