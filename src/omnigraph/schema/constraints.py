@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -146,11 +145,6 @@ class ConstraintReader:
             case _:
                 self._wrong_arguments(constraint, "a property and its bounds", "@range(age, 0..150)")
                 return None
-        bounds_written = [bound for bound in (bounds.low, bounds.high) if bound is not None]
-        if not all(math.isfinite(bound) for bound in bounds_written):
-            message = f"a bound of @range on {self._owner.text} is too large for a number"
-            self._findings.error(Rule.CONSTRAINT_ARGUMENTS, message, bounds.span)
-            return None
         prop = self._property(ConstraintKind.RANGE, name)
         if prop is None:
             return None

@@ -212,8 +212,8 @@ def _new_property(kind: TypeKind, owner: TypeIR, prop: PropertyIR) -> Step:
     if prop.type.nullable:
         return AddProperty(kind, owner.name, prop.name, prop.type)
     entity = f"{kind.value}:{owner.name}.{prop.name}"
-    reason = f"adding required property {prop.name}: {prop.type} to {kind.value} {owner.name} is not supported; make it nullable"
-    return UnsupportedChange(entity, reason, MigrationCode.ADD_REQUIRED)
+    change = f"adding required property {prop.name}: {prop.type} to {kind.value} {owner.name}"
+    return UnsupportedChange(entity, f"{change} is not supported; make it nullable", MigrationCode.ADD_REQUIRED)
 
 
 def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
