@@ -1,5 +1,6 @@
 """The stored form of a schema is read back exactly, and its fingerprints change when they should."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from tests.schema.schemas import accepted
 
 from omnigraph.errors import InputError
-from omnigraph.schema.json_form import canonical, digest, from_json, shape_hash, to_json
+from omnigraph.schema.json_form import canonical, digest, from_json, from_json_text, shape_hash, to_json, to_json_text
 
 TEXT = r"""
 interface Named { name: String @key @description("said \"so\"\n") }
@@ -28,6 +29,18 @@ def _json() -> dict[str, Any]:
 
 def test_a_schema_is_read_back_exactly() -> None:
     assert from_json(_json()) == accepted(TEXT)
+
+
+def test_the_stored_text_is_read_back_and_hashes_to_the_digest() -> None:
+    text = to_json_text(accepted(TEXT))
+    assert from_json_text(text) == accepted(TEXT)
+    assert digest(accepted(TEXT)) == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3"])
+def test_a_stored_text_that_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="the stored schema is damaged"):
+        from_json_text(text)
 
 
 def test_the_digest_ignores_comments_white_space_and_order() -> None:

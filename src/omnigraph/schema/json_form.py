@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import assert_never
 
+from omnigraph.errors import InputError
 from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,
@@ -32,7 +33,16 @@ from omnigraph.schema.ir import (
 from omnigraph.schema.json_reader import FORMAT, VERSION, from_json
 from omnigraph.schema.types import PropertyType
 
-__all__ = ["canonical", "digest", "from_json", "property_type_json", "shape_hash", "to_json"]
+__all__ = [
+    "canonical",
+    "digest",
+    "from_json",
+    "from_json_text",
+    "property_type_json",
+    "shape_hash",
+    "to_json",
+    "to_json_text",
+]
 
 JsonObject = dict[str, object]
 
@@ -55,9 +65,25 @@ def canonical(value: Mapping[str, object]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+def to_json_text(schema: SchemaIR) -> str:
+    """The text that is stored; its hash is the digest."""
+    return canonical(to_json(schema))
+
+
+def from_json_text(text: str) -> SchemaIR:
+    """The schema of a stored text."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"the stored schema is damaged: it is not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise InputError("the stored schema is damaged: it is not a JSON object")
+    return from_json(data)
+
+
 def digest(schema: SchemaIR) -> str:
     """Identity of the stored schema, ids included."""
-    return _sha256(canonical(to_json(schema)))
+    return _sha256(to_json_text(schema))
 
 
 def shape_hash(schema: SchemaIR) -> str:
