@@ -1,0 +1,1 @@
+"""Entities as Arrow rows: reading, checking, identifying and writing them. Pure over Arrow; knows no storage."""

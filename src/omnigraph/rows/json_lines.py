@@ -1,0 +1,139 @@
+"""A stream of bytes to blocks of complete lines, and one line to a Python object, strictly.
+
+Knows JSON and lines, not what a record means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from omnigraph.rows.limits import BLOCK_BYTES, LINE_BYTES_MAX, STRUCTURAL_TOKENS_MAX
+from omnigraph.rows.violations import shown
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+_STRUCTURAL: Final = b"{}[],:"
+_BLANK: Final = b" \t\r"
+
+
+class Malformed(Exception):
+    """A line that is not one JSON value; the text says why and where in the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Complete lines; only the last one of the stream may lack its line feed."""
+
+    data: bytes
+    first_line: int
+
+
+def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None]) -> Iterator[Block]:
+    """Cut a stream at line ends. ``too_long`` is told the number of every line that is left out for its length.
+
+    A byte order mark at the very start is dropped: editors write it and nobody sees it.
+    """
+    pending: list[bytes] = []
+    size, line, is_start = 0, 1, True
+    is_skipping = has_line_end = False
+    for piece in _pieces(chunks):
+        if is_skipping:
+            end = piece.find(b"\n")
+            if end < 0:
+                continue
+            piece, line, is_skipping = piece[end + 1 :], line + 1, False  # noqa: PLW2901 - the rest of the piece
+        if not has_line_end:
+            end = piece.find(b"\n")
+            has_line_end = end >= 0
+            if size + (end if has_line_end else len(piece)) > LINE_BYTES_MAX:
+                too_long(line)
+                pending, size = [], 0
+                is_skipping = not has_line_end
+                if is_skipping:
+                    continue
+                piece, line = piece[end + 1 :], line + 1  # noqa: PLW2901 - the rest of the piece
+                has_line_end = b"\n" in piece
+        pending.append(piece)
+        size += len(piece)
+        if has_line_end and size >= BLOCK_BYTES:
+            data = b"".join(pending)
+            cut = data.rfind(b"\n") + 1
+            yield _block(data[:cut], line, is_start=is_start)
+            line += data.count(b"\n", 0, cut)
+            pending, size, has_line_end, is_start = [data[cut:]], len(data) - cut, False, False
+    if size:
+        yield _block(b"".join(pending), line, is_start=is_start)
+
+
+def _block(data: bytes, first_line: int, *, is_start: bool) -> Block:
+    return Block(data.removeprefix(_BYTE_ORDER_MARK) if is_start else data, first_line)
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces no larger than a block, whatever a caller thinks a chunk is."""
+    for chunk in chunks:
+        if len(chunk) <= BLOCK_BYTES:
+            yield bytes(chunk)
+        else:
+            view = memoryview(chunk)
+            for start in range(0, len(view), BLOCK_BYTES):
+                yield bytes(view[start : start + BLOCK_BYTES])
+
+
+def numbered_lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """The lines of a block that are not blank, with their numbers."""
+    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+        if line.strip(_BLANK):
+            yield number, line
+
+
+def parse_line(line: bytes) -> object:
+    """The one JSON value of a line. Raises Malformed; duplicate keys, NaN and infinities are not JSON here."""
+    if len(line) > STRUCTURAL_TOKENS_MAX and _structural_tokens(line) > STRUCTURAL_TOKENS_MAX:
+        raise Malformed(f"the line has more than {STRUCTURAL_TOKENS_MAX} brackets, commas and colons")
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as problem:
+        raise Malformed(f"not valid UTF-8 at byte {problem.start + 1} of the line") from None
+    try:
+        return _decode(_DECODER, text)
+    except ValueError:
+        # Python refuses to convert thousands of digits. As a float they are infinite, which every type refuses.
+        return _decode(_FLOAT_DECODER, text)
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> object:
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError as problem:
+        raise Malformed(f"invalid JSON: {problem.msg} at column {problem.pos + 1}") from None
+    except RecursionError:
+        raise Malformed("invalid JSON: nested too deeply") from None
+
+
+def _structural_tokens(line: bytes) -> int:
+    bare = _STRING.sub(b"", line)
+    return len(bare) - len(bare.translate(None, _STRUCTURAL))
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise Malformed(f"the key {shown(key)} occurs twice in one object")
+            seen.add(key)
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise Malformed(f"invalid JSON: {name} is not a JSON number")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
+_FLOAT_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant, parse_int=float)

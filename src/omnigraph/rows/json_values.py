@@ -1,0 +1,227 @@
+"""One JSON (or Python) value to the value a column stores, strictly: a value fits its declared type or is refused.
+
+Dates become day numbers, times milliseconds, blobs bytes. Python's own dates, times and bytes are accepted too; JSON
+cannot produce them. Enum membership and other constraints are not judged here.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from numbers import Integral, Real
+from typing import Final, assert_never
+
+from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds, parse_date, parse_datetime
+from omnigraph.rows.violations import shown
+from omnigraph.schema.types import PropertyType
+
+Convert = Callable[[object], object]
+
+F32_OVERFLOW: Final = 3.4028235677973366e38
+"""The smallest double that becomes infinite as a 32-bit float: its largest value and half a step."""
+
+MANAGED_BLOB: Final = "base64:"
+
+
+class Unfit(Exception):
+    """A value that its declared type cannot hold; the text says why. Caught by whoever knows the row."""
+
+
+def converter(type_: PropertyType) -> Convert:
+    """The function that turns a non-null value into what is stored, or raises Unfit."""
+    if type_.is_vector:
+        assert type_.dimension is not None
+        return _vector_converter(type_.dimension)
+    convert = _scalar_converter(type_.scalar)
+    return _list_converter(convert, type_) if type_.is_list else convert
+
+
+def _scalar_converter(scalar: Scalar) -> Convert:
+    match scalar:
+        case Scalar.STRING:
+            return to_text
+        case Scalar.BLOB:
+            return _to_bytes
+        case Scalar.BOOL:
+            return _to_bool
+        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
+            return _integer_converter(scalar)
+        case Scalar.F32:
+            return _to_f32
+        case Scalar.F64 | Scalar.VECTOR:
+            return _to_f64
+        case Scalar.DATETIME:
+            return _to_milliseconds
+        case Scalar.DATE:
+            return _to_days
+        case _:
+            assert_never(scalar)
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in the words of JSON, with the value when it is short enough to show."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {'true' if value else 'false'}"
+        case int() if abs(value) >= 10**40:
+            return "a huge integer"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"the string {shown(value)}"
+        case list() | tuple():
+            return f"an array of {len(value)}"
+        case dict():
+            return "an object"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def to_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise Unfit(f"expected a string, got {kind_of(value)}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as problem:
+            raise Unfit(f"character {problem.start + 1} of the string is half of a surrogate pair") from None
+    return value
+
+
+def _to_bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Unfit(f"expected true or false, got {kind_of(value)}")
+    return value
+
+
+def _integer_converter(scalar: Scalar) -> Convert:
+    low, high = INTEGER_RANGES[scalar]
+
+    def convert(value: object) -> int:
+        # Libraries register their integers as Integral; the common case must not pay for asking.
+        if type(value) is not int:
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise Unfit(f"expected an integer, got {kind_of(value)}")
+            value = int(value)
+        if not low <= value <= high:
+            raise Unfit(f"{kind_of(value)} is outside the range of {scalar.value}, {low} to {high}")
+        return value
+
+    return convert
+
+
+def _to_f64(value: object) -> float:
+    if type(value) is float:
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, Real):
+        raise Unfit(f"expected a number, got {kind_of(value)}")
+    else:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    if not math.isfinite(number):
+        raise Unfit(f"{kind_of(value)} is not a finite 64-bit float")
+    return number
+
+
+def _to_f32(value: object) -> float:
+    number = _to_f64(value)
+    if abs(number) >= F32_OVERFLOW:
+        raise Unfit(f"{kind_of(value)} is not finite as a 32-bit float")
+    return number
+
+
+_I64: Final = _integer_converter(Scalar.I64)
+_I32: Final = _integer_converter(Scalar.I32)
+
+
+def _to_days(value: object) -> object:
+    match value:
+        case str():
+            days = parse_date(value)
+            if days is None:
+                raise Unfit(f"expected an ISO date such as 2024-01-31 or days since 1970, got {kind_of(value)}")
+            return days
+        case datetime():
+            return date_to_days(value.astimezone(UTC).date() if value.tzinfo else value.date())
+        case date():
+            return date_to_days(value)
+        case int() if not isinstance(value, bool):
+            return _I32(value)
+        case _:
+            raise Unfit(f"expected an ISO date or days since 1970, got {kind_of(value)}")
+
+
+def _to_milliseconds(value: object) -> object:
+    match value:
+        case str():
+            moment = parse_datetime(value)
+            if moment is None:
+                raise Unfit(
+                    f"expected an ISO time such as 2024-01-31T12:00:00Z or milliseconds since 1970, "
+                    f"got {kind_of(value)}"
+                )
+            return moment
+        case datetime():
+            return datetime_to_milliseconds(value)
+        case date():
+            return date_to_days(value) * 86_400_000
+        case int() if not isinstance(value, bool):
+            return _I64(value)
+        case _:
+            raise Unfit(f"expected an ISO time or milliseconds since 1970, got {kind_of(value)}")
+
+
+def _to_bytes(value: object) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if not isinstance(value, str) or not value:
+        raise Unfit(f"expected a string starting with {MANAGED_BLOB!r}, got {kind_of(value)}")
+    if not value.startswith(MANAGED_BLOB):
+        raise Unfit(
+            f"{shown(value)} refers to bytes outside the graph, which is not allowed here; "
+            f"give the bytes themselves as {MANAGED_BLOB!r} and standard base64"
+        )
+    try:
+        return binascii.a2b_base64(value[len(MANAGED_BLOB) :], strict_mode=True)
+    except (binascii.Error, ValueError) as problem:
+        raise Unfit(f"not valid base64: {problem}") from None
+
+
+def _vector_converter(dimension: int) -> Convert:
+    def convert(value: object) -> list[float]:
+        if not isinstance(value, list | tuple):
+            raise Unfit(f"expected an array of {dimension} numbers, got {kind_of(value)}")
+        if len(value) != dimension:
+            raise Unfit(f"expected an array of {dimension} numbers, got {len(value)}")
+        numbers = []
+        for index, item in enumerate(value):
+            try:
+                numbers.append(_to_f32(item))
+            except Unfit as problem:
+                raise Unfit(f"item {index + 1}: {problem}") from None
+        return numbers
+
+    return convert
+
+
+def _list_converter(convert_item: Convert, type_: PropertyType) -> Convert:
+    def convert(value: object) -> list[object]:
+        if not isinstance(value, list | tuple):
+            raise Unfit(f"expected an array for {type_}, got {kind_of(value)}")
+        items: list[object] = []
+        for index, item in enumerate(value):
+            try:
+                # Null items are data: what an older loader stored as null must survive an export and a load.
+                items.append(None if item is None else convert_item(item))
+            except Unfit as problem:
+                raise Unfit(f"item {index + 1}: {problem}") from None
+        return items
+
+    return convert

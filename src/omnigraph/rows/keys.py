@@ -1,0 +1,96 @@
+"""The canonical text of a key value, and the ids of keyed nodes made from it.
+
+Applied to values as stored, so the same key has the same id however it was written: a date is its day number, a
+float its shortest digits at the stored width without an exponent. A value that has no such text (null, NaN, an
+infinity) makes a null id; whoever asked reports it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds
+from omnigraph.schema.catalog import NodeType
+from omnigraph.schema.types import PropertyType
+
+_ESCAPED_IN_JSON = r'["\\\x00-\x1f]'
+
+
+def key_text(value: object, type_: PropertyType) -> str | None:
+    """The canonical text of one value (dates also as day or millisecond numbers); None if it has none."""
+    match value:
+        case None:
+            return None
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            moment = datetime_to_milliseconds(value)
+            return str(moment // 86_400_000 if type_.scalar is Scalar.DATE else moment)
+        case date():
+            return str(date_to_days(value))
+        case int() | float() if type_.scalar.is_float:
+            return _float_text(float(value), narrow=type_.scalar is Scalar.F32)
+        case int():
+            return str(value)
+        case _:
+            raise TypeError(f"a {type(value).__name__} cannot be part of a key")
+
+
+def key_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """The canonical texts of a column as stored: utf8, null where a value has none."""
+    match type_.scalar:
+        case Scalar.STRING:
+            return array
+        case Scalar.DATE:
+            return array.view(pa.int32()).cast(pa.utf8())
+        case Scalar.DATETIME:
+            return array.view(pa.int64()).cast(pa.utf8())
+        case Scalar.F32 | Scalar.F64:
+            narrow = type_.scalar is Scalar.F32
+            return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
+        case _:
+            return array.cast(pa.utf8())
+
+
+def key_id(texts: Sequence[str]) -> str:
+    """The id of a node with these key texts, given in key order."""
+    return texts[0] if len(texts) == 1 else json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+
+
+def node_ids(node_type: NodeType, batch: pa.RecordBatch | pa.Table) -> pa.Array:
+    """The ids of keyed nodes, null where a member of the key has no text."""
+    columns = [key_texts(_flat(batch.column(name)), node_type.properties[name].type) for name in node_type.key]
+    if len(columns) == 1:
+        return columns[0]
+    if any(pc.any(pc.match_substring_regex(column, _ESCAPED_IN_JSON)).as_py() for column in columns):
+        rows = zip(*(column.to_pylist() for column in columns), strict=True)
+        return pa.array([None if None in texts else key_id(texts) for texts in rows], pa.utf8())
+    parts: list[object] = ['["', columns[0]]
+    for column in columns[1:]:
+        parts += ['","', column]
+    return pc.binary_join_element_wise(*parts, '"]', "")
+
+
+def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _float_text(value: float | None, *, narrow: bool) -> str | None:
+    """Shortest digits that read back as the same number at the stored width, in positional notation."""
+    if value is None or not math.isfinite(value):
+        return None
+    if value == 0:
+        return "0"
+    shortest = str(pa.scalar(value, pa.float32()).cast(pa.utf8())) if narrow else repr(value)
+    text = f"{Decimal(shortest):f}"
+    return text.removesuffix(".0")

@@ -1,0 +1,75 @@
+"""Rows of one type as a batch that fits its table, and the gathering of small batches into good ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.limits import BATCH_BYTES, PENDING_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRows:
+    """Rows with exactly the columns of ``table_schema(entity)``, and the line or record each came from."""
+
+    entity: Entity
+    batch: pa.RecordBatch
+    lines: pa.Array
+
+    @property
+    def table_key(self) -> str:
+        return self.entity.table_key
+
+
+class Gathering:
+    """Collects rows per type, in the order given, until they make a full batch."""
+
+    def __init__(self, batch_rows: int) -> None:
+        self._batch_rows = batch_rows
+        self._pieces: dict[str, list[TypedRows]] = {}
+        self._rows: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}
+
+    def add(self, piece: TypedRows) -> Iterator[TypedRows]:
+        """Take a piece; gives the batches that are full now."""
+        if piece.batch.num_rows == 0:
+            return
+        key = piece.table_key
+        self._pieces.setdefault(key, []).append(piece)
+        self._rows[key] = self._rows.get(key, 0) + piece.batch.num_rows
+        self._bytes[key] = self._bytes.get(key, 0) + piece.batch.nbytes
+        if self._rows[key] >= self._batch_rows or self._bytes[key] >= BATCH_BYTES:
+            yield from self._give(key)
+        elif sum(self._bytes.values()) >= PENDING_BYTES:
+            yield from self._give(max(self._bytes, key=self._bytes.__getitem__))
+
+    def rest(self) -> Iterator[TypedRows]:
+        """What is left at the end, by type."""
+        for key in sorted(self._pieces):
+            yield from self._give(key)
+
+    def _give(self, key: str) -> Iterator[TypedRows]:
+        pieces = self._pieces.pop(key)
+        bytes_per_row = max(1, self._bytes.pop(key) // self._rows.pop(key))
+        rows_max = max(1, min(self._batch_rows, 2 * BATCH_BYTES // bytes_per_row))
+        whole = joined(pieces)
+        for start in range(0, whole.batch.num_rows, rows_max):
+            yield TypedRows(whole.entity, whole.batch.slice(start, rows_max), whole.lines.slice(start, rows_max))
+
+
+def joined(pieces: list[TypedRows]) -> TypedRows:
+    """One piece of several of the same type, in order."""
+    if len(pieces) == 1:
+        return pieces[0]
+    batch = pa.concat_batches([piece.batch for piece in pieces])
+    return TypedRows(pieces[0].entity, batch, pa.concat_arrays([piece.lines for piece in pieces]))
+
+
+def in_line_order(rows: TypedRows) -> TypedRows:
+    """The same rows as the file had them."""
+    order = pc.sort_indices(rows.lines)
+    return TypedRows(rows.entity, rows.batch.take(order), rows.lines.take(order))

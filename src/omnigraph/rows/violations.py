@@ -1,0 +1,116 @@
+"""Violations: what is wrong with which row, collected, counted and sampled.
+
+A violation is data. Nothing here raises: whoever loads decides when enough was seen, and which error it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
+
+from omnigraph.rows.limits import COUNTED_KINDS_MAX, SAMPLES_MAX, SAMPLES_PER_KIND_MAX, SHOWN_CHARS_MAX
+
+
+class ViolationCode(StrEnum):
+    """Every rule a row can break."""
+
+    MALFORMED = "malformed"
+    UNKNOWN_TYPE = "unknown_type"
+    UNKNOWN_PROPERTY = "unknown_property"
+    REQUIRED = "required"
+    TYPE = "type"
+    ENUM = "enum"
+    RANGE = "range"
+    CHECK = "check"
+    KEY = "key"
+    UNIQUE = "unique"
+    DUPLICATE_ID = "duplicate_id"
+    ENDPOINT = "endpoint"
+    CARDINALITY = "cardinality"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row came from: a file and its line, or an iterable and the number of the record; both count from 1."""
+
+    source: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule broken by one row. ``table_key`` is None when the row could not be told to belong to a table."""
+
+    code: ViolationCode
+    message: str
+    table_key: str | None = None
+    entity_id: str | None = None
+    property: str | None = None
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return self.message if self.place is None else f"{self.place}: {self.message}"
+
+
+Kind = tuple[ViolationCode, str | None, str | None]
+
+
+class Violations:
+    """Counts every violation per (code, table, property) and keeps the first few of each kind."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Kind, int] = {}
+        self._sampled: dict[Kind, int] = {}
+        self._samples: list[Violation] = []
+        self._total = 0
+
+    @property
+    def total(self) -> int:
+        return self._total
+
+    @property
+    def samples(self) -> tuple[Violation, ...]:
+        """The first violations of each kind, in the order found."""
+        return tuple(self._samples)
+
+    @property
+    def counts(self) -> Mapping[Kind, int]:
+        """How many there are of each (code, table, property); kinds beyond the limit share (code, None, None)."""
+        return MappingProxyType(self._counts)
+
+    def add(self, violation: Violation) -> None:
+        kind = (violation.code, violation.table_key, violation.property)
+        if self._room(kind) > 0:
+            self._keep(kind, violation)
+        self._count(kind, 1)
+
+    def add_group(self, kind: Kind, count: int, violations: Iterable[Violation]) -> None:
+        """``count`` violations of one kind at once; only as many as are kept are taken from the iterable."""
+        for violation in islice(violations, self._room(kind)):
+            self._keep(kind, violation)
+        self._count(kind, count)
+
+    def _room(self, kind: Kind) -> int:
+        return min(SAMPLES_PER_KIND_MAX - self._sampled.get(kind, 0), SAMPLES_MAX - len(self._samples))
+
+    def _keep(self, kind: Kind, violation: Violation) -> None:
+        self._samples.append(violation)
+        self._sampled[kind] = self._sampled.get(kind, 0) + 1
+
+    def _count(self, kind: Kind, count: int) -> None:
+        if kind not in self._counts and len(self._counts) >= COUNTED_KINDS_MAX:
+            kind = (kind[0], None, None)
+        self._counts[kind] = self._counts.get(kind, 0) + count
+        self._total += count
+
+
+def shown(value: object) -> str:
+    """A value as a message repeats it: as in Python, cut when long."""
+    text = repr(value[: SHOWN_CHARS_MAX + 1]) if isinstance(value, str | bytes) else repr(value)
+    return text if len(text) <= SHOWN_CHARS_MAX else text[:SHOWN_CHARS_MAX] + "..."

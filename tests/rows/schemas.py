@@ -1,0 +1,100 @@
+"""A schema with one property of every type, and short ways from records to rows."""
+
+from collections.abc import Iterable
+from itertools import count
+
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.rows.read_json import read_lines, read_objects
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+
+DOMAIN = "01J0000000000000000000000D"
+
+SCHEMA = """
+node Person {
+    name: String @key
+    age: I32?
+    born: Date?
+    seen: DateTime?
+    tags: [String]?
+    score: F64?
+}
+node Every {
+    s: String?
+    b: Bool?
+    i32: I32?
+    i64: I64?
+    u32: U32?
+    u64: U64?
+    f32: F32?
+    f64: F64?
+    d: Date?
+    t: DateTime?
+    x: Blob?
+    v: Vector(3)?
+    e: enum(red, green)?
+    ls: [String]?
+    li: [I64]?
+    lf: [F32]?
+    ld: [Date]?
+    lt: [DateTime]?
+    lb: [Bool]?
+}
+node Strict {
+    n: I32
+    v: Vector(2)
+    l: [I32]
+}
+node Pair {
+    tenant: String
+    number: I64
+    note: String?
+    @key(tenant, number)
+}
+edge Knows: Person -> Person { since: Date? }
+edge Likes: Person -> Every
+"""
+
+
+def catalog(text: str = SCHEMA) -> Catalog:
+    return Catalog(accept(parse_schema(Source(text, "test.pg")), domain=DOMAIN, previous=None))
+
+
+CATALOG = catalog()
+
+
+def minting() -> "object":
+    numbers = count(1)
+    return lambda: f"minted-{next(numbers)}"
+
+
+def read(
+    text: str | bytes | Iterable[bytes], schema: Catalog = CATALOG, **options: int
+) -> tuple[list[TypedRows], Violations]:
+    data = text.encode() if isinstance(text, str) else text
+    chunks = [data] if isinstance(data, bytes) else data
+    violations = Violations()
+    rows = read_lines(
+        chunks,
+        catalog=schema,
+        source="f.jsonl",
+        mint_id=minting(),
+        violations=violations,
+        **options,  # type: ignore[arg-type]
+    )
+    return list(rows), violations
+
+
+def read_dicts(records: Iterable[dict[str, object]], schema: Catalog = CATALOG) -> tuple[list[TypedRows], Violations]:
+    violations = Violations()
+    rows = read_objects(
+        records,
+        catalog=schema,
+        source="records",
+        mint_id=minting(),
+        violations=violations,  # type: ignore[arg-type]
+    )
+    return list(rows), violations
