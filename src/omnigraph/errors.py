@@ -5,8 +5,20 @@
     │   ├── CompileError          a .pg or .gq text does not parse or check (carries diagnostics)
     │   ├── ParameterError        query parameters do not fit their declaration
     │   ├── MigrationRefused      a schema change that cannot be planned
+    │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
     │   └── UsageError            an argument or combination of arguments makes no sense
-    └── NotFoundError             a name, file, branch, commit or query that does not exist
+    ├── NotFoundError             a name, file, branch, commit or query that does not exist
+    ├── ConflictError             two changes that cannot both stand; nothing was changed
+    │   ├── AlreadyExistsError    the name to be created is taken
+    │   ├── KeyConflictError      an id that is already there, or twice in the input
+    │   ├── ReadSetConflict       what an update or delete was decided from has changed meanwhile (retryable)
+    │   ├── PreconditionFailed    the branch head is not the commit the caller named
+    │   └── ContentionError       too many others published first (retryable)
+    ├── StorageError              the store cannot be used as it is
+    │   ├── NotAGraphError        nothing here, or something that is no graph
+    │   ├── FormatError           a graph of another format
+    │   └── CorruptionError       a file that a commit needs is missing or damaged
+    └── OutcomeUnknown            the answer of the store was lost: ask by commit id
 
 An error has a stable ``code`` for programs, a text for people (what is wrong, what was expected, what to do
 next), ``facts`` with the values the text names, and ``retryable``: whether the same call may succeed later.
@@ -83,3 +95,89 @@ class NotFoundError(OmnigraphError):
     """A name that does not exist."""
 
     code = "not_found"
+
+
+class ViolationError(InputError):
+    """Entities that break constraints. ``samples`` shows some, ``counts`` says how many there are of each kind."""
+
+    code = "violation"
+
+    def __init__(self, message: str, *, total: int, samples: Sequence[object], counts: Mapping[str, int]) -> None:
+        super().__init__(message, total=total)
+        self.total = total
+        self.samples = tuple(samples)
+        self.counts = dict(counts)
+
+
+class ConflictError(OmnigraphError):
+    """Two changes that cannot both stand; this one was not made."""
+
+    code = "conflict"
+
+
+class AlreadyExistsError(ConflictError):
+    """The name is taken."""
+
+    code = "already_exists"
+
+
+class KeyConflictError(ConflictError):
+    """An id that exists already, or twice in one input."""
+
+    code = "key_conflict"
+
+
+class ReadSetConflict(ConflictError):
+    """What the write was decided from has changed; read again and decide again."""
+
+    code = "read_set_conflict"
+    retryable = True
+
+
+class PreconditionFailed(ConflictError):
+    """The head of the branch is not the commit the caller expected."""
+
+    code = "precondition_failed"
+
+
+class ContentionError(ConflictError):
+    """Others were faster more often than we try."""
+
+    code = "contention"
+    retryable = True
+
+
+class StorageError(OmnigraphError):
+    """The store cannot be used."""
+
+    code = "storage"
+
+
+class NotAGraphError(StorageError):
+    """There is no graph at this place."""
+
+    code = "not_a_graph"
+
+
+class FormatError(StorageError):
+    """A graph of another format."""
+
+    code = "format"
+
+
+class CorruptionError(StorageError):
+    """A file that a commit needs is missing or damaged."""
+
+    code = "corruption"
+
+
+class OutcomeUnknown(OmnigraphError):
+    """The store did not answer and cannot be asked: whether the commit was made is not known yet."""
+
+    code = "outcome_unknown"
+    retryable = False
+
+    def __init__(self, commit_id: str, reason: str) -> None:
+        hint = f"ask later: graph.commit({commit_id!r}) finds it if it was made"
+        super().__init__(f"it is not known whether commit {commit_id} was made: {reason}", hint=hint, commit=commit_id)
+        self.commit_id = commit_id

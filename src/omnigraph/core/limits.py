@@ -29,6 +29,10 @@ CARDINALITY_MAX: Final = 2**32 - 1
 INTEGER_LITERAL_MAX: Final = 2**64 - 1
 """Largest integer literal: the largest U64."""
 
+PATTERNS_MAX: Final = 128
+"""Bindings, traversals and inner blocks of one query. Each becomes a level of the operator tree, which passes walk by
+recursion; conditions do not count."""
+
 HOPS_MAX: Final = 64
 """Default upper bound of ``shortest``: no useful path in a property graph is longer."""
 

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
+_FIRST = (date.min - _EPOCH).days * _DAY
+_LAST = (date.max - _EPOCH).days * _DAY + _DAY - 1
 _DATE = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|(?P<month2>\d{2})(?P<day2>\d{2}))"
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
 _ZONE = r"(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)"
@@ -37,7 +39,9 @@ def parse_datetime(text: str) -> int | None:
     offset = _offset_minutes(match["zone"])
     if offset is None:
         return None
-    return milliseconds + ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction
+    milliseconds += ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction
+    # An offset can lead out of the years that can be written.
+    return milliseconds if _FIRST <= milliseconds <= _LAST else None
 
 
 def parse_date(text: str) -> int | None:

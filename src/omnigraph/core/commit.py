@@ -1,0 +1,122 @@
+"""Graph commits: what a write did, by whom, on top of what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from omnigraph.core.tables import FileRecord
+
+
+class CommitKind(Enum):
+    """What made a commit. Only ``MAINTENANCE`` leaves the content of the graph as it was."""
+
+    INIT = "init"
+    MUTATION = "mutation"
+    LOAD = "load"
+    MERGE = "merge"
+    SCHEMA = "schema"
+    MAINTENANCE = "maintenance"
+    REVERT = "revert"
+
+    @property
+    def is_logical(self) -> bool:
+        return self is not CommitKind.MAINTENANCE
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """One table that a commit moved: from which version to which, and how many entities changed how.
+
+    Versions are (lance version, table version, rows); ``before`` is None for a new table, ``after`` for a dropped one.
+    """
+
+    key: str
+    location: str
+    before: tuple[int, int, int] | None
+    after: tuple[int, int, int] | None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCommit:
+    """One atomic change of the whole graph. ``manifest`` says where its state can be read again."""
+
+    id: str
+    parents: tuple[str, ...]
+    branch: str
+    kind: CommitKind
+    created_at_us: int
+    manifest: ManifestPlace
+    schema_digest: str
+    actor: str | None = None
+    message: str | None = None
+    idempotency_key: str | None = None
+    tables: tuple[TableChange, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[FileRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestPlace:
+    """Where a commit's state is stored: the incarnation of its branch, that manifest's version, and the public counter."""
+
+    incarnation: str
+    version: int
+    counter: int
+
+
+def commit_to_json(commit: GraphCommit) -> dict[str, Any]:
+    """The stored form."""
+    return {
+        "id": commit.id,
+        "parents": list(commit.parents),
+        "branch": commit.branch,
+        "kind": commit.kind.value,
+        "created_at": commit.created_at_us,
+        "manifest": [commit.manifest.incarnation, commit.manifest.version, commit.manifest.counter],
+        "schema": commit.schema_digest,
+        "actor": commit.actor,
+        "message": commit.message,
+        "idempotency_key": commit.idempotency_key,
+        "tables": [
+            [c.key, c.location, _listed(c.before), _listed(c.after), c.inserted, c.updated, c.deleted]
+            for c in commit.tables
+        ],
+        "provenance": dict(commit.provenance),
+        "files": [[record.path, record.size, record.checksum] for record in commit.files],
+    }
+
+
+def commit_from_json(stored: Mapping[str, Any]) -> GraphCommit:
+    """The commit of a stored form."""
+    return GraphCommit(
+        id=stored["id"],
+        parents=tuple(stored["parents"]),
+        branch=stored["branch"],
+        kind=CommitKind(stored["kind"]),
+        created_at_us=stored["created_at"],
+        manifest=ManifestPlace(*stored["manifest"]),
+        schema_digest=stored["schema"],
+        actor=stored["actor"],
+        message=stored["message"],
+        idempotency_key=stored["idempotency_key"],
+        tables=tuple(
+            TableChange(key, location, _version(before), _version(after), inserted, updated, deleted)
+            for key, location, before, after, inserted, updated, deleted in stored["tables"]
+        ),
+        provenance=dict(stored["provenance"]),
+        files=tuple(FileRecord(*record) for record in stored["files"]),
+    )
+
+
+def _listed(version: tuple[int, int, int] | None) -> list[int] | None:
+    return None if version is None else list(version)
+
+
+def _version(listed: list[int] | None) -> tuple[int, int, int] | None:
+    return None if listed is None else (listed[0], listed[1], listed[2])

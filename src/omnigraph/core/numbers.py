@@ -1,0 +1,57 @@
+"""Floating-point numbers of both widths: what fits, and what lies next to a number that does not."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from omnigraph.core.scalars import Scalar
+
+
+def round_f32(number: float) -> float:
+    """The nearest F32; infinite if the number is too large for one."""
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+    return rounded
+
+
+def round_float(value: int | float, scalar: Scalar) -> float:
+    """The nearest float of that width; infinite if there is none."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return round_f32(number) if scalar is Scalar.F32 else number
+
+
+def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float | None]:
+    """The largest finite float not above the value and the smallest not below it; equal if the value is one itself.
+
+    None where there is no such finite number. Python compares int and float exactly, which this relies on.
+    """
+    nearest = round_float(value, scalar)
+    if nearest == value and math.isfinite(nearest):
+        return nearest, nearest
+    if nearest < value:
+        below, above = nearest, _next(nearest, scalar, math.inf)
+    else:
+        below, above = _next(nearest, scalar, -math.inf), nearest
+    return _finite(below), _finite(above)
+
+
+def _next(number: float, scalar: Scalar, towards: float) -> float:
+    """The next float of that width in one direction."""
+    if scalar is not Scalar.F32:
+        return math.nextafter(number, towards)
+    if number == 0:
+        return math.copysign(2.0**-149, towards)
+    (bits,) = struct.unpack("<i", struct.pack("<f", number))
+    away_from_zero = (number > 0) == (towards > 0)
+    stepped: float = struct.unpack("<f", struct.pack("<i", bits + (1 if away_from_zero else -1)))[0]
+    return stepped
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

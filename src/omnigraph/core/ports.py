@@ -1,0 +1,54 @@
+"""What the pure parts need from the world, as protocols, and the ordinary implementations of time and ids."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from omnigraph.core.ids import encode_ulid
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now_us(self) -> int:
+        """Microseconds since 1970-01-01 UTC."""
+        ...
+
+
+class IdSource(Protocol):
+    """Mints ids."""
+
+    def new_id(self) -> str:
+        """A ULID, larger than every one this source gave before."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1000
+
+
+@dataclass(slots=True)
+class UlidSource:
+    """ULIDs by the clock; within one millisecond the random part counts up, so the order of minting is kept."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    _last: tuple[int, int] = (0, 0)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def new_id(self) -> str:
+        with self._lock:
+            milliseconds = self.clock.now_us() // 1000
+            if milliseconds <= self._last[0]:
+                milliseconds, randomness = self._last[0], self._last[1] + 1
+            else:
+                # The top bit stays free, so counting up cannot overflow into the time.
+                randomness = secrets.randbits(79)
+            self._last = (milliseconds, randomness)
+            return encode_ulid(milliseconds, randomness)

@@ -1,0 +1,136 @@
+"""What a branch's manifest says, as one value, and as the rows it is stored in.
+
+The first five columns of a row are those of Lance's own directory namespace, so Lance tools can list the tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
+from omnigraph.core.tables import TablePin
+
+RECENT_COMMITS_MAX = 64
+"""Commits kept in the manifest itself. Older ones are spilled to the commit log, all at once, so that a spill is rare."""
+
+COMMIT_LOG_KEY = "log:commits"
+COMMIT_LOG_LOCATION = "__commits"
+
+
+class ManifestRow(NamedTuple):
+    """One row of ``__manifest``."""
+
+    object_id: str
+    object_type: str
+    location: str | None = None
+    metadata: str | None = None
+    base_objects: list[str] | None = None
+    table_key: str | None = None
+    table_version: int | None = None
+    lance_version: int | None = None
+    row_count: int | None = None
+
+
+@dataclass(frozen=True)
+class ManifestState:
+    """The pins of a branch at one moment, with its schema, its head and its newest commits (oldest first).
+
+    ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the public number
+    of the state, which goes on counting when a branch is forked.
+    """
+
+    branch: str
+    incarnation: str
+    version: int
+    counter: int
+    head: str
+    schema_digest: str
+    tables: Mapping[str, TablePin]
+    commits: tuple[GraphCommit, ...]
+    log: TablePin | None = None
+
+    def commit(self, commit_id: str) -> GraphCommit | None:
+        """A recent commit by its id."""
+        return next((commit for commit in reversed(self.commits) if commit.id == commit_id), None)
+
+    def with_idempotency_key(self, key: str) -> GraphCommit | None:
+        """The recent commit that was made under this key."""
+        return next((commit for commit in reversed(self.commits) if commit.idempotency_key == key), None)
+
+
+def to_rows(state: ManifestState) -> list[ManifestRow]:
+    """The rows that store a state."""
+    head = {"commit": state.head, "counter": state.counter, "incarnation": state.incarnation, "branch": state.branch}
+    rows = [
+        ManifestRow(f"graph_head:{state.branch}", "graph_head", metadata=_compact(head)),
+        ManifestRow(
+            "schema", "schema", f"schemas/{state.schema_digest}.json", _compact({"digest": state.schema_digest})
+        ),
+    ]
+    pins = [*state.tables.values()] + ([state.log] if state.log else [])
+    for pin in pins:
+        kind = "log" if pin.key == COMMIT_LOG_KEY else "table"
+        rows.append(
+            ManifestRow(
+                object_id=pin.key,
+                object_type=kind,
+                location=pin.location,
+                table_key=pin.key,
+                table_version=pin.table_version,
+                lance_version=pin.lance_version,
+                row_count=pin.rows,
+            )
+        )
+    for commit in state.commits:
+        rows.append(ManifestRow(f"graph_commit:{commit.id}", "graph_commit", metadata=_compact(commit_to_json(commit))))
+    return rows
+
+
+def from_rows(rows: Iterable[ManifestRow], version: int) -> ManifestState:
+    """The state that rows store. Unknown kinds of rows are left to those who know them."""
+    head: dict[str, Any] = {}
+    digest = ""
+    tables: dict[str, TablePin] = {}
+    log: TablePin | None = None
+    commits: list[GraphCommit] = []
+    for row in rows:
+        match row.object_type:
+            case "graph_head":
+                head = json.loads(row.metadata or "{}")
+            case "schema":
+                digest = json.loads(row.metadata or "{}")["digest"]
+            case "table":
+                tables[row.object_id] = _pin(row)
+            case "log":
+                log = _pin(row)
+            case "graph_commit":
+                commits.append(commit_from_json(json.loads(row.metadata or "{}")))
+    return ManifestState(
+        branch=head["branch"],
+        incarnation=head["incarnation"],
+        version=version,
+        counter=head["counter"],
+        head=head["commit"],
+        schema_digest=digest,
+        tables=tables,
+        commits=tuple(commits),
+        log=log,
+    )
+
+
+def _pin(row: ManifestRow) -> TablePin:
+    assert row.location is not None
+    assert row.lance_version is not None
+    return TablePin(row.object_id, row.location, row.lance_version, row.table_version or 0, row.row_count or 0)
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def fork(state: ManifestState, branch: str, incarnation: str) -> ManifestState:
+    """The first state of a new branch: everything of the parent, nothing of its own yet."""
+    return replace(state, branch=branch, incarnation=incarnation, version=0)

@@ -1,0 +1,109 @@
+"""The commit log: commits that no longer fit into the manifest, as rows of the ``__commits`` table.
+
+The table is a table like any other: it grows by detached appends, and its pin moves in the same swap that drops the commits from
+the manifest. So a commit is always in exactly one of the two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
+from omnigraph.core.tables import TablePin
+from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
+from omnigraph.storage import staging
+from omnigraph.storage.filters import Comparison
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import scan
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("created_at", pa.int64(), nullable=False),
+        pa.field("actor", pa.string()),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("idempotency_key", pa.string()),
+        pa.field("body", pa.string(), nullable=False),
+    ]
+)
+
+
+def create_log(store: Store) -> TablePin:
+    """The empty log of a new graph."""
+    staged = staging.create_table(store, COMMIT_LOG_LOCATION, _SCHEMA)
+    return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0)
+
+
+def spill(store: Store, state: ManifestState) -> ManifestState:
+    """The state with its old commits moved to the log, if it holds too many.
+
+    Commits of the version that is being written stay: they are what undoing one of them needs.
+    """
+    if len(state.commits) <= RECENT_COMMITS_MAX or state.log is None:
+        return state
+    old = tuple(commit for commit in state.commits if commit.manifest.version < state.version)
+    newest = state.commits[len(old) :]
+    pin = state.log
+    base = store.open(pin.location, pin.lance_version)
+    written = staging.write_rows(store, base, pin.location, _to_arrow(old))
+    staged = staging.stage_delta(store, base, pin.location, [written], [])
+    moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
+    return replace(state, commits=newest, log=moved)
+
+
+def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
+    rows = [
+        {
+            "id": commit.id,
+            "created_at": commit.created_at_us,
+            "actor": commit.actor,
+            "kind": commit.kind.value,
+            "idempotency_key": commit.idempotency_key,
+            "body": json.dumps(commit_to_json(commit), separators=(",", ":")),
+        }
+        for commit in commits
+    ]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
+    """Every commit of a branch, from the head back to the first."""
+    yield from reversed(state.commits)
+    if state.log is not None and state.log.rows:
+        spilled = [body for batch in scan(store, state.log, ["body"]) for body in batch.column("body").to_pylist()]
+        yield from (commit_from_json(json.loads(body)) for body in reversed(spilled))
+
+
+def find_commit(store: Store, state: ManifestState, commit_id: str) -> GraphCommit | None:
+    """A commit of the branch by id."""
+    return state.commit(commit_id) or _find(store, state, "id", commit_id)
+
+
+def find_by_idempotency_key(store: Store, state: ManifestState, key: str) -> GraphCommit | None:
+    """The commit that was made under an idempotency key."""
+    return state.with_idempotency_key(key) or _find(store, state, "idempotency_key", key)
+
+
+def _find(store: Store, state: ManifestState, column: str, value: str) -> GraphCommit | None:
+    if state.log is None or not state.log.rows:
+        return None
+    where = Comparison(column, "=", pa.scalar(value, pa.string()))
+    for batch in scan(store, state.log, ["body"], where):
+        for body in batch.column("body").to_pylist():
+            return commit_from_json(json.loads(body))
+    return None
+
+
+def commits_since(store: Store, current: ManifestState, base_head: str) -> list[GraphCommit]:
+    """The commits published after ``base_head``, oldest first; all there are if it is not among them."""
+    since: list[GraphCommit] = []
+    for commit in newest_first(store, current):
+        if commit.id == base_head:
+            break
+        since.append(commit)
+    since.reverse()
+    return since

@@ -1,0 +1,97 @@
+"""Making a graph: tables, schema, first manifest, and last the stamp that says it is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace
+from omnigraph.core.tables import TableId, TablePin
+from omnigraph.errors import AlreadyExistsError, StorageError
+from omnigraph.history.state import ManifestState, from_rows, to_rows
+from omnigraph.manifest.commit_log import create_log
+from omnigraph.manifest.layout import FORMAT, MAIN, MAIN_MANIFEST, STAMP_PATH, Stamp, rows_from_arrow, rows_to_arrow
+from omnigraph.manifest.reader import schema_path
+from omnigraph.schema.ir import SchemaIR
+from omnigraph.schema.json_form import canonical, digest, shape_hash, to_json
+from omnigraph.schema.json_reader import from_json
+from omnigraph.storage import staging
+from omnigraph.storage.objects import honours_create_if_absent
+from omnigraph.storage.store import Store
+from omnigraph.storage.swap import SwapLost, create_manifest, latest_manifest
+
+
+def create_graph(
+    store: Store,
+    schema: SchemaIR,
+    schema_text: str,
+    table_schemas: Mapping[TableId, tuple[str, pa.Schema]],
+    *,
+    commit_id: str,
+    graph_id: str,
+    created_at_us: int,
+    actor: str | None,
+) -> Stamp:
+    """Write a whole new graph. Until the stamp is there it is no graph, and starting again is safe."""
+    if store.objects.read(STAMP_PATH) is not None:
+        raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
+    if not honours_create_if_absent(store.objects):
+        raise StorageError(
+            f"the store at {store.root} ignores create-if-absent (If-None-Match): two writers would overwrite each other",
+            hint="use a store that honours conditional writes, such as S3, MinIO or local disk",
+        )
+    place = ManifestPlace(graph_id, 1, 1)
+    schema_digest = digest(schema)
+    store_schema(store, schema, schema_text)
+    pins = create_tables(store, table_schemas)
+    log = create_log(store)
+    commit = GraphCommit(
+        commit_id, (), MAIN, CommitKind.INIT, created_at_us, place, schema_digest, actor, "create the graph"
+    )
+    state = ManifestState(MAIN, graph_id, 1, 1, commit_id, schema_digest, pins, (commit,), log)
+    try:
+        create_manifest(store, MAIN_MANIFEST, rows_to_arrow(to_rows(state)))
+    except SwapLost:
+        return _finish_other(store, schema)
+    return _write_stamp(store, Stamp(FORMAT, graph_id, created_at_us))
+
+
+def _finish_other(store: Store, schema: SchemaIR) -> Stamp:
+    """A manifest without a stamp: another creator crashed or is at work. With the same schema its graph is as good as ours."""
+    found = latest_manifest(store, MAIN_MANIFEST)
+    assert found is not None
+    state = from_rows(rows_from_arrow(found[1]), found[0].version)
+    content = store.objects.read(schema_path(state.schema_digest))
+    if content is None or shape_hash(from_json(json.loads(content))) != shape_hash(schema):
+        raise AlreadyExistsError(
+            f"a graph with another schema was being created at {store.root} and was never finished",
+            hint="delete what is there, or create with that schema to finish it",
+        )
+    return _write_stamp(store, Stamp(FORMAT, state.incarnation, state.commits[0].created_at_us))
+
+
+def _write_stamp(store: Store, stamp: Stamp) -> Stamp:
+    if not store.objects.create(STAMP_PATH, stamp.to_bytes()):
+        raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
+    return stamp
+
+
+def create_tables(store: Store, table_schemas: Mapping[TableId, tuple[str, pa.Schema]]) -> dict[str, TablePin]:
+    """Empty tables, durable, and their pins by key."""
+    pins: dict[str, TablePin] = {}
+    staged = []
+    for table, (key, columns) in table_schemas.items():
+        version = staging.create_table(store, table.location, columns)
+        staged.append(version)
+        pins[key] = TablePin(key, table.location, version.version, 1, 0)
+    staging.sync_created(store, staged)
+    return pins
+
+
+def store_schema(store: Store, schema: SchemaIR, schema_text: str) -> None:
+    """Store an accepted schema under its digest. Equal content may be there already."""
+    path = schema_path(digest(schema))
+    store.objects.create(path, canonical(to_json(schema)).encode())
+    store.objects.create(path.removesuffix(".json") + ".pg", schema_text.encode())

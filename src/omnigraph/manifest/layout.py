@@ -1,0 +1,101 @@
+"""Paths below a root, the format stamp, and manifest rows as Arrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+
+from omnigraph.errors import FormatError, NotAGraphError
+from omnigraph.history.state import ManifestRow
+from omnigraph.storage.store import Store
+
+FORMAT = 1
+STAMP_PATH = "omnigraph.json"
+MAIN = "main"
+MAIN_MANIFEST = "__manifest"
+REFS_PREFIX = "refs/"
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("object_id", pa.string(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"}),
+        pa.field("object_type", pa.string(), nullable=False),
+        pa.field("location", pa.string()),
+        pa.field("metadata", pa.string()),
+        pa.field("base_objects", pa.list_(pa.string())),
+        pa.field("table_key", pa.string()),
+        pa.field("table_version", pa.int64()),
+        pa.field("lance_version", pa.uint64()),
+        pa.field("row_count", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What ``omnigraph.json`` says. The graph's id is also the incarnation of ``main``."""
+
+    format: int
+    graph_id: str
+    created_at_us: int
+
+    def to_bytes(self) -> bytes:
+        stamp = {"format": self.format, "graph_id": self.graph_id, "created_at": self.created_at_us}
+        return json.dumps(stamp, indent=2).encode() + b"\n"
+
+
+def read_stamp(store: Store) -> Stamp:
+    """The stamp of a graph; refuses what is no graph, or a graph of another format."""
+    content = store.objects.read(STAMP_PATH)
+    if content is None:
+        raise NotAGraphError(
+            f"there is no graph at {store.root}",
+            hint=f"create one: omnigraph init --schema SCHEMA.pg {store.root}",
+            root=str(store.root),
+        )
+    try:
+        stamp = json.loads(content)
+        found = Stamp(int(stamp["format"]), str(stamp["graph_id"]), int(stamp["created_at"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise NotAGraphError(f"{STAMP_PATH} at {store.root} is not a graph's stamp: {error}") from error
+    if found.format != FORMAT:
+        older = found.format < FORMAT
+        remedy = "export it with the version that wrote it and load it again" if older else "upgrade this package"
+        raise FormatError(
+            f"the graph at {store.root} has format {found.format}; this version reads format {FORMAT}",
+            hint=remedy,
+            format=found.format,
+        )
+    return found
+
+
+def manifest_location(incarnation: str, graph_id: str) -> str:
+    """Where the manifest of an incarnation lies."""
+    return MAIN_MANIFEST if incarnation == graph_id else f"branches/{incarnation}/__manifest"
+
+
+def ref_path(branch: str) -> str:
+    """The file that maps a branch name to its incarnation."""
+    return f"{REFS_PREFIX}{quote(branch, safe='')}.json"
+
+
+def branch_of_ref(path: str) -> str:
+    """The branch a ref file names."""
+    return unquote(path.removeprefix(REFS_PREFIX).removesuffix(".json"))
+
+
+def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:
+    """Rows as they are stored."""
+    columns = list(zip(*rows, strict=True))
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA
+    )
+
+
+def rows_from_arrow(table: pa.Table) -> list[ManifestRow]:
+    """Rows as they were stored."""
+    columns = [table.column(name).to_pylist() for name in ManifestRow._fields]
+    return [ManifestRow(*values) for values in zip(*columns, strict=True)]

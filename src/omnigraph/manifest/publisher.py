@@ -1,0 +1,221 @@
+"""The one door: every change of a branch goes through here.
+
+Writers of one process that wait for the same branch are published together, in one swap; each keeps its own commit and its own
+outcome. A lost swap is decided by ``history.rebase``. The three outcomes are done, not done, and unknown; a store's failure is
+never read as either of the first two, the manifest is looked at instead.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.errors import (
+    ContentionError,
+    OmnigraphError,
+    OutcomeUnknown,
+    PreconditionFailed,
+    ReadSetConflict,
+)
+from omnigraph.history.plan import PublishPlan, apply_plan
+from omnigraph.history.rebase import Decision, decide
+from omnigraph.history.state import ManifestState, to_rows
+from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
+from omnigraph.manifest.layout import rows_to_arrow
+from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.storage.swap import ManifestVersion, SwapLost, SwapNotDurable, SwapUnclear, swap_manifest
+
+ATTEMPTS_MAX = 200
+"""Swaps tried for one write. With n writers one in n wins each round, so this is patience for very many of them."""
+
+BACKOFF_MS_MAX = 50
+"""Longest pause between two tries; a swap itself takes a few milliseconds."""
+
+GROUP_MAX = 64
+"""Writes published in one swap: one manifest holds that many commits."""
+
+Restage = Callable[[Capture, Decision], PublishPlan]
+"""Makes the plan again on a newer state. With RECHECK it raises if what it had read is no longer the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A commit that was made, and the state of its branch right after it. ``repeated``: an earlier call had made it."""
+
+    commit: GraphCommit
+    state: ManifestState
+    repeated: bool = False
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """A write in the queue. The original plan is kept: every try starts from a base that was really published."""
+
+    plan: PublishPlan
+    restage: Restage
+    published: Published | None = None
+    error: BaseException | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.published is None and self.error is None
+
+    def outcome(self) -> Published:
+        if self.error is not None:
+            raise self.error
+        assert self.published is not None
+        return self.published
+
+
+@dataclass(slots=True)
+class _Door:
+    """Writers of one branch in this process: whoever holds the lock publishes for all who wait."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: deque[_Ticket] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Publishes plans for the branches of one graph."""
+
+    manifests: Manifests
+    _doors: dict[str, _Door] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def publish(self, plan: PublishPlan, restage: Restage) -> Published:
+        """Make the plan's commit, rebasing it as often as it takes."""
+        door = self._door(plan.base.incarnation)
+        ticket = _Ticket(plan, restage)
+        door.waiting.append(ticket)
+        with door.lock:
+            if ticket.is_open:
+                batch = [door.waiting.popleft() for _ in range(min(len(door.waiting), GROUP_MAX))]
+                self._publish_batch(plan.base.incarnation, batch)
+        return ticket.outcome()
+
+    def _door(self, incarnation: str) -> _Door:
+        with self._lock:
+            return self._doors.setdefault(incarnation, _Door())
+
+    def _publish_batch(self, incarnation: str, batch: list[_Ticket]) -> None:
+        try:
+            for attempt in range(ATTEMPTS_MAX):
+                if attempt:
+                    time.sleep(random.uniform(0, min(2**attempt, BACKOFF_MS_MAX)) / 1000)
+                current = self.manifests.warm(incarnation)
+                if self._try(current, batch):
+                    return
+            for ticket in batch:
+                _fail(ticket, ContentionError(f"{ATTEMPTS_MAX} others published first", hint="try again"))
+        except BaseException as error:
+            # Nobody may wait for ever because the one who published for them failed.
+            for ticket in batch:
+                _fail(ticket, error)
+            if not isinstance(error, OmnigraphError):
+                raise
+
+    def _try(self, current: ManifestState, batch: list[_Ticket]) -> bool:
+        """One swap for all tickets that are still open; True when none is left."""
+        version = current.version + 1
+        state = current
+        accepted: list[tuple[_Ticket, str]] = []
+        for ticket in batch:
+            if not ticket.is_open:
+                continue
+            try:
+                plan = self._rebased(ticket, state)
+            except OmnigraphError as error:
+                _fail(ticket, error)
+                continue
+            if plan is not None:
+                state = apply_plan(state, plan, version)
+                accepted.append((ticket, plan.info.id))
+        if not accepted:
+            return True
+        state = spill(self.manifests.store, state)
+        try:
+            place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
+            swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)))
+        except SwapLost:
+            self.manifests.reload(state.incarnation)
+            return False
+        except SwapUnclear as error:
+            return self._resolve(state, accepted, error)
+        except SwapNotDurable as error:
+            for ticket, commit_id in accepted:
+                _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
+            return True
+        self._succeed(state, accepted)
+        return True
+
+    def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
+        self.manifests.remember(state)
+        for ticket, commit_id in accepted:
+            commit = find_commit(self.manifests.store, state, commit_id)
+            assert commit is not None
+            ticket.published = Published(commit, state)
+
+    def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> bool:
+        """After a failure that says nothing: look. If the slot is still free, the same commits are tried again."""
+        try:
+            found = self.manifests.reload(state.incarnation)
+            is_there = [find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted]
+        except Exception:  # noqa: BLE001 - whatever the store says now, the outcome is not known
+            for ticket, commit_id in accepted:
+                _fail(ticket, OutcomeUnknown(commit_id, str(error)))
+            return True
+        if all(is_there):
+            self._succeed(found, accepted)
+            return True
+        return False
+
+    def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | None:
+        """The ticket's plan for this state; None if its commit is there already."""
+        plan, store = ticket.plan, self.manifests.store
+        if plan.info.idempotency_key is not None:
+            earlier = find_by_idempotency_key(store, state, plan.info.idempotency_key)
+            if earlier is not None:
+                ticket.published = Published(earlier, state, repeated=True)
+                return None
+        if plan.expected_head is not None and state.head != plan.expected_head:
+            raise PreconditionFailed(
+                f"the head of {state.branch} is {state.head}, not {plan.expected_head}",
+                hint="read again and decide again",
+                expected=plan.expected_head,
+                actual=state.head,
+            )
+        if state.head == plan.base.head:
+            return plan
+        rebase = decide(state, commits_since(store, state, plan.base.head), plan)
+        match rebase.decision:
+            case Decision.REPUBLISH:
+                return replace(plan, base=state)
+            case Decision.RESTAGE | Decision.RECHECK:
+                return ticket.restage(self.manifests.capture(state), rebase.decision)
+            case Decision.CONFLICT:
+                raise conflict(rebase.table or "schema", plan.base, state)
+
+
+def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:
+    """The error for a table that moved under a write which cannot move with it."""
+    expected, actual = (
+        state.tables[table].table_version if table in state.tables else None for state in (base, current)
+    )
+    return ReadSetConflict(
+        f"{table} changed while this write was being made: it was at version {expected} and is at {actual}",
+        hint="read again and decide again",
+        member=table,
+        expected=expected,
+        actual=actual,
+    )
+
+
+def _fail(ticket: _Ticket, error: BaseException) -> None:
+    if ticket.is_open:
+        ticket.error = error

@@ -1,0 +1,125 @@
+"""Capture: taking one coherent view of a branch before working on it.
+
+A state in memory may be old; a writer finds out when its swap is lost, a reader asks first for the newest version.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field, replace
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError, NotFoundError
+from omnigraph.history.state import ManifestState, from_rows
+from omnigraph.manifest.layout import Stamp, manifest_location, rows_from_arrow
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.json_reader import from_json
+from omnigraph.storage.store import Store
+from omnigraph.storage.swap import ManifestVersion, latest_manifest, newest_version, read_manifest
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One coherent view: the state and what its schema means."""
+
+    state: ManifestState
+    catalog: Catalog
+
+
+@dataclass
+class Manifests:
+    """The manifests of one graph, with the newest known state of each incarnation."""
+
+    store: Store
+    stamp: Stamp
+    _states: dict[str, ManifestState] = field(default_factory=dict)
+    _catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def location(self, incarnation: str) -> str:
+        return manifest_location(incarnation, self.stamp.graph_id)
+
+    def warm(self, incarnation: str) -> ManifestState:
+        """The newest state this process knows, read only if it knows none."""
+        with self._lock:
+            known = self._states.get(incarnation)
+        return known or self.reload(incarnation)
+
+    def fresh(self, incarnation: str) -> ManifestState:
+        """The newest state there is: asks for the newest version and reads it if it is not known."""
+        with self._lock:
+            known = self._states.get(incarnation)
+        if known is None:
+            return self.reload(incarnation)
+        place = ManifestVersion(self.location(incarnation), known.version)
+        return known if newest_version(self.store, place) == known.version else self.reload(incarnation)
+
+    def reload(self, incarnation: str) -> ManifestState:
+        """Read the newest state."""
+        found = latest_manifest(self.store, self.location(incarnation))
+        if found is None:
+            raise NotFoundError(f"the manifest of incarnation {incarnation} is gone", incarnation=incarnation)
+        version, rows = found
+        state = from_rows(rows_from_arrow(rows), version.version)
+        self.remember(state)
+        return state
+
+    def remember(self, state: ManifestState) -> None:
+        """Keep a state if it is newer than the one known."""
+        with self._lock:
+            known = self._states.get(state.incarnation)
+            if known is None or known.version < state.version:
+                self._states[state.incarnation] = state
+
+    def at(self, commit: GraphCommit) -> ManifestState:
+        """The state as it was right after a commit."""
+        place = commit.manifest
+        rows = read_manifest(self.store, self.location(place.incarnation), place.version)
+        state = from_rows(rows_from_arrow(rows), place.version)
+        return state if state.head == commit.id else _before(state, commit)
+
+    def catalog(self, digest: str) -> Catalog:
+        """The catalog of an accepted schema. Schemas are content-addressed, so one that was read stays right."""
+        with self._lock:
+            known = self._catalogs.get(digest)
+        if known is not None:
+            return known
+        content = self.store.objects.read(schema_path(digest))
+        if content is None:
+            raise CorruptionError(
+                f"schema {digest} is missing", hint="omnigraph verify names the commits that are hurt"
+            )
+        catalog = Catalog(from_json(json.loads(content)))
+        with self._lock:
+            return self._catalogs.setdefault(digest, catalog)
+
+    def capture(self, state: ManifestState) -> Capture:
+        """A state with its catalog."""
+        return Capture(state, self.catalog(state.schema_digest))
+
+
+def schema_path(digest: str) -> str:
+    """The stored form of an accepted schema."""
+    return f"schemas/{digest.removeprefix('sha256:')}.json"
+
+
+def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
+    """The state at a commit that shares its manifest version with later ones: undo those, newest first."""
+    tables = dict(state.tables)
+    commits = list(state.commits)
+    while commits and commits[-1].id != commit.id:
+        for change in commits.pop().tables:
+            if change.before is None:
+                tables.pop(change.key, None)
+            else:
+                tables[change.key] = TablePin(change.key, change.location, *change.before)
+    return replace(
+        state,
+        head=commit.id,
+        counter=commit.manifest.counter,
+        schema_digest=commit.schema_digest,
+        tables=tables,
+        commits=tuple(commits),
+    )

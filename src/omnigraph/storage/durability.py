@@ -1,0 +1,87 @@
+"""fsync and checksums of new files on local disk.
+
+Lance never calls fsync. Before a swap the staged files and their directories are synced, after it the manifest and its directory,
+so that what was acknowledged survives a loss of power. In an object store an acknowledged write is durable already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from enum import Enum
+
+from omnigraph.core.tables import FileRecord
+from omnigraph.errors import StorageError
+from omnigraph.storage.uri import Root
+
+_CHUNK_BYTES = 4 * 1024 * 1024
+
+
+class Durability(Enum):
+    """What an acknowledgement promises on local disk."""
+
+    FSYNC = "fsync"
+    """It survives a loss of power."""
+    OS = "os"
+    """It survives the process, not the machine: for scratch graphs."""
+
+
+def record_files(root: Root, paths: Iterable[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
+    """Records of files just written. Known sizes are taken as they are; a local file is also measured and digested."""
+    if root.is_local:
+        return tuple(_measure(root, path) for path in paths)
+    return tuple(FileRecord(path, sizes[path]) for path in paths if path in sizes)
+
+
+def _measure(root: Root, path: str) -> FileRecord:
+    size, digest = digest_file(root.local(path))
+    return FileRecord(path, size, digest)
+
+
+def digest_file(path: str) -> tuple[int, str]:
+    """Size and checksum of a file: the first half of its SHA-256."""
+    digest = hashlib.sha256()
+    size = 0
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()[:32]
+
+
+def sync_files(root: Root, paths: Iterable[str], durability: Durability) -> None:
+    """Make files and their directory entries durable."""
+    if not root.is_local or durability is Durability.OS:
+        return
+    directories: dict[str, None] = {}
+    try:
+        for path in paths:
+            absolute = root.local(path)
+            _sync(absolute, os.O_RDONLY)
+            directories[os.path.dirname(absolute)] = None
+        for directory in directories:
+            _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise StorageError(f"new files could not be made durable: {error}", root=str(root)) from error
+
+
+def sync_directories(root: Root, locations: Iterable[str], durability: Durability) -> None:
+    """Make new directories durable: every directory from the root down to these."""
+    if not root.is_local or durability is Durability.OS:
+        return
+    for directory in sorted({part for location in locations for part in _lineage(location)}):
+        _sync(root.local(directory), os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _lineage(location: str) -> Iterable[str]:
+    parts = location.split("/")
+    return ["", *("/".join(parts[: end + 1]) for end in range(len(parts)))]
+
+
+def _sync(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,220 @@
+"""Small files below the root: read, create if absent, delete, list.
+
+Create-if-absent is what branch names and the format stamp stand on. Locally it is a hard link of a finished file; in S3 a
+conditional PUT, and a store that ignores the condition is found out by ``honours_create_if_absent``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from omnigraph.errors import StorageError
+from omnigraph.storage.durability import Durability
+from omnigraph.storage.uri import Root
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+
+class Objects(Protocol):
+    """Small files, addressed relative to the root."""
+
+    def read(self, path: str) -> bytes | None:
+        """The content, or None if there is no such file."""
+        ...
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Create the file with this content; False if it exists already."""
+        ...
+
+    def replace(self, path: str, content: bytes) -> None:
+        """Create or replace the file."""
+        ...
+
+    def delete(self, path: str) -> bool:
+        """Delete the file; False if there was none."""
+        ...
+
+    def list(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Paths below a prefix, with their sizes."""
+        ...
+
+    def size(self, path: str) -> int | None:
+        """The size of a file, or None if there is none."""
+        ...
+
+
+def open_objects(root: Root, options: Mapping[str, str], durability: Durability) -> Objects:
+    """The small files of a root."""
+    return LocalObjects(root, durability) if root.is_local else S3Objects(root, options)
+
+
+def honours_create_if_absent(objects: Objects) -> bool:
+    """Whether the store refuses to create a file twice. Some S3 servers do not, and every writer would win."""
+    probe = f"probe-{uuid.uuid4().hex}"
+    first = objects.create(probe, b"1")
+    second = objects.create(probe, b"2")
+    objects.delete(probe)
+    return first and not second
+
+
+class LocalObjects:
+    """Files of a local directory."""
+
+    def __init__(self, root: Root, durability: Durability) -> None:
+        self._root = root
+        self._durability = durability
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(self._root.local(path), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def create(self, path: str, content: bytes) -> bool:
+        target = self._root.local(path)
+        temporary = self._write_temporary(target, content)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+        self._sync_directory(target)
+        return True
+
+    def replace(self, path: str, content: bytes) -> None:
+        target = self._root.local(path)
+        temporary = self._write_temporary(target, content)
+        os.replace(temporary, target)
+        self._sync_directory(target)
+
+    def _write_temporary(self, target: str, content: bytes) -> str:
+        temporary = os.path.join(os.path.dirname(target), f".{uuid.uuid4().hex}.tmp")
+        try:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(temporary, "xb") as file:
+                file.write(content)
+                if self._durability is Durability.FSYNC:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise _unusable(self._root, os.path.basename(target), error) from error
+        return temporary
+
+    def _sync_directory(self, target: str) -> None:
+        if self._durability is Durability.FSYNC:
+            descriptor = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def delete(self, path: str) -> bool:
+        try:
+            os.unlink(self._root.local(path))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        self._sync_directory(self._root.local(path))
+        return True
+
+    def list(self, prefix: str) -> Iterator[tuple[str, int]]:
+        start = self._root.local(prefix)
+        for directory, _, names in os.walk(start):
+            for name in sorted(names):
+                full = os.path.join(directory, name)
+                with contextlib.suppress(FileNotFoundError):
+                    yield os.path.relpath(full, self._root.path), os.path.getsize(full)
+
+    def size(self, path: str) -> int | None:
+        try:
+            return os.path.getsize(self._root.local(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+class S3Objects:
+    """Objects below a prefix of an S3 bucket."""
+
+    def __init__(self, root: Root, options: Mapping[str, str]) -> None:
+        self._root = root
+        self._options = dict(options)
+        self._opened: S3Store | None = None
+
+    @property
+    def _store(self) -> S3Store:
+        if self._opened is None:
+            from obstore.store import S3Store  # noqa: PLC0415 - only graphs in S3 need the client
+
+            known = {key.lower(): value for key, value in self._options.items()}
+            client = {"allow_http": True} if known.pop("allow_http", "").lower() == "true" else {}
+            self._opened = S3Store.from_url(self._root.url, config=known, client_options=client)  # type: ignore[arg-type] # options are the user's
+        return self._opened
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return bytes(self._store.get(path).bytes())
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise _unusable(self._root, path, error) from error
+
+    def create(self, path: str, content: bytes) -> bool:
+        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - only graphs in S3 need the client
+
+        try:
+            self._store.put(path, content, mode="create")
+        except AlreadyExistsError:
+            return False
+        except Exception as error:
+            raise _unusable(self._root, path, error) from error
+        return True
+
+    def replace(self, path: str, content: bytes) -> None:
+        try:
+            self._store.put(path, content)
+        except Exception as error:
+            raise _unusable(self._root, path, error) from error
+
+    def delete(self, path: str) -> bool:
+        try:
+            self._store.delete(path)
+        except FileNotFoundError:
+            return False
+        except Exception as error:
+            raise _unusable(self._root, path, error) from error
+        return True
+
+    def list(self, prefix: str) -> Iterator[tuple[str, int]]:
+        try:
+            for batch in self._store.list(prefix or None):
+                for item in batch:
+                    yield item["path"], item["size"]
+        except Exception as error:
+            raise _unusable(self._root, prefix, error) from error
+
+    def size(self, path: str) -> int | None:
+        try:
+            return self._store.head(path)["size"]
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise _unusable(self._root, path, error) from error
+
+
+def _unusable(root: Root, path: str, error: Exception) -> StorageError:
+    return StorageError(f"cannot use {path!r} below {root}: {error}", root=str(root), path=path)

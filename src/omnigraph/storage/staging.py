@@ -1,0 +1,204 @@
+"""Writing what nobody can see yet: fragments, and detached versions on top of a pinned one.
+
+A delta of a table is (rows to add, row addresses to remove). However it came about, it becomes one detached commit: an append if
+nothing is removed, else an update that names the shortened and emptied fragments. Fragments do not depend on the version they are
+committed on, so a lost swap commits the same ones again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import lance
+import pyarrow as pa
+from lance import LanceDataset, LanceOperation, Transaction
+from lance.fragment import FragmentMetadata, write_fragments
+
+from omnigraph.core.tables import FileRecord
+from omnigraph.errors import StorageError
+from omnigraph.storage.durability import record_files, sync_directories, sync_files
+from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
+from omnigraph.storage.store import Store
+
+ROWS_PER_FILE_MAX = 1_048_576
+"""Rows of one data file: Lance's own default, and the unit in which compaction thinks."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """Fragments written for one table, not yet part of any version."""
+
+    location: str
+    fragments: tuple[FragmentMetadata, ...]
+    rows: int
+    files: tuple[FileRecord, ...]
+    ids: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedVersion:
+    """A detached version: complete, durable, and named by nobody."""
+
+    location: str
+    version: int
+    rows: int
+    files: tuple[FileRecord, ...]
+
+
+def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersion:
+    """A new, empty table. Its first version is an ordinary one: Lance cannot create a dataset detached.
+
+    If something is there already, a crash left it: nobody refers to it, and the empty table becomes a version on top of it.
+    """
+    operation = LanceOperation.Overwrite(schema, [])
+    leftover = store.open_latest(location)
+    if leftover is not None:
+        dataset = _commit(store, location, leftover, operation, detached=True)
+        manifest = f"_versions/d{dataset.version}.manifest"
+    else:
+        dataset = _commit(store, location, store.root.table_uri(location), operation, detached=False)
+        manifest = _linear_manifest(dataset.version)
+    files = _record(store, [f"{location}/{manifest}"], {})
+    return StagedVersion(location, dataset.version, 0, files)
+
+
+def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table | pa.RecordBatchReader) -> WrittenRows:
+    """Write rows as uncommitted fragments. Streams: memory is bounded whatever the number of rows."""
+    try:
+        fragments = write_fragments(rows, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
+    except pa.ArrowInvalid:
+        raise
+    except OSError as error:
+        raise StorageError(f"rows of {location} could not be written: {error}", location=location) from error
+    written = tuple(fragment for fragment in fragments if fragment.physical_rows)
+    sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}
+    ids: tuple[str, ...] | None = None
+    if isinstance(rows, pa.Table) and rows.num_rows <= CACHED_TABLE_ROWS_MAX and len(written) == 1:
+        ids = tuple(rows.column("id").to_pylist())
+    return WrittenRows(
+        location, written, sum(item.physical_rows for item in written), _record(store, list(sizes), sizes), ids
+    )
+
+
+def stage_delta(
+    store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows], removed: Iterable[int]
+) -> StagedVersion:
+    """One detached version: the base without the removed row addresses, with the added rows."""
+    fragments = [fragment for part in added for fragment in part.fragments]
+    addresses = sorted(removed)
+    if not addresses:
+        operation: Any = LanceOperation.Append(fragments)
+        deletions: list[str] = []
+    else:
+        operation, deletions = _update(store, base, location, fragments, addresses)
+    rows = base.count_rows() - len(addresses) + sum(part.rows for part in added)
+    dataset = _commit(store, location, base, operation, detached=True)
+    _remember_ids(store, dataset, location, added)
+    return _staged(store, dataset, location, rows, added, deletions)
+
+
+def stage_overwrite(
+    store: Store, base: LanceDataset, location: str, schema: pa.Schema, added: Sequence[WrittenRows]
+) -> StagedVersion:
+    """One detached version that holds the added rows and nothing else."""
+    fragments = [fragment for part in added for fragment in part.fragments]
+    dataset = _commit(store, location, base, LanceOperation.Overwrite(schema, fragments), detached=True)
+    _remember_ids(store, dataset, location, added)
+    return _staged(store, dataset, location, sum(part.rows for part in added), added, [])
+
+
+def _staged(
+    store: Store,
+    dataset: LanceDataset,
+    location: str,
+    rows: int,
+    added: Sequence[WrittenRows],
+    deletions: list[str],
+) -> StagedVersion:
+    made = [f"{location}/_versions/d{dataset.version}.manifest", *deletions]
+    files = _record(store, made, {})
+    written = tuple(record for part in added for record in part.files)
+    sync_files(store.root, [*made, *(record.path for record in written)], store.durability)
+    return StagedVersion(location, dataset.version, rows, (*written, *files))
+
+
+def _update(
+    store: Store, base: LanceDataset, location: str, fragments: list[FragmentMetadata], addresses: list[int]
+) -> tuple[Any, list[str]]:
+    by_fragment: dict[int, list[int]] = defaultdict(list)
+    for address in addresses:
+        by_fragment[address >> 32].append(address & 0xFFFFFFFF)
+    removed: list[int] = []
+    shortened: list[FragmentMetadata] = []
+    deletions: list[str] = []
+    for fragment_id, offsets in by_fragment.items():
+        fragment = base.get_fragment(fragment_id)
+        assert fragment is not None, "an address comes from this very version"
+        metadata = fragment.delete_rows(offsets)
+        if metadata is None:
+            removed.append(fragment_id)
+            continue
+        shortened.append(metadata)
+        assert metadata.deletion_file is not None, "rows were deleted"
+        deletions.append(f"{location}/{metadata.deletion_file.path(metadata.id)}")
+        store.keys.derive(fragment_key(location, fragment.metadata), fragment_key(location, metadata), offsets)
+    operation = LanceOperation.Update(
+        removed_fragment_ids=removed,
+        updated_fragments=shortened,
+        new_fragments=fragments,
+        # Every field: with fewer, full-text and vector indexes would go on answering for the removed rows.
+        fields_for_preserving_frag_bitmap=list(_field_ids(base)),
+        update_mode="rewrite_rows",
+    )
+    return operation, deletions
+
+
+def _field_ids(dataset: LanceDataset) -> Iterable[int]:
+    pending = list(dataset.lance_schema.fields())
+    while pending:
+        current = pending.pop()
+        yield current.id()
+        pending.extend(current.children())
+
+
+def _commit(store: Store, location: str, base: LanceDataset | str, operation: Any, *, detached: bool) -> LanceDataset:
+    try:
+        if isinstance(base, str):
+            dataset = LanceDataset.commit(
+                base, operation, enable_stable_row_ids=True, storage_options=store.lance_options
+            )
+        else:
+            transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
+            dataset = LanceDataset.commit(base, transaction, detached=detached, storage_options=store.lance_options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise StorageError(f"a version of {location} could not be staged: {error}", location=location) from error
+    return store.remember(location, dataset)
+
+
+def _remember_ids(store: Store, dataset: LanceDataset, location: str, added: Sequence[WrittenRows]) -> None:
+    known = {item.files[0].path: part.ids for part in added if part.ids is not None for item in part.fragments}
+    if not known:
+        return
+    for fragment in dataset.get_fragments():
+        ids = known.get(fragment.metadata.files[0].path)
+        if ids is not None:
+            store.keys.put(fragment_key(location, fragment.metadata), ids)
+
+
+def _record(store: Store, paths: list[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
+    return record_files(store.root, paths, sizes)
+
+
+def _linear_manifest(version: int) -> str:
+    return f"_versions/{2**64 - 1 - version:020d}.manifest"
+
+
+def sync_created(store: Store, staged: Sequence[StagedVersion]) -> None:
+    """Make new tables durable, with the directories that lead to them."""
+    sync_files(store.root, [record.path for version in staged for record in version.files], store.durability)
+    sync_directories(store.root, [f"{version.location}/_versions" for version in staged], store.durability)

@@ -1,0 +1,109 @@
+"""One graph root, opened: its tables by pin, its small files, its durability.
+
+Open table versions are cached by (location, version). A version never changes, so nothing in the cache goes stale. A store can
+be pickled; what arrives on the other side opens its handles anew.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import lance
+
+from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.durability import Durability
+from omnigraph.storage.key_cache import KeyCache
+from omnigraph.storage.objects import Objects, open_objects
+from omnigraph.storage.uri import Root, parse_root
+
+OPEN_TABLES_MAX = 1024
+"""Open table versions kept. One costs its manifest in memory, some kilobytes per hundred fragments."""
+
+MANIFEST_BLOCK_BYTES = 1024 * 1024
+"""Read ahead of a manifest: one GET brings its whole data file."""
+
+
+class Store:
+    """An opened root. Safe to share between threads."""
+
+    def __init__(
+        self,
+        uri: str | os.PathLike[str],
+        storage_options: Mapping[str, str] | None = None,
+        durability: Durability | str = Durability.FSYNC,
+    ) -> None:
+        self.root: Root = parse_root(uri)
+        self.options: dict[str, str] = dict(storage_options or {})
+        self.durability = Durability(durability)
+        self._start()
+
+    def _start(self) -> None:
+        self.objects: Objects = open_objects(self.root, self.options, self.durability)
+        self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
+        self.keys = KeyCache()
+        self._open: OrderedDict[tuple[str, int], lance.LanceDataset] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"root": self.root, "options": self.options, "durability": self.durability}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def open(self, location: str, version: int) -> lance.LanceDataset:
+        """A table at a version, from the cache or by one HEAD and one GET."""
+        key = (location, version)
+        with self._lock:
+            cached = self._open.get(key)
+            if cached is not None:
+                self._open.move_to_end(key)
+                return cached
+        try:
+            dataset = lance.dataset(
+                self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
+            )
+        except (OSError, ValueError) as error:
+            raise CorruptionError(
+                f"table {location} has no readable version {version}: {error}",
+                hint="omnigraph verify names the commits that are hurt",
+                location=location,
+                version=version,
+            ) from error
+        return self.remember(location, dataset)
+
+    def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
+        """Keep an open version, such as one that a commit just returned."""
+        with self._lock:
+            self._open[location, dataset.version] = dataset
+            while len(self._open) > OPEN_TABLES_MAX:
+                self._open.popitem(last=False)
+        return dataset
+
+    def open_latest(self, location: str) -> lance.LanceDataset | None:
+        """The newest linear version of a table, or None if there is no table. Only manifests have one."""
+        try:
+            return lance.dataset(
+                self.root.table_uri(location),
+                storage_options=self.lance_options,
+                session=self.session,
+                block_size=MANIFEST_BLOCK_BYTES,
+            )
+        except ValueError as error:
+            # Lance says ValueError for a missing and for a damaged dataset alike: look which it is.
+            if next(iter(self.objects.list(f"{location}/_versions")), None) is None:
+                return None
+            raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
+        except OSError as error:
+            raise StorageError(f"{location} cannot be opened: {error}", location=location) from error
+
+    @property
+    def lance_options(self) -> dict[str, str] | None:
+        return self.options or None

@@ -1,0 +1,107 @@
+"""The one compare-and-swap of the system: a strict overwrite of a manifest dataset.
+
+Only ``Overwrite`` is strict: an append with no retries is rebased silently. A lost swap is told apart from every other failure by
+its type; anything else may or may not have happened, and is for the caller to find out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from lance import LanceDataset, LanceOperation, Transaction
+from lance.commit import CommitConflictError
+from lance.fragment import FragmentMetadata, write_fragments
+
+from omnigraph.errors import StorageError
+from omnigraph.storage.durability import sync_directories, sync_files
+from omnigraph.storage.store import Store
+
+
+class SwapLost(Exception):
+    """Somebody else published first."""
+
+
+class SwapUnclear(Exception):
+    """The store failed in a way that does not say whether the swap happened."""
+
+
+class SwapNotDurable(Exception):
+    """The swap happened and is visible, but may not survive a loss of power."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestVersion:
+    """A manifest dataset at a version."""
+
+    location: str
+    version: int
+
+
+def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVersion:
+    """Version 1 of a new manifest; SwapLost if there is one already."""
+    uri = store.root.table_uri(location)
+    fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
+    operation = LanceOperation.Overwrite(rows.schema, fragments)
+    try:
+        dataset = LanceDataset.commit(uri, operation, storage_options=store.lance_options, max_retries=0)
+    except CommitConflictError as error:
+        raise SwapLost(location) from error
+    _sync(store, location, fragments, dataset.version)
+    if dataset.version != 1:
+        raise SwapLost(location)
+    store.remember(location, dataset)
+    return ManifestVersion(location, dataset.version)
+
+
+def swap_manifest(store: Store, current: ManifestVersion, rows: pa.Table) -> ManifestVersion:
+    """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise."""
+    base = store.open(current.location, current.version)
+    try:
+        fragments = write_fragments(rows, base, mode="overwrite")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise StorageError(f"the manifest could not be staged: {error}", location=current.location) from error
+    data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
+    sync_files(store.root, data, store.durability)
+    transaction = Transaction(base.version, LanceOperation.Overwrite(rows.schema, fragments))
+    try:
+        dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
+    except CommitConflictError as error:
+        raise SwapLost(current.location) from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SwapUnclear(str(error)) from error
+    store.remember(current.location, dataset)
+    try:
+        sync_files(store.root, [_manifest_path(current.location, dataset.version)], store.durability)
+    except StorageError as error:
+        raise SwapNotDurable(str(error)) from error
+    return ManifestVersion(current.location, dataset.version)
+
+
+def _sync(store: Store, location: str, fragments: list[FragmentMetadata], version: int) -> None:
+    paths = [f"{location}/data/{file.path}" for item in fragments for file in item.files]
+    sync_files(store.root, [*paths, _manifest_path(location, version)], store.durability)
+    sync_directories(store.root, [f"{location}/_versions", f"{location}/data"], store.durability)
+
+
+def _manifest_path(location: str, version: int) -> str:
+    return f"{location}/_versions/{2**64 - 1 - version:020d}.manifest"
+
+
+def latest_manifest(store: Store, location: str) -> tuple[ManifestVersion, pa.Table] | None:
+    """The newest version and its rows, or None if there is no such manifest."""
+    dataset = store.open_latest(location)
+    if dataset is None:
+        return None
+    store.remember(location, dataset)
+    return ManifestVersion(location, dataset.version), dataset.to_table()
+
+
+def read_manifest(store: Store, location: str, version: int) -> pa.Table:
+    """The rows of an older version."""
+    return store.open(location, version).to_table()
+
+
+def newest_version(store: Store, current: ManifestVersion) -> int:
+    """The number of the newest version: one LIST, and nothing is read."""
+    return int(store.open(current.location, current.version).latest_version)
