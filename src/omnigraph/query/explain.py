@@ -10,12 +10,11 @@ from typing import assert_never
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import format_date, format_datetime
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
+    TARGET,
     AntiJoin,
     AssignmentIR,
-    Condition,
     CrossJoin,
     DeleteEdges,
     DeleteNodes,
@@ -41,6 +40,7 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
+from omnigraph.query.scope import ANONYMOUS
 
 SHOWN_ITEMS_MAX = 8
 
@@ -126,7 +126,7 @@ def _edge(name: str, direction: Direction, low: int, high: int) -> str:
 
 
 def _shown(name: str) -> str:
-    return "_" if name.startswith("_#") else name
+    return "_" if name.startswith(ANONYMOUS) else name
 
 
 def _variables(names: tuple[str, ...]) -> str:
@@ -154,7 +154,8 @@ def render(expression: ir.Expr) -> str:
         case ir.Now():
             return "now()"
         case ir.Property():
-            return f"${_shown(expression.variable)}.{expression.name}"
+            owner = "" if expression.variable == TARGET else f"${_shown(expression.variable)}."
+            return owner + expression.name
         case ir.EntityId():
             return f"id(${_shown(expression.variable)})"
         case ir.PathValue():
@@ -232,19 +233,14 @@ def _statement(statement: StatementIR) -> str:
             return f"InsertEdge {statement.type_name} {ends} {_assignments(statement.assignments)}"
         case UpdateNodes():
             set_ = _assignments(statement.assignments)
-            return f"UpdateNodes {statement.type_name} set {set_} where {_condition(statement.condition)}"
+            return f"UpdateNodes {statement.type_name} set {set_} where {render(statement.predicate)}"
         case DeleteNodes():
-            return f"DeleteNodes {statement.type_name} where {_condition(statement.condition)}, and their edges"
+            return f"DeleteNodes {statement.type_name} where {render(statement.predicate)}, and their edges"
         case DeleteEdges():
-            return f"DeleteEdges {statement.type_name} where {_condition(statement.condition)}"
+            return f"DeleteEdges {statement.type_name} where {render(statement.predicate)}"
         case _:
             assert_never(statement)
 
 
 def _assignments(assignments: tuple[AssignmentIR, ...]) -> str:
     return "{" + ", ".join(f"{item.property}: {render(item.value)}" for item in assignments) + "}"
-
-
-def _condition(condition: Condition) -> str:
-    operator: BinaryOperator = condition.operator
-    return f"{condition.column} {operator.value} {render(condition.value)}"

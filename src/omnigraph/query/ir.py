@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query.expressions import Expr, Ranking
 from omnigraph.schema.types import PropertyType
 
@@ -28,7 +27,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HopRange:
-    """Inclusive bounds of the shortest distance."""
+    """Inclusive bounds of the shortest distance; with ``high`` below ``low`` nothing is in reach."""
 
     low: int
     high: int
@@ -236,20 +235,15 @@ class QueryIR:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentIR:
-    """A property and the value it gets: a constant, a parameter, ``now()`` or null."""
+    """A property and the value it gets: a constant, a parameter, ``now()`` or null. ``type`` is the property's."""
 
     property: str
     value: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The one comparison of a ``where``; ``column`` is a property, or ``src`` / ``dst`` of an edge."""
-
-    column: str
-    operator: BinaryOperator
-    value: Expr
     type: PropertyType
+
+
+TARGET = ""
+"""The variable of the entity an update or delete looks at; the endpoints of an edge are its ``src`` and ``dst``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,27 +266,27 @@ class InsertEdge:
 
 @dataclass(frozen=True, slots=True)
 class UpdateNodes:
-    """Sets properties of the nodes that match."""
+    """Sets properties of the nodes for which the predicate is true."""
 
     type_name: str
     assignments: tuple[AssignmentIR, ...]
-    condition: Condition
+    predicate: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteNodes:
-    """Deletes the nodes that match, and every edge at them."""
+    """Deletes the nodes for which the predicate is true, and every edge at them."""
 
     type_name: str
-    condition: Condition
+    predicate: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteEdges:
-    """Deletes the edges that match."""
+    """Deletes the edges for which the predicate is true."""
 
     type_name: str
-    condition: Condition
+    predicate: Expr
 
 
 StatementIR = InsertNode | InsertEdge | UpdateNodes | DeleteNodes | DeleteEdges

@@ -1,8 +1,8 @@
 """A checked read to a tree of operators.
 
 Per connected part of a block: scan one root, then follow the traversals outwards; parts are cross-joined. After the
-positive clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters stand
-where their variables are first all bound; moving them into scans is the business of the rewrites.
+positive clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters
+stand where their variables are first all bound; moving them into scans is the business of the rewrites.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from omnigraph.query.ir import (
     AntiJoin,
     Column,
     CrossJoin,
+    Direction,
     Distinct,
     Expand,
     Filter,
@@ -31,32 +32,38 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.pattern import Block, NodeVariable, Step
 from omnigraph.query.reads import CheckedRead
-from omnigraph.query.variables import transform, variables_of
+from omnigraph.query.scope import ANONYMOUS
+from omnigraph.query.variables import replace_rankings, variables_of
 
 
 def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     """The operators of a read, and its columns."""
     root = _lower_block(read.block, outer=())
     if read.aggregates:
-        return _lower_grouped(read, root), read.columns
+        return _lower_grouped(read, root)
     if read.distinct:
-        root, columns, _ = _with_scores(root, read.columns, ())
+        root, columns, order = _with_scores(root, read.columns, read.order)
         shaped: Operator = Distinct(Project(root, columns))
-        keys = (*read.order, *_output_ties(columns)) if read.order else ()
-        return _slice(Sort(shaped, keys) if keys else shaped, read), columns
+        return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
     root, columns, order = _with_scores(root, read.columns, read.order)
-    if order:
-        root = Sort(root, (*order, *_entity_ties(read.block)))
+    root = _sorted(root, order, _entity_ties(read.block))
     return Project(_slice(root, read), columns), columns
 
 
-def _lower_grouped(read: CheckedRead, root: Operator) -> Operator:
-    shaped: Operator = Group(root, read.columns)
+def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
+    root, columns, order = _with_scores(root, read.columns, read.order)
+    shaped: Operator = Group(root, columns)
     if read.distinct:
         shaped = Distinct(shaped)
-    if read.order:
-        shaped = Sort(shaped, (*read.order, *_output_ties(read.columns)))
-    return _slice(shaped, read)
+    return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
+
+
+def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> Operator:
+    """In order if one was asked for; then ties are broken too, each only once."""
+    if not order:
+        return root
+    known = {key.expression for key in order}
+    return Sort(root, (*order, *(tie for tie in ties if tie.expression not in known)))
 
 
 def _slice(root: Operator, read: CheckedRead) -> Operator:
@@ -67,12 +74,9 @@ def _slice(root: Operator, read: CheckedRead) -> Operator:
 
 def _entity_ties(block: Block) -> tuple[SortKey, ...]:
     """Ids of every named entity, by variable name: what makes the order of rows total."""
-    paths = {step.path_variable for step in block.steps}
-    optional = {name for inner in block.optional for name in inner.introduced}
-    names = [name for name in block.introduced if name not in paths and not name.startswith("_#")]
-    return tuple(
-        SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in sorted(set(names))
-    )
+    optional = {name for inner in block.optional for name in inner.entities}
+    named = sorted(name for name in block.entities if not name.startswith(ANONYMOUS))
+    return tuple(SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in named)
 
 
 def _output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
@@ -92,24 +96,29 @@ def _with_scores(
 ) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...]]:
     """Compute every ranking once, below, and refer to it by number. One that orders the rows is required to exist."""
     rankings: dict[ir.Ranking, int] = {}
-    required: set[int] = set()
 
-    def by_number(part: ir.Expr) -> ir.Expr:
-        if isinstance(part, ir.Nearest | ir.Bm25 | ir.Rrf):
-            return ir.ScoreColumn(rankings.setdefault(part, len(rankings)), part.type)
-        return part
+    def by_number(ranking: ir.Ranking) -> ir.Expr:
+        return ir.ScoreColumn(rankings.setdefault(ranking, len(rankings)), ranking.type)
 
     def numbered(expression: ir.Expr) -> ir.Expr:
-        # The arms of a fusion are not columns of their own.
-        return by_number(expression) if isinstance(expression, ir.Rrf) else transform(expression, by_number)
+        return replace_rankings(expression, by_number)
 
+    # Those that order the rows come first, so that the required ones are the first so many.
+    for key in order:
+        if isinstance(key.expression, ir.Output) and not _aggregates(columns[key.expression.position]):
+            numbered(columns[key.expression.position].expression)
     keys = tuple(SortKey(numbered(key.expression), key.descending) for key in order)
-    required.update(rankings.values())
+    required = len(rankings)
     shown = tuple(Column(column.name, numbered(column.expression)) for column in columns)
     if not rankings:
         return root, columns, order
-    flags = tuple(number in required for number in range(len(rankings)))
+    flags = tuple(number < required for number in range(len(rankings)))
     return Score(root, tuple(rankings), flags), shown, keys
+
+
+def _aggregates(column: Column) -> bool:
+    """An aggregate over scores is about all rows, those without a score included."""
+    return isinstance(column.expression, ir.Aggregate)
 
 
 # --- blocks ----------------------------------------------------------------------------------------------
@@ -118,7 +127,7 @@ def _with_scores(
 def _lower_block(block: Block, outer: tuple[str, ...]) -> Operator:
     bound: set[str] = set(outer)
     root: Operator | None = Outer(outer) if outer else None
-    filters = list(block.filters)
+    waiting = list(block.filters)
     paths = [step for step in block.steps if step.path_variable is not None]
     steps = [step for step in block.steps if step.path_variable is None]
     root = _follow(root, steps, bound)
@@ -136,26 +145,25 @@ def _lower_block(block: Block, outer: tuple[str, ...]) -> Operator:
             root, step.source, step.target, step.edge, step.direction, step.hops, step.path_variable, wants_nodes=True
         )
         bound.add(step.path_variable)
-    root = _apply_filters(root, filters, bound)
+    root, waiting = _apply_filters(root, waiting, bound)
     for inner in block.optional:
-        mentioned = tuple(name for name in inner.mentions if name in bound)
-        root = OptionalJoin(root, _lower_block(inner, mentioned), inner.introduced)
+        root = OptionalJoin(root, _lower_block(inner, inner.mentions), inner.introduced)
         bound.update(inner.introduced)
-        root = _apply_filters(root, filters, bound)
+        root, waiting = _apply_filters(root, waiting, bound)
+    assert not waiting, "every variable of a filter is bound by the block or around it"
     for inner in block.negated:
-        root = AntiJoin(root, _lower_block(inner, tuple(name for name in inner.mentions if name in bound)))
-    for predicate in filters:
-        root = Filter(root, predicate)
+        root = AntiJoin(root, _lower_block(inner, inner.mentions))
     return root
 
 
-def _apply_filters(root: Operator, filters: list[ir.Expr], bound: set[str]) -> Operator:
-    """Put every filter whose variables are bound on top, and take it off the list."""
-    ready = [predicate for predicate in filters if bound.issuperset(variables_of(predicate))]
-    for predicate in ready:
-        filters.remove(predicate)
-        root = Filter(root, predicate)
-    return root
+def _apply_filters(root: Operator, waiting: list[ir.Expr], bound: set[str]) -> tuple[Operator, list[ir.Expr]]:
+    """Put the filters whose variables are bound on top; the others wait."""
+    ready: list[ir.Expr] = []
+    later: list[ir.Expr] = []
+    for predicate in waiting:
+        (ready if bound.issuperset(variables_of(predicate)) else later).append(predicate)
+    together = ir.conjunction(tuple(ready))
+    return (root if together is None else Filter(root, together)), later
 
 
 def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operator:
@@ -163,7 +171,7 @@ def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operat
     name, type_name = node.name, node.type_name
     if not node.declared:
         first = next((step for step in steps if node.name in (step.source, step.target)), None)
-        if first is not None and first.direction.value == "in":
+        if first is not None and first.direction is Direction.IN:
             name, type_name = first.target, first.target_type
         elif first is not None:
             name, type_name = first.source, first.source_type

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.syntax import Name
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
+    TARGET,
     AssignmentIR,
-    Condition,
     DeleteEdges,
     DeleteNodes,
     InsertEdge,
@@ -16,6 +15,7 @@ from omnigraph.query.ir import (
     StatementIR,
     UpdateNodes,
 )
+from omnigraph.query.rewrite.coerce import coerce_predicate
 from omnigraph.query.scope import Context
 from omnigraph.query.values import check_literal, check_value
 from omnigraph.schema.catalog import EdgeType, NodeType
@@ -49,7 +49,7 @@ def _entity(context: Context, name: Name) -> NodeType | EdgeType | None:
     """The type a statement names: where a node and an edge share a name, the node wins."""
     found = context.catalog.node(name.text) or context.catalog.edge(name.text)
     if found is None:
-        hint = did_you_mean(name.text, [*context.catalog.nodes, *context.catalog.edges])
+        hint = context.suggest(name.text, [*context.catalog.nodes, *context.catalog.edges])
         context.error("T10", f"unknown type `{name.text}`", name.span, hint)
     return found
 
@@ -109,12 +109,12 @@ def _check_assignments(
             continue
         value = check_value(context, assignment.value, name, declared.type, unbound_code="T14")
         if value is not None:
-            checked.append(AssignmentIR(name, value))
+            checked.append(AssignmentIR(name, value, declared.type))
     return tuple(checked)
 
 
 def _unknown_property(context: Context, entity: NodeType | EdgeType, name: Name) -> None:
-    hint = did_you_mean(name.text, entity.properties)
+    hint = context.suggest(name.text, entity.properties)
     if isinstance(entity, EdgeType) and name.text in ("src", "dst"):
         hint = "the endpoints are called `from` and `to`"
     elif name.text == "id":
@@ -137,18 +137,18 @@ def _check_update(context: Context, statement: ast.Update, entity: NodeType | Ed
             message = f"cannot update @key property `{assignment.property.text}` of `{entity.name}`"
             context.error("T25", message, assignment.property.span, "delete the node and insert it with another key")
     assignments = _check_assignments(context, statement, statement.assignments, entity)
-    condition = _check_condition(context, statement.where, entity)
-    return None if condition is None else UpdateNodes(entity.name, assignments, condition)
+    predicate = _check_where(context, statement.where, entity)
+    return None if predicate is None else UpdateNodes(entity.name, assignments, predicate)
 
 
 def _check_delete(context: Context, statement: ast.Delete, entity: NodeType | EdgeType) -> StatementIR | None:
-    condition = _check_condition(context, statement.where, entity)
-    if condition is None:
+    predicate = _check_where(context, statement.where, entity)
+    if predicate is None:
         return None
-    return DeleteNodes(entity.name, condition) if isinstance(entity, NodeType) else DeleteEdges(entity.name, condition)
+    return DeleteNodes(entity.name, predicate) if isinstance(entity, NodeType) else DeleteEdges(entity.name, predicate)
 
 
-def _check_condition(context: Context, where: ast.Predicate, entity: NodeType | EdgeType) -> Condition | None:
+def _check_where(context: Context, where: ast.Predicate, entity: NodeType | EdgeType) -> ir.Expr | None:
     name = where.property.text
     column, type_ = name, ir.TEXT
     if isinstance(entity, EdgeType) and name in _ENDPOINTS:
@@ -166,7 +166,9 @@ def _check_condition(context: Context, where: ast.Predicate, entity: NodeType | 
         context.error("T7", f"`{name}` is {type_}; `where` compares scalars", where.property.span)
         return None
     value = _check_compared(context, where, type_)
-    return None if value is None else Condition(column, where.operator, value, type_)
+    if value is None:
+        return None
+    return coerce_predicate(ir.Compare(where.operator, ir.Property(TARGET, column, type_), value))
 
 
 def _check_compared(context: Context, where: ast.Predicate, wanted: PropertyType) -> ir.Expr | None:
@@ -176,10 +178,11 @@ def _check_compared(context: Context, where: ast.Predicate, wanted: PropertyType
         case ast.Variable(name=name):
             type_ = context.parameters.get(name)
             if type_ is None:
-                context.error("T14", f"`${name}` is not a declared parameter", where.value.span)
+                hint = context.suggest_variable(name, context.parameters)
+                context.error("T14", f"`${name}` is not a declared parameter", where.value.span, hint)
                 return None
             given = ir.Parameter(name, type_)
-        case ast.Call():
+        case ast.Call(function="now"):
             given = ir.Now()
         case ast.Literal():
             given, code = check_literal(context, where.value), "T3"

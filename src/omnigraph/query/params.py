@@ -1,24 +1,26 @@
 """Parameters: what a caller brings, checked against what a query declares, and put into the IR.
 
 ``bind_values`` follows the JSON rules of the reference and also takes Python's own dates and times. Undeclared extra
-values are ignored; a missing required one is an error.
+values are ignored; a missing required one is an error. ``bind_query`` and ``bind_mutation`` also judge what can be
+judged only with the values in hand, before anything runs.
 """
 
 from __future__ import annotations
 
 import math
-import struct
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from numbers import Integral, Real
 
+from omnigraph.core.numbers import round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds, parse_date, parse_datetime
 from omnigraph.errors import ParameterError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     AssignmentIR,
-    Condition,
     DeleteEdges,
     DeleteNodes,
     InsertEdge,
@@ -29,11 +31,16 @@ from omnigraph.query.ir import (
     StatementIR,
     UpdateNodes,
 )
-from omnigraph.query.rewrite.coerce import coerce_literals
+from omnigraph.query.rewrite.coerce import coerce_literals, coerce_predicate
 from omnigraph.query.rewrite.tree import map_parts
+from omnigraph.query.values import scalar_problem, stored
+from omnigraph.query.variables import transform
 from omnigraph.schema.types import PropertyType
 
 Values = Mapping[str, ir.Constant]
+
+_INTEGER = re.compile(r"[+-]?0*[0-9]{1,20}", re.ASCII)
+"""At most as many digits as the largest U64 has: Python refuses to read numbers of any length."""
 
 
 def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] | None) -> dict[str, ir.Constant]:
@@ -57,7 +64,7 @@ def _missing(parameter: ParameterIR, parameters: Sequence[ParameterIR], values: 
     hint = None
     if f"${parameter.name}" in values:
         hint = f"name it without the dollar sign: {parameter.name!r}"
-    elif unknown := sorted(set(values) - {declared.name for declared in parameters}):
+    elif unknown := sorted({str(name) for name in values} - {declared.name for declared in parameters}):
         hint = f"given but not declared: {', '.join(unknown)}"
     return ParameterError(f"parameter '{parameter.name}' not provided", hint=hint, parameter=parameter.name)
 
@@ -69,7 +76,7 @@ def kind_of(value: object) -> str:
             return "null"
         case bool():
             return "bool"
-        case int() | float():
+        case int() | float() | Real():
             return "number"
         case str():
             return "string"
@@ -87,9 +94,10 @@ def _convert(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
     if type_.is_vector:
         return _vector(name, value, type_)
     if type_.is_list:
-        if not isinstance(value, list | tuple):
+        items = _items(value)
+        if items is None:
             raise _wrong(name, "array", value)
-        return tuple(_scalar(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(value))
+        return tuple(_scalar(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(items))
     return _scalar(name, value, type_.scalar)
 
 
@@ -97,9 +105,15 @@ def _wrong(name: str, wanted: str, value: object) -> ParameterError:
     return ParameterError(f"param '{name}': expected {wanted}, got {kind_of(value)}", parameter=name)
 
 
-def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
+def _items(value: object) -> Sequence[object] | None:
+    """A list, a tuple, or what can turn itself into a list, as arrays of numbers can."""
     items = value.tolist() if hasattr(value, "tolist") else value
-    if not isinstance(items, list | tuple):
+    return items if isinstance(items, list | tuple) else None
+
+
+def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
+    items = _items(value)
+    if items is None:
         raise _wrong(name, f"array of {type_.dimension} numbers", value)
     if len(items) != type_.dimension:
         raise ParameterError(f"param '{name}': expected {type_.dimension} numbers, got {len(items)}", parameter=name)
@@ -134,19 +148,14 @@ def _temporal(name: str, value: object, scalar: Scalar) -> int:
         raise _wrong(name, f"{scalar.value} string", value)
     parsed = parse_date(value) if wants_date else parse_datetime(value)
     if parsed is None:
-        raise ParameterError(f"param '{name}': {value!r} is not a {scalar.value}", parameter=name)
+        raise ParameterError(f"param '{name}': {shorten(value)} is not a {scalar.value}", parameter=name)
     return parsed
 
 
 def _number(name: str, value: object, scalar: Scalar) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise _wrong(name, "number", value)
-    try:
-        number = float(value)
-        if scalar is Scalar.F32 and math.isfinite(number):
-            number = struct.unpack("<f", struct.pack("<f", number))[0]
-    except OverflowError:
-        number = math.inf
+    number = round_float(int(value) if isinstance(value, Integral) else float(value), scalar)
     if not math.isfinite(number):
         raise ParameterError(f"param '{name}': {value} is not a finite {scalar.value}", parameter=name)
     return number
@@ -154,16 +163,22 @@ def _number(name: str, value: object, scalar: Scalar) -> float:
 
 def _integer(name: str, value: object, scalar: Scalar) -> int:
     if isinstance(value, str):
-        digits = value.removeprefix("-")
-        if not (digits.isascii() and digits.isdigit()) or len(digits) > 20:
-            raise ParameterError(f"param '{name}': expected {scalar.value}, got {value!r}", parameter=name)
+        if _INTEGER.fullmatch(value) is None:
+            raise ParameterError(f"param '{name}': expected integer, got {shorten(value)}", parameter=name)
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise _wrong(name, "integer", value)
     low, high = INTEGER_RANGES[scalar]
-    if not low <= value <= high:
-        raise ParameterError(f"param '{name}': {value} is out of range for {scalar.value}", parameter=name)
-    return value
+    number = int(value)
+    if not low <= number <= high:
+        raise ParameterError(f"param '{name}': {number} is out of range for {scalar.value}", parameter=name)
+    return number
+
+
+def shorten(value: object) -> str:
+    """A value as messages show it."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # --- into the IR -----------------------------------------------------------------------------------------
@@ -179,27 +194,29 @@ def bind_query(query: QueryIR, values: Values, now_ms: int) -> QueryIR:
 
 
 def bind_mutation(mutation: MutationIR, values: Values, now_ms: int) -> MutationIR:
-    """The mutation with its parameters and the time filled in."""
+    """The mutation with its parameters and the time filled in; a value that its property cannot hold is refused."""
 
     def assign(assignments: tuple[AssignmentIR, ...]) -> tuple[AssignmentIR, ...]:
-        return tuple(AssignmentIR(item.property, _fill(item.value, values, now_ms)) for item in assignments)
+        return tuple(replace(item, value=fit(item.value, item.property, item.type)) for item in assignments)
 
-    def condition(where: Condition) -> Condition:
-        return replace(where, value=_fill(where.value, values, now_ms))
+    def fit(value: ir.Expr, name: str, wanted: PropertyType) -> ir.Expr:
+        return _fit(value, _fill(value, values, now_ms), name, wanted)
+
+    def predicate(where: ir.Expr) -> ir.Expr:
+        return coerce_predicate(transform(where, lambda part: _fill(part, values, now_ms)))
 
     def bind(statement: StatementIR) -> StatementIR:
         match statement:
             case InsertNode():
                 return replace(statement, assignments=assign(statement.assignments))
             case InsertEdge():
-                source, target = (_fill(end, values, now_ms) for end in (statement.source, statement.target))
+                source, target = fit(statement.source, "from", ir.TEXT), fit(statement.target, "to", ir.TEXT)
                 return replace(statement, source=source, target=target, assignments=assign(statement.assignments))
             case UpdateNodes():
-                return replace(
-                    statement, assignments=assign(statement.assignments), condition=condition(statement.condition)
-                )
+                where = predicate(statement.predicate)
+                return replace(statement, assignments=assign(statement.assignments), predicate=where)
             case DeleteNodes() | DeleteEdges():
-                return replace(statement, condition=condition(statement.condition))
+                return replace(statement, predicate=predicate(statement.predicate))
 
     return replace(mutation, statements=tuple(bind(statement) for statement in mutation.statements))
 
@@ -212,6 +229,26 @@ def _fill(part: ir.Expr, values: Values, now_ms: int) -> ir.Expr:
             return ir.Constant(now_ms, part.type)
         case ir.ListOf():
             constants = tuple(item.value for item in part.items if isinstance(item, ir.Constant))
-            return ir.Constant(constants, part.type) if len(constants) == len(part.items) else part
+            return ir.Constant(stored(constants, part.type), part.type) if len(constants) == len(part.items) else part
+        case ir.Rrf(k=ir.Constant(value=int() as k)) if k <= 0:
+            raise ParameterError(f"the constant of `rrf` must be a positive integer, not {k}")
         case _:
             return part
+
+
+def _fit(written: ir.Expr, value: ir.Expr, name: str, wanted: PropertyType) -> ir.Expr:
+    """A parameter's value as the property holds it; literals were fitted when the query was checked."""
+    if not isinstance(written, ir.Parameter) or not isinstance(value, ir.Constant):
+        return value
+    problem: str | None = None
+    if value.value is None:
+        problem = None if wanted.nullable else f"{wanted} cannot be null"
+    elif wanted.is_list and isinstance(value.value, tuple):
+        items = (ir.Constant(item, value.type.item) for item in value.value)
+        problem = next((found for item in items if (found := scalar_problem(item, wanted.item))), None)
+    elif not wanted.is_vector:
+        problem = scalar_problem(value, wanted)
+    if problem is not None:
+        message = f"param '{written.name}': {shorten(value.value)} does not fit `{name}`: {problem}"
+        raise ParameterError(message, parameter=written.name)
+    return ir.Constant(stored(value.value, wanted), wanted)

@@ -43,19 +43,27 @@ class Block:
     ``mentions`` are the variables of enclosing blocks that this one and its inner blocks use.
     """
 
-    nodes: tuple[NodeVariable, ...]
-    steps: tuple[Step, ...]
-    filters: tuple[Expr, ...]
-    optional: tuple[Block, ...]
-    negated: tuple[Block, ...]
-    mentions: tuple[str, ...]
+    nodes: tuple[NodeVariable, ...] = ()
+    steps: tuple[Step, ...] = ()
+    filters: tuple[Expr, ...] = ()
+    optional: tuple[Block, ...] = ()
+    negated: tuple[Block, ...] = ()
+    mentions: tuple[str, ...] = ()
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The nodes and edges that this block binds, ``maybe`` blocks included."""
+        own = [node.name for node in self.nodes]
+        own.extend(step.edge_variable for step in self.steps if step.edge_variable is not None)
+        for block in self.optional:
+            own.extend(block.entities)
+        return tuple(own)
 
     @property
     def introduced(self) -> tuple[str, ...]:
-        """Every variable that is visible after the block, had it been a ``maybe``."""
-        own = [node.name for node in self.nodes]
-        for step in self.steps:
-            own.extend(name for name in (step.edge_variable, step.path_variable) if name is not None)
-        for block in self.optional:
-            own.extend(block.introduced)
-        return tuple(own)
+        """Everything that is visible after the block: its entities and its paths."""
+        return (*self.entities, *self._paths())
+
+    def _paths(self) -> tuple[str, ...]:
+        own = tuple(step.path_variable for step in self.steps if step.path_variable is not None)
+        return own + tuple(name for block in self.optional for name in block._paths())

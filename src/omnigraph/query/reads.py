@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.query import expressions as ir
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import Block
 from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
-from omnigraph.query.typecheck import Place, check_expression
+from omnigraph.query.typecheck import Place, check_expression, described
+from omnigraph.query.variables import replace_rankings
 from omnigraph.schema.types import PropertyType
 
 Function = ast.AggregateFunction
+_LIMIT_HINT = "write `limit 10` behind the order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.
             Function.MIN: "a number or a String",
             Function.MAX: "a number or a String",
         }.get(node.function, "a scalar")
-        message = f"`{node.function.value}` takes {wanted}, not {_described(argument)}"
+        message = f"`{node.function.value}` takes {wanted}, not {described(argument)}"
         context.error("T8", message, node.argument.span)
         return None
     return ir.Aggregate(node.function, argument, node.distinct, type_)
@@ -108,10 +109,6 @@ def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) 
         )
         return None
     return check_expression(context, scope, node, Place.RETURN)
-
-
-def _described(expression: ir.Expr) -> str:
-    return "a node" if isinstance(expression, ir.EntityId) else str(expression.type)
 
 
 def _aggregate_type(node: ast.Aggregate, argument: ir.Expr) -> PropertyType | None:
@@ -130,12 +127,9 @@ def _aggregate_type(node: ast.Aggregate, argument: ir.Expr) -> PropertyType | No
 
 def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> None:
     for projection, column in zip(body.projections, columns, strict=True):
-        is_key = isinstance(column.expression, ir.Property | ir.EntityId | ir.Aggregate)
-        if not is_key or not (isinstance(column.expression, ir.Aggregate) or column.expression.type.is_plain_scalar):
-            hint = "group by `$variable` or `$variable.property`"
-            context.error(
-                "T9", "beside an aggregate only variables and scalar properties can be returned", projection.span, hint
-            )
+        if not isinstance(column.expression, ir.Property | ir.PathValue | ir.EntityId | ir.Aggregate):
+            message = "beside an aggregate only variables and properties can be returned"
+            context.error("T9", message, projection.span, "group by `$variable` or `$variable.property`")
 
 
 # --- order -----------------------------------------------------------------------------------------------
@@ -150,6 +144,7 @@ class _Orders:
     body: ast.ReadBody
     columns: tuple[Column, ...]
     aggregates: bool
+    positions: dict[ir.Expr, int] = field(default_factory=dict)
 
     def check(self) -> tuple[SortKey, ...]:
         keys = [self._key(key) for key in self.body.order]
@@ -164,9 +159,8 @@ class _Orders:
         if not orderable:
             self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span)
             return None
-        is_alias = isinstance(key.expression, ast.AliasRef)
-        if isinstance(expression, ir.Bm25 | ir.Rrf) and not is_alias:
-            # The best match comes first whatever direction is written.
+        if isinstance(key.expression, ast.Call) and key.expression.function in ("bm25", "rrf"):
+            # The best match comes first whatever direction is written; an alias is a number like any other.
             return SortKey(expression, descending=True)
         return SortKey(expression, bool(key.descending))
 
@@ -200,17 +194,17 @@ class _Orders:
         aliases = [projection.alias.text if projection.alias else None for projection in self.body.projections]
         if node.name.text in aliases:
             return aliases.index(node.name.text)
-        hint = did_you_mean(node.name.text, [alias for alias in aliases if alias])
+        hint = self.context.suggest(node.name.text, [alias for alias in aliases if alias])
         if hint is None and self.scope.lookup(node.name.text):
             hint = f"write `${node.name.text}`"
         self.context.error(UNCODED, f"no alias `{node.name.text}` is returned", node.span, hint)
         return None
 
     def _column_position(self, expression: ir.Expr) -> int | None:
-        for position, column in enumerate(self.columns):
-            if column.expression == expression:
-                return position
-        return None
+        if not self.positions:
+            for position, column in enumerate(self.columns):
+                self.positions.setdefault(column.expression, position)
+        return self.positions.get(expression)
 
     def _not_returned(self, node: ast.Expr, code: str) -> None:
         what = "an aggregate query" if self.aggregates else "`return distinct`"
@@ -219,16 +213,27 @@ class _Orders:
     def _check_rankings(self, keys: list[SortKey | None]) -> None:
         aliased = any(isinstance(key.expression, ast.AliasRef) for key in self.body.order)
         for node, key in zip(self.body.order, keys, strict=True):
-            ranking = self._ranking_of(key)
-            if isinstance(ranking, ir.Nearest):
+            rankings = self._rankings_of(key)
+            if any(isinstance(ranking, ir.Nearest) for ranking in rankings):
                 if self.body.limit is None:
-                    self.context.error("T17", "ordering by `nearest` needs a `limit`", node.span)
+                    self.context.error("T17", "ordering by `nearest` needs a `limit`", node.span, _LIMIT_HINT)
                 if aliased and not (isinstance(node.expression, ast.AliasRef) and len(keys) == 1):
                     self.context.error("T18", "`nearest` cannot be combined with an order by alias", node.span)
-            elif isinstance(ranking, ir.Rrf) and self.body.limit is None:
-                self.context.error("T21", "ordering by `rrf` needs a `limit`", node.span)
+            if any(isinstance(ranking, ir.Rrf) for ranking in rankings) and self.body.limit is None:
+                self.context.error("T21", "ordering by `rrf` needs a `limit`", node.span, _LIMIT_HINT)
 
-    def _ranking_of(self, key: SortKey | None) -> ir.Expr | None:
-        if key is not None and isinstance(key.expression, ir.Output):
-            return self.columns[key.expression.position].expression
-        return None if key is None else key.expression
+    def _rankings_of(self, key: SortKey | None) -> list[ir.Ranking]:
+        """The rankings a key is made of; the arms of a fusion do not count."""
+        if key is None:
+            return []
+        expression = key.expression
+        if isinstance(expression, ir.Output):
+            expression = self.columns[expression.position].expression
+        found: list[ir.Ranking] = []
+
+        def note(ranking: ir.Ranking) -> ir.Expr:
+            found.append(ranking)
+            return ranking
+
+        replace_rankings(expression, note)
+        return found

@@ -15,6 +15,9 @@ from omnigraph.schema.types import PropertyType
 UNCODED = "T0"
 """The code of mistakes for which the reference has none."""
 
+ANONYMOUS = "_#"
+"""How the names of anonymous variables start; no variable that can be written does."""
+
 
 class VariableKind(Enum):
     """What a variable stands for."""
@@ -44,11 +47,20 @@ class Context:
     _anonymous: Iterator[int] = field(default_factory=lambda: count(1))
 
     def fresh_name(self) -> str:
-        """A name for an anonymous variable; no variable that can be written has it."""
-        return f"_#{next(self._anonymous)}"
+        """A name for an anonymous variable."""
+        return f"{ANONYMOUS}{next(self._anonymous)}"
 
     def error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         self.diagnostics.error(code, message, span, hint)
+
+    def suggest(self, wrong: str, names: Iterable[str]) -> str | None:
+        """A hint that names the most similar name; none once nobody would see it, for comparing names is slow."""
+        return None if self.diagnostics.is_full else did_you_mean(wrong, names)
+
+    def suggest_variable(self, wrong: str, names: Iterable[str]) -> str | None:
+        """The same for names that are written with a dollar sign; anonymous ones are nobody's intention."""
+        hint = self.suggest(wrong, (name for name in names if not name.startswith(ANONYMOUS)))
+        return hint.replace("`", "`$", 1) if hint else None
 
 
 @dataclass(slots=True)
@@ -90,5 +102,16 @@ def entity_type(catalog: Catalog, variable: BoundVariable) -> NodeType | EdgeTyp
 
 def suggest_variable(context: Context, scope: Scope, name: str) -> str | None:
     """A hint for a variable that nothing binds."""
-    hint = did_you_mean(name, [*scope.names(), *context.parameters])
-    return hint.replace("`", "`$", 1) if hint else None
+    if name == "_":
+        return "`$_` is anonymous: give the variable a name to use it"
+    return context.suggest_variable(name, [*scope.names(), *context.parameters])
+
+
+def described_kind(kind: VariableKind) -> str:
+    """A kind as messages say it."""
+    return "an edge" if kind is VariableKind.EDGE else f"a {kind.value}"
+
+
+def as_edge_word(type_name: str) -> str:
+    """An edge type as a traversal writes it: with its first letter in lower case."""
+    return type_name[:1].lower() + type_name[1:]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import Context, Scope, VariableKind, suggest_variable
 from omnigraph.query.values import check_vector_literal
@@ -93,7 +93,7 @@ def _targets_edge(context: Context, scope: Scope, field: ast.Expr, node: ast.Cal
 def check_nearest(context: Context, scope: Scope, node: ast.Call, check: CheckOperand) -> ir.Nearest | None:
     """``nearest($v.vector, query)``: every mistake in its shape is a T15."""
     target, query_node = node.arguments
-    assert isinstance(target, ast.PropertyAccess)
+    assert isinstance(target, ast.PropertyAccess), "the grammar allows nothing else"
     vector = _check_vector_property(context, scope, node, target)
     if vector is None:
         return None
@@ -135,11 +135,12 @@ def _check_vector_property(
     declared = properties.get(target.property.text)
     if declared is None or not declared.type.is_vector:
         vectors = [prop.name for prop in properties.values() if prop.type.is_vector]
-        hint = did_you_mean(target.property.text, vectors) if declared is None else None
+        hint = context.suggest(target.property.text, vectors) if declared is None else None
         message = f"`{target.property.text}` is not a vector property of `{bound.type_name}`"
         context.error("T15", message, target.property.span, hint)
         return None
-    return ir.Property(name, declared.name, declared.type)
+    nullable = declared.type.nullable or bound.optional
+    return ir.Property(name, declared.name, replace(declared.type, nullable=nullable))
 
 
 def _check_bm25(context: Context, scope: Scope, node: ast.Call, check: CheckOperand) -> ir.Bm25 | None:
@@ -172,7 +173,7 @@ def _check_k(context: Context, scope: Scope, node: ast.Expr, check: CheckOperand
         return None
     is_integer = k.type.scalar.is_integer and k.type.is_plain_scalar and isinstance(k, ir.Constant | ir.Parameter)
     is_positive = not isinstance(k, ir.Constant) or (isinstance(k.value, int) and k.value > 0)
-    if not is_integer or not is_positive:
+    if not is_integer or not is_positive or k.type.nullable:
         context.error("T21", "the constant of `rrf` must be a positive integer", node.span)
         return None
     return k

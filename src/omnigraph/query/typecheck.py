@@ -10,7 +10,6 @@ from typing import assert_never
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type, suggest_variable
 from omnigraph.query.search import check_call
@@ -77,7 +76,7 @@ def check_condition(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr |
     checked = check_expression(context, scope, node, Place.FILTER)
     if checked is not None and not _is_truth(checked.type):
         hint = "compare it with something" if not isinstance(node, ast.Binary) else None
-        context.error("T7", f"a filter must be true or false, this is {checked.type}", node.span, hint)
+        context.error("T7", f"a filter must be true or false, this is {described(checked)}", node.span, hint)
         return None
     return checked
 
@@ -136,7 +135,7 @@ def check_property(
     declared = entity_type(context.catalog, bound).properties.get(node.property.text)
     if declared is None:
         kind = "edge" if bound.kind is VariableKind.EDGE else "node"
-        hint = did_you_mean(node.property.text, entity_type(context.catalog, bound).properties)
+        hint = context.suggest(node.property.text, entity_type(context.catalog, bound).properties)
         if node.property.text == "id" and kind == "node":
             hint = f"`${name}` alone is the node's id"
         message = f"{kind} type `{bound.type_name}` has no property `{node.property.text}`"
@@ -175,8 +174,8 @@ def _check_list(context: Context, scope: Scope, node: ast.ListLiteral, place: Pl
         checked = check_expression(context, scope, item, place)
         if checked is None:
             return None
-        if not checked.type.is_plain_scalar:
-            context.error(UNCODED, f"a list holds scalars, not {checked.type}", item.span)
+        if not checked.type.is_plain_scalar or isinstance(checked, ir.EntityId):
+            context.error(UNCODED, f"a list holds scalars, not {described(checked)}", item.span)
             return None
         if items and not checked.type.is_compatible_with(items[0].type):
             message = f"a list cannot mix {items[0].type} and {checked.type}"
@@ -184,20 +183,30 @@ def _check_list(context: Context, scope: Scope, node: ast.ListLiteral, place: Pl
             return None
         items.append(checked)
     scalar = _list_scalar(items)
+    if scalar is None:
+        context.error(UNCODED, "no number type can hold every item of this list", node.span, "use one number type")
+        return None
     type_ = PropertyType(scalar, is_list=True)
-    constants = tuple(item.value for item in items if isinstance(item, ir.Constant))
-    if len(constants) == len(items):
-        return ir.Constant(constants, type_)
+    if all(isinstance(item, ir.Constant) for item in items):
+        values = (item.value for item in items if isinstance(item, ir.Constant))
+        return ir.Constant(tuple(float(v) if scalar.is_float and isinstance(v, int) else v for v in values), type_)
     return ir.ListOf(tuple(items), type_)
 
 
-def _list_scalar(items: list[ir.Expr]) -> Scalar:
-    if not items:
-        return Scalar.STRING
+def _list_scalar(items: list[ir.Expr]) -> Scalar | None:
+    """The type that holds every item exactly, None if there is none; an empty list is one of Strings."""
     scalars = {item.type.scalar for item in items}
-    if len(scalars) == 1:
-        return items[0].type.scalar
-    return Scalar.F64 if any(scalar.is_float for scalar in scalars) else Scalar.I64
+    if len(scalars) < 2:
+        return scalars.pop() if scalars else Scalar.STRING
+    constants = [item.value for item in items if isinstance(item, ir.Constant)]
+    if any(scalar.is_float for scalar in scalars):
+        exact = all(not isinstance(value, int) or float(value) == value for value in constants)
+        return Scalar.F64 if exact else None
+    if Scalar.U64 not in scalars:
+        return Scalar.I64
+    signed = [item for item in items if item.type.scalar in (Scalar.I32, Scalar.I64)]
+    fits = all(isinstance(item, ir.Constant) and isinstance(item.value, int) and item.value >= 0 for item in signed)
+    return Scalar.U64 if fits else None
 
 
 # --- operators -------------------------------------------------------------------------------------------
@@ -220,7 +229,7 @@ def _check_binary(context: Context, scope: Scope, node: ast.Binary, place: Place
         if left.type.is_text and right.type.is_text and not _is_entity(left) and not _is_entity(right):
             return ir.TextMatch(node.operator, left, right)
         wanted = "a list and an item, or two texts" if node.operator is Operator.CONTAINS else "two texts"
-        message = f"`{node.operator.value}` takes {wanted}, not {left.type} and {right.type}"
+        message = f"`{node.operator.value}` takes {wanted}, not {described(left)} and {described(right)}"
         context.error("T7", message, node.span)
         return None
     return _check_comparison(context, scope, node, left, right)
@@ -229,7 +238,7 @@ def _check_binary(context: Context, scope: Scope, node: ast.Binary, place: Place
 def _check_logic(context: Context, node: ast.Binary, left: ir.Expr, right: ir.Expr) -> ir.Expr | None:
     for side, operand in ((node.left, left), (node.right, right)):
         if not _is_truth(operand.type):
-            message = f"`{node.operator.value}` joins conditions, but this is {operand.type}"
+            message = f"`{node.operator.value}` joins conditions, but this is {described(operand)}"
             context.error("T7", message, side.span)
             return None
     operands: list[ir.Expr] = []
@@ -242,17 +251,24 @@ def _check_logic(context: Context, node: ast.Binary, left: ir.Expr, right: ir.Ex
 def _check_member(context: Context, node: ast.Binary, item: ir.Expr, items: ir.Expr) -> ir.Expr | None:
     operator = node.operator.value
     if not items.type.is_list:
-        context.error("T7", f"`{operator}` needs a list, not {items.type}", node.right.span)
+        hint = "for a part of a text write `text contains part`" if items.type.is_text else None
+        context.error("T7", f"`{operator}` needs a list, not {described(items)}", node.right.span, hint)
         return None
     is_empty = isinstance(items, ir.Constant) and items.value == ()
-    if not item.type.is_plain_scalar or (not is_empty and not item.type.is_compatible_with(items.type.item)):
-        context.error("T7", f"`{operator}` cannot look for {item.type} in {items.type}", node.span)
+    fits = item.type.is_plain_scalar and not _is_entity(item)
+    if not fits or (not is_empty and not item.type.is_compatible_with(items.type.item)):
+        context.error("T7", f"`{operator}` cannot look for {described(item)} in {items.type}", node.span)
         return None
     return ir.Member(item, items)
 
 
 def _is_entity(expression: ir.Expr) -> bool:
     return isinstance(expression, ir.EntityId)
+
+
+def described(expression: ir.Expr) -> str:
+    """What messages call an operand."""
+    return "a node" if _is_entity(expression) else str(expression.type)
 
 
 def _check_comparison(
@@ -312,7 +328,7 @@ def _check_arithmetic(context: Context, scope: Scope, node: ast.Binary, place: P
 def _check_number(context: Context, scope: Scope, node: ast.Expr, place: Place, operator: str) -> ir.Expr | None:
     checked = check_expression(context, scope, node, place)
     if checked is not None and not checked.type.is_number:
-        context.error("T7", f"`{operator}` takes numbers, not {checked.type}", node.span)
+        context.error("T7", f"`{operator}` takes numbers, not {described(checked)}", node.span)
         return None
     return checked
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import struct
 
+from omnigraph.core.numbers import round_f32, round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import parse_date, parse_datetime
 from omnigraph.lang.gq_ast import Call, Expr, ListLiteral, Literal, LiteralKind, Variable
@@ -56,8 +56,8 @@ def check_vector_literal(literal: ListLiteral, dimension: int | None) -> Constan
         if not isinstance(item, Literal) or item.kind not in (LiteralKind.INTEGER, LiteralKind.FLOAT):
             return None
         assert isinstance(item.value, int | float)
-        numbers.append(float(item.value))
-    if len(numbers) != dimension or not all(_fits_f32(number) for number in numbers):
+        numbers.append(round_f32(float(item.value)))
+    if len(numbers) != dimension or not all(map(math.isfinite, numbers)):
         return None
     return Constant(tuple(numbers), PropertyType(Scalar.VECTOR, dimension=dimension))
 
@@ -69,7 +69,7 @@ def check_value(
     match value:
         case Variable():
             return _check_parameter(context, value, name, wanted, unbound_code)
-        case Call():
+        case Call(function="now"):
             if wanted.scalar is not Scalar.DATETIME or wanted.is_list:
                 context.error("T7", f"`now()` is a DateTime, but `{name}` is {wanted}", value.span)
                 return None
@@ -88,7 +88,8 @@ def _check_parameter(
 ) -> TypedExpr | None:
     given = context.parameters.get(value.name)
     if given is None:
-        context.error(unbound_code, f"`${value.name}` is not a declared parameter", value.span)
+        hint = context.suggest_variable(value.name, context.parameters)
+        context.error(unbound_code, f"`${value.name}` is not a declared parameter", value.span, hint)
         return None
     accepted = given.is_compatible_with(wanted) or (wanted.is_blob and given.is_text)
     if accepted and given.scalar.is_float and wanted.scalar.is_integer:
@@ -130,42 +131,41 @@ def _check_scalar(context: Context, literal: Literal, name: str, wanted: Propert
     constant = check_literal(context, literal)
     if constant is None:
         return None
-    problem = literal_problem(constant, wanted)
+    problem = scalar_problem(constant, wanted)
     if problem is not None:
         context.error("T3", f"{shown(literal)} does not fit `{name}`: {problem}", literal.span, _hint(literal, wanted))
         return None
-    value = constant.value
-    if wanted.scalar.is_float and isinstance(value, int):
-        value = float(value)
-    return Constant(value, wanted)
+    return Constant(stored(constant.value, wanted), wanted)
 
 
-def literal_problem(constant: Constant, wanted: PropertyType) -> str | None:
+def stored(value: ConstantValue, wanted: PropertyType) -> ConstantValue:
+    """A value that fits a property, as the property holds it."""
+    if isinstance(value, tuple):
+        return tuple(stored(item, wanted) for item in value)
+    if isinstance(value, int | float) and wanted.scalar.is_float:
+        return round_float(value, wanted.scalar)
+    return value
+
+
+def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
     """Why a scalar constant cannot be stored in a property of that type; None if it can."""
     value, given = constant.value, constant.type
     if wanted.is_list or wanted.is_vector:
-        return f"a value of type {wanted} is expected"
+        return f"{wanted} is expected, not {given}"
     if wanted.is_blob:
         return None if given.is_text else "a Blob is written as a string"
     if wanted.enum_values is not None and isinstance(value, str) and value not in wanted.enum_values:
         return f"expected one of {', '.join(wanted.enum_values)}"
-    if wanted.scalar.is_integer and isinstance(value, int) and not isinstance(value, bool):
+    if wanted.scalar.is_integer and given.scalar.is_integer and isinstance(value, int):
         low, high = INTEGER_RANGES[wanted.scalar]
         return None if low <= value <= high else f"{wanted.scalar.value} holds {low} to {high}"
     if wanted.scalar.is_float and given.scalar.is_numeric:
         assert isinstance(value, int | float)
-        exact = float(value) == value
-        fits = wanted.scalar is Scalar.F64 or _fits_f32(float(value))
-        return None if exact and fits else f"{wanted.scalar.value} cannot hold it"
+        number = round_float(value, wanted.scalar)
+        # A float is rounded to the property's width; an integer is meant exactly.
+        fits = math.isfinite(number) and (isinstance(value, float) or number == value)
+        return None if fits else f"{wanted.scalar.value} cannot hold it"
     return None if given.scalar is wanted.scalar else f"{wanted} is expected, not {given}"
-
-
-def _fits_f32(number: float) -> bool:
-    try:
-        struct.pack("<f", number)
-    except OverflowError:
-        return False
-    return math.isfinite(number)
 
 
 def _hint(literal: Literal, wanted: PropertyType) -> str | None:
@@ -176,5 +176,7 @@ def _hint(literal: Literal, wanted: PropertyType) -> str | None:
 
 def shown(literal: Literal) -> str:
     """A literal as messages show it."""
-    text = str(literal.value) if literal.kind is not LiteralKind.STRING else f'"{literal.value}"'
+    text = f'"{literal.value}"' if isinstance(literal.value, str) else str(literal.value)
+    if literal.kind is LiteralKind.BOOL:
+        text = text.lower()
     return text if len(text) <= 60 else text[:57] + "..."

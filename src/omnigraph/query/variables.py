@@ -54,44 +54,51 @@ def variables_of(expression: ir.Expr) -> tuple[str, ...]:
     return tuple(found)
 
 
-def transform(expression: ir.Expr, change: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+Change = Callable[[ir.Expr], ir.Expr]
+
+
+def transform(expression: ir.Expr, change: Change) -> ir.Expr:
     """The expression with ``change`` applied to every part, innermost first."""
+    return change(_rebuild(expression, lambda part: transform(part, change)))
 
-    def down(part: ir.Expr) -> ir.Expr:
-        return transform(part, change)
 
-    rebuilt: ir.Expr = expression
+def replace_rankings(expression: ir.Expr, change: Callable[[ir.Ranking], ir.Expr]) -> ir.Expr:
+    """The expression with every ranking replaced, outermost first: the arms of a fusion are part of it."""
+    if isinstance(expression, ir.Nearest | ir.Bm25 | ir.Rrf):
+        return change(expression)
+    return _rebuild(expression, lambda part: replace_rankings(part, change))
+
+
+def _rebuild(expression: ir.Expr, down: Change) -> ir.Expr:
+    """The expression over changed parts; the property a ``Nearest`` searches stays what it is."""
     match expression:
         case ir.Compare() | ir.Arithmetic():
-            rebuilt = replace(expression, left=down(expression.left), right=down(expression.right))
+            return replace(expression, left=down(expression.left), right=down(expression.right))
         case ir.Logic():
-            rebuilt = replace(expression, operands=tuple(map(down, expression.operands)))
+            return replace(expression, operands=tuple(map(down, expression.operands)))
         case ir.Member():
-            rebuilt = replace(expression, item=down(expression.item), items=down(expression.items))
+            return replace(expression, item=down(expression.item), items=down(expression.items))
         case ir.ListOf():
-            rebuilt = replace(expression, items=tuple(map(down, expression.items)))
+            return replace(expression, items=tuple(map(down, expression.items)))
         case ir.TextMatch():
-            rebuilt = replace(expression, text=down(expression.text), part=down(expression.part))
+            return replace(expression, text=down(expression.text), part=down(expression.part))
         case ir.IsNull():
-            rebuilt = replace(expression, operand=down(expression.operand))
+            return replace(expression, operand=down(expression.operand))
         case ir.Search():
             edits = None if expression.edits is None else down(expression.edits)
-            rebuilt = replace(expression, text=down(expression.text), query=down(expression.query), edits=edits)
+            return replace(expression, text=down(expression.text), query=down(expression.query), edits=edits)
         case ir.Nearest():
-            rebuilt = replace(expression, query=down(expression.query))
+            return replace(expression, query=down(expression.query))
         case ir.Bm25():
-            rebuilt = replace(expression, text=down(expression.text), query=down(expression.query))
+            return replace(expression, text=down(expression.text), query=down(expression.query))
         case ir.Rrf():
-            rebuilt = replace(expression, arms=tuple(map(_arm(down), expression.arms)), k=down(expression.k))
+            return replace(expression, arms=tuple(_arm(down(arm)) for arm in expression.arms), k=down(expression.k))
         case ir.Aggregate():
-            rebuilt = replace(expression, argument=down(expression.argument))
-    return change(rebuilt)
+            return replace(expression, argument=down(expression.argument))
+        case _:
+            return expression
 
 
-def _arm(down: Callable[[ir.Expr], ir.Expr]) -> Callable[[ir.Nearest | ir.Bm25], ir.Nearest | ir.Bm25]:
-    def change(arm: ir.Nearest | ir.Bm25) -> ir.Nearest | ir.Bm25:
-        changed = down(arm)
-        assert isinstance(changed, ir.Nearest | ir.Bm25)
-        return changed
-
-    return change
+def _arm(changed: ir.Expr) -> ir.Nearest | ir.Bm25:
+    assert isinstance(changed, ir.Nearest | ir.Bm25), "an arm of a fusion stays a ranking"
+    return changed

@@ -2,32 +2,42 @@
 
 Storage uses an index only if the literal has the column's very type, and would refuse or truncate one that does not
 fit. So ``age < 2.7`` on an integer becomes ``age <= 2``, and ``age = 2.7`` becomes false. This is done only in
-predicates, where false and null are the same.
+predicates, where false and null are the same. Stored numbers are finite.
 """
 
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import replace
 
-from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.core.numbers import neighbours
+from omnigraph.core.scalars import INTEGER_RANGES
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Expand, Filter, Operator, Scan
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs
-from omnigraph.schema.types import PropertyType
 
 Op = BinaryOperator
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 
 
 def coerce_literals(root: Operator) -> Operator:
-    """Coerce the constants of every predicate in the tree."""
+    """Coerce the constants of every predicate in the tree; a predicate that always holds goes away."""
     below = map_inputs(root, coerce_literals)
-    if isinstance(below, Filter | Scan | Expand):
-        return map_expressions(below, coerce_predicate)
-    return below
+    if not isinstance(below, Filter | Scan | Expand):
+        return below
+    changed = map_expressions(below, coerce_predicate)
+    match changed:
+        case Filter() if changed.predicate == ir.TRUE:
+            return changed.input
+        case Scan() if changed.predicate == ir.TRUE:
+            return replace(changed, predicate=None)
+        case Expand():
+            predicate = None if changed.predicate == ir.TRUE else changed.predicate
+            edge_predicate = None if changed.edge_predicate == ir.TRUE else changed.edge_predicate
+            return replace(changed, predicate=predicate, edge_predicate=edge_predicate)
+        case _:
+            return changed
 
 
 def coerce_predicate(predicate: ir.Expr) -> ir.Expr:
@@ -40,6 +50,10 @@ def coerce_predicate(predicate: ir.Expr) -> ir.Expr:
             return coerce_comparison(operator, left, right)
         case ir.Compare(operator, ir.Constant() as left, ir.Property() as right):
             return coerce_comparison(_MIRRORED[operator], right, left)
+        case ir.Compare(Op.EQ, left, ir.TRUE) | ir.Compare(Op.EQ, ir.TRUE, left):
+            return coerce_predicate(left)
+        case ir.Compare(Op.NE, left, ir.FALSE) | ir.Compare(Op.NE, ir.FALSE, left):
+            return coerce_predicate(left)
         case ir.Member(ir.Property() as item, ir.Constant() as items):
             return _coerce_member(item, items)
         case ir.Member(ir.Constant() as item, ir.Property() as items):
@@ -60,67 +74,56 @@ def _fold(operator: BinaryOperator, operands: tuple[ir.Expr, ...]) -> ir.Expr:
 
 def coerce_comparison(operator: BinaryOperator, left: ir.Property, right: ir.Constant) -> ir.Expr:
     """``property operator constant`` with the constant in the property's type, or the decided answer."""
-    wanted = replace(left.type, nullable=False)
     value = right.value
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ir.FALSE
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return ir.Compare(operator, left, ir.Constant(value, wanted))
-    if isinstance(value, float) and math.isnan(value):
-        return ir.FALSE
-    if wanted.scalar.is_integer:
-        return _compare_integer(operator, left, value, wanted)
-    if wanted.scalar.is_float:
-        exact = _exact_float(value, wanted.scalar)
-        return ir.Compare(operator, left, right if exact is None else ir.Constant(exact, wanted))
-    return ir.Compare(operator, left, ir.Constant(value, wanted))
+    if isinstance(value, int | float) and left.type.scalar.is_numeric:
+        return _compare_number(operator, left, value)
+    return ir.Compare(operator, left, ir.Constant(value, replace(left.type, nullable=False)))
 
 
-def _compare_integer(operator: BinaryOperator, left: ir.Property, value: float, wanted: PropertyType) -> ir.Expr:
-    low, high = INTEGER_RANGES[wanted.scalar]
+def _compare_number(operator: BinaryOperator, left: ir.Property, value: int | float) -> ir.Expr:
+    """Compare with the number itself if the column can hold it, else with its neighbours in the column's type."""
+    below, above = _integers_around(left, value) if left.type.scalar.is_integer else neighbours(value, left.type.scalar)
     not_null = ir.IsNull(left, negated=True) if left.type.nullable else ir.TRUE
-    if value < low or value > high:
-        below = value < low
-        always = operator is Op.NE or operator in ((Op.GT, Op.GE) if below else (Op.LT, Op.LE))
-        return not_null if always else ir.FALSE
-    if value == math.floor(value):
-        return ir.Compare(operator, left, ir.Constant(int(value), wanted))
+    is_exact = below is not None and below == above
+
+    def compare(by: BinaryOperator, number: int | float) -> ir.Expr:
+        return ir.Compare(by, left, ir.Constant(number, replace(left.type, nullable=False)))
+
     match operator:
-        case Op.EQ:
-            return ir.FALSE
-        case Op.NE:
-            return not_null
-        case Op.LT | Op.LE:
-            return ir.Compare(Op.LE, left, ir.Constant(math.floor(value), wanted))
-        case _:
-            return ir.Compare(Op.GE, left, ir.Constant(math.ceil(value), wanted))
+        case Op.EQ | Op.NE if not is_exact:
+            return ir.FALSE if operator is Op.EQ else not_null
+        case Op.LT | Op.LE if not is_exact:
+            # Without a number above, every number of the type is below the value.
+            return not_null if above is None else ir.FALSE if below is None else compare(Op.LE, below)
+        case Op.GT | Op.GE if not is_exact:
+            return not_null if below is None else ir.FALSE if above is None else compare(Op.GE, above)
+    assert below is not None
+    return compare(operator, below)
 
 
-def _exact_float(value: float, scalar: Scalar) -> float | None:
-    """The value as a float of that width if it is the same number, else None."""
-    try:
-        number = float(value)
-        narrowed = struct.unpack("<f", struct.pack("<f", number))[0] if scalar is Scalar.F32 else number
-    except OverflowError:
-        return None
-    return number if number == value and narrowed == number else None
+def _integers_around(left: ir.Property, value: int | float) -> tuple[int | None, int | None]:
+    """The largest integer of the column's type that is not above the value, and the smallest that is not below it."""
+    low, high = INTEGER_RANGES[left.type.scalar]
+    if value < low:
+        return None, low
+    if value > high:
+        return high, None
+    return math.floor(value), math.ceil(value)
 
 
 def _coerce_member(item: ir.Property, items: ir.Constant) -> ir.Expr:
     """``property in [constants]``: drop what the property cannot hold."""
-    assert isinstance(items.value, tuple)
-    kept: list[ir.ConstantValue] = []
-    wanted = replace(item.type, nullable=False)
-    for value in items.value:
+    kept: dict[ir.ConstantValue, None] = {}
+    for value in items.value if isinstance(items.value, tuple) else ():
         decided = coerce_comparison(Op.EQ, item, ir.Constant(value, items.type.item))
         if isinstance(decided, ir.Compare) and isinstance(decided.right, ir.Constant):
-            if decided.right.type != wanted:
-                return ir.Member(item, items)
-            if decided.right.value not in kept:
-                kept.append(decided.right.value)
+            kept[decided.right.value] = None
     if not kept:
         return ir.FALSE
-    return ir.Member(item, ir.Constant(tuple(kept), replace(wanted, is_list=True, enum_values=None)))
+    type_ = replace(item.type, nullable=False, is_list=True, enum_values=None)
+    return ir.Member(item, ir.Constant(tuple(kept), type_))
 
 
 def _coerce_item(item: ir.Constant, items: ir.Property) -> ir.Expr:

@@ -10,7 +10,7 @@ from omnigraph.query.rewrite.prune import prune_columns
 from omnigraph.query.rewrite.pushdown import push_predicates
 
 PASSES: tuple[Callable[[Operator], Operator], ...] = (coerce_literals, push_predicates, prune_columns)
-"""Coercion first, so that predicates reach the scans in the columns' own types; pruning last, when all reads are known."""
+"""Coercion first, so that predicates reach the scans in the columns' own types; pruning last, over the final tree."""
 
 
 def rewrite(root: Operator) -> Operator:

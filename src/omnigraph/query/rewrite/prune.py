@@ -1,50 +1,63 @@
-"""Every scan and expansion learns which properties are read above it, and brings no others."""
+"""Every scan and expansion learns which properties are read above it, and brings no others.
+
+Reads are followed downwards, block by block: two ``not`` blocks may use one name for variables of different types.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Expand, Operator, Scan, ShortestPath
+from omnigraph.query.ir import AntiJoin, Expand, Operator, OptionalJoin, Scan, ShortestPath
 from omnigraph.query.rewrite.tree import expressions_of, inputs, map_inputs
 from omnigraph.query.variables import walk
 
-Reads = dict[str, set[str]]
+Reads = frozenset[tuple[str, str]]
+"""Variables and the property, or the part of a path, that is read of them."""
 
 
 def prune_columns(root: Operator) -> Operator:
     """Fill in the columns of every operator that brings properties."""
-    reads: Reads = defaultdict(set)
-    _collect(root, reads)
-    return _assign(root, reads)
+    return _prune(root, frozenset())
 
 
-def _collect(operator: Operator, reads: Reads) -> None:
-    for expression in expressions_of(operator):
-        for part in walk(expression):
-            if isinstance(part, ir.Property):
-                reads[part.variable].add(part.name)
-            elif isinstance(part, ir.PathValue):
-                reads[part.variable].add(part.part.value)
-    for below in inputs(operator):
-        _collect(below, reads)
-
-
-def _assign(operator: Operator, reads: Reads) -> Operator:
-    operator = map_inputs(operator, lambda below: _assign(below, reads))
+def _prune(operator: Operator, above: Reads) -> Operator:
+    reads = above | _own_reads(operator)
     match operator:
+        case AntiJoin():
+            inner = _prune(operator.inner, frozenset())
+            return AntiJoin(_prune(operator.input, reads | _all_reads(operator.inner)), inner)
+        case OptionalJoin():
+            visible = frozenset(read for read in reads if read[0] in operator.introduces)
+            inner = _prune(operator.inner, visible)
+            return replace(operator, input=_prune(operator.input, reads | _all_reads(operator.inner)), inner=inner)
+    changed = map_inputs(operator, lambda below: _prune(below, reads))
+    match changed:
         case Scan():
-            return replace(operator, columns=_columns(reads, operator.variable))
+            return replace(changed, columns=_columns(reads, changed.variable))
         case Expand():
-            new = () if operator.closes else _columns(reads, operator.new_variable)
-            edge = () if operator.edge_variable is None else _columns(reads, operator.edge_variable)
-            return replace(operator, columns=new, edge_columns=edge)
+            new = () if changed.closes else _columns(reads, changed.new_variable)
+            edge = () if changed.edge_variable is None else _columns(reads, changed.edge_variable)
+            return replace(changed, columns=new, edge_columns=edge)
         case ShortestPath():
-            return replace(operator, wants_nodes=ir.PathPart.NODES.value in reads[operator.path_variable])
+            return replace(changed, wants_nodes=(changed.path_variable, ir.PathPart.NODES.value) in reads)
         case _:
-            return operator
+            return changed
+
+
+def _own_reads(operator: Operator) -> Reads:
+    return frozenset(
+        (part.variable, part.name if isinstance(part, ir.Property) else part.part.value)
+        for expression in expressions_of(operator)
+        for part in walk(expression)
+        if isinstance(part, ir.Property | ir.PathValue)
+    )
+
+
+def _all_reads(operator: Operator) -> Reads:
+    """What a block reads, of its own variables and of those around it."""
+    return _own_reads(operator).union(*map(_all_reads, inputs(operator)))
 
 
 def _columns(reads: Reads, variable: str) -> tuple[str, ...]:
-    return tuple(sorted(reads.get(variable, ())))
+    return tuple(sorted(name for reader, name in reads if reader == variable))

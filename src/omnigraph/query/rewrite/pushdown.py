@@ -1,11 +1,12 @@
 """Predicates move down to the operator that introduces their variable: the scan, or the far end of an expansion.
 
-A predicate that reads several variables stops where the last of them is bound. Nothing moves through ``maybe`` into its
-inner block, because a row without a match must still be tested, nor below a slice.
+A predicate that reads several variables stops where the last of them is bound. Nothing moves into the inner block of a
+``maybe``, because a row without a match must still be tested, nor into that of a ``not``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from omnigraph.lang.gq_ast import BinaryOperator
@@ -25,19 +26,20 @@ from omnigraph.query.ir import (
 from omnigraph.query.rewrite.tree import inputs, map_inputs
 from omnigraph.query.variables import variables_of
 
+Predicates = tuple[ir.Expr, ...]
+
 
 def push_predicates(root: Operator) -> Operator:
     """Push every filter of the tree as far down as its variables allow."""
-    root = map_inputs(root, push_predicates)
-    if not isinstance(root, Filter):
-        return root
-    below = root.input
-    for part in _parts(root.predicate):
-        below = _push(below, part)
-    return below
+    gathered: list[ir.Expr] = []
+    while isinstance(root, Filter):
+        gathered[:0] = _parts(root.predicate)
+        root = root.input
+    below = map_inputs(root, push_predicates)
+    return _push(below, tuple(gathered)) if gathered else below
 
 
-def _parts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
+def _parts(predicate: ir.Expr) -> Predicates:
     if isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND:
         return predicate.operands
     return (predicate,)
@@ -45,7 +47,6 @@ def _parts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
 
 def bound_variables(operator: Operator) -> frozenset[str]:
     """The variables that rows of this operator bind."""
-    below = frozenset[str]().union(*(bound_variables(part) for part in _row_inputs(operator)))
     match operator:
         case Scan():
             return frozenset((operator.variable,))
@@ -53,46 +54,75 @@ def bound_variables(operator: Operator) -> frozenset[str]:
             return frozenset(operator.variables)
         case Expand():
             own = (operator.source, operator.target, operator.edge_variable)
-            return below.union(name for name in own if name is not None)
+            return bound_variables(operator.input).union(name for name in own if name is not None)
         case ShortestPath():
-            return below | {operator.path_variable}
+            return bound_variables(operator.input) | {operator.path_variable}
+        case AntiJoin():
+            return bound_variables(operator.input)
         case OptionalJoin():
-            return below.union(operator.introduces)
+            return bound_variables(operator.input).union(operator.introduces)
         case _:
-            return below
+            return frozenset[str]().union(*map(bound_variables, inputs(operator)))
 
 
-def _row_inputs(operator: Operator) -> tuple[Operator, ...]:
-    return (operator.input,) if isinstance(operator, AntiJoin | OptionalJoin) else inputs(operator)
-
-
-def _push(operator: Operator, predicate: ir.Expr) -> Operator:
-    needed = set(variables_of(predicate))
+def _push(operator: Operator, predicates: Predicates) -> Operator:
+    """The operator with as much as possible taken in, and a filter on top for the rest."""
     match operator:
-        case Scan() if needed <= {operator.variable}:
-            return replace(operator, predicate=_and(operator.predicate, predicate))
-        case Expand():
-            if _fits(operator.input, needed):
-                return replace(operator, input=_push(operator.input, predicate))
-            if not operator.closes and needed == {operator.new_variable}:
-                return replace(operator, predicate=_and(operator.predicate, predicate))
-            if operator.edge_variable is not None and needed == {operator.edge_variable}:
-                return replace(operator, edge_predicate=_and(operator.edge_predicate, predicate))
-        case CrossJoin():
-            if _fits(operator.left, needed):
-                return replace(operator, left=_push(operator.left, predicate))
-            if _fits(operator.right, needed):
-                return replace(operator, right=_push(operator.right, predicate))
+        case Scan():
+            taken, rest = _split(predicates, lambda needed: needed <= {operator.variable})
+            changed: Operator = replace(operator, predicate=_and(operator.predicate, taken))
         case Filter():
-            return replace(operator, input=_push(operator.input, predicate))
-        case AntiJoin() | OptionalJoin() | ShortestPath() if _fits(operator.input, needed):
-            return replace(operator, input=_push(operator.input, predicate))
-    return Filter(operator, predicate)
+            return _push(operator.input, (*_parts(operator.predicate), *predicates))
+        case Expand():
+            changed, rest = _push_into_expand(operator, predicates)
+        case CrossJoin():
+            left, rest = _split(predicates, _bound_by(operator.left))
+            right, rest = _split(rest, _bound_by(operator.right))
+            changed = CrossJoin(_push_some(operator.left, left), _push_some(operator.right, right))
+        case AntiJoin() | OptionalJoin() | ShortestPath():
+            below, rest = _split(predicates, _bound_by(operator.input))
+            changed = replace(operator, input=_push_some(operator.input, below))
+        case _:
+            changed, rest = operator, predicates
+    left_over = conjunction(rest)
+    return changed if left_over is None else Filter(changed, left_over)
 
 
-def _fits(operator: Operator, needed: set[str]) -> bool:
-    return bool(needed) and needed <= bound_variables(operator)
+def _push_some(operator: Operator, predicates: Predicates) -> Operator:
+    return _push(operator, predicates) if predicates else operator
 
 
-def _and(present: ir.Expr | None, added: ir.Expr) -> ir.Expr | None:
-    return conjunction((added,) if present is None else (present, added))
+def _push_into_expand(operator: Expand, predicates: Predicates) -> tuple[Expand, Predicates]:
+    below, rest = _split(predicates, _bound_by(operator.input))
+    far: Predicates = ()
+    edge: Predicates = ()
+    if not operator.closes:
+        far, rest = _split(rest, lambda needed: needed == {operator.new_variable})
+    if operator.edge_variable is not None:
+        edge, rest = _split(rest, lambda needed: needed == {operator.edge_variable})
+    changed = replace(
+        operator,
+        input=_push_some(operator.input, below),
+        predicate=_and(operator.predicate, far),
+        edge_predicate=_and(operator.edge_predicate, edge),
+    )
+    return changed, rest
+
+
+def _bound_by(operator: Operator) -> Callable[[set[str]], bool]:
+    bound = bound_variables(operator)
+    # A predicate without variables would have to go to every input; it stays where it is.
+    return lambda needed: bool(needed) and needed <= bound
+
+
+def _split(predicates: Predicates, fits: Callable[[set[str]], bool]) -> tuple[Predicates, Predicates]:
+    """Those whose variables fit, and the others."""
+    taken: list[ir.Expr] = []
+    rest: list[ir.Expr] = []
+    for predicate in predicates:
+        (taken if fits(set(variables_of(predicate))) else rest).append(predicate)
+    return tuple(taken), tuple(rest)
+
+
+def _and(present: ir.Expr | None, added: Predicates) -> ir.Expr | None:
+    return conjunction(added if present is None else (present, *added))

@@ -1,0 +1,44 @@
+"""Every code that checking or linting a query can give, with its meaning in one line.
+
+T1 to T24 and the lint codes are the reference's; T0 stands for mistakes it has no code for, T25 to T28 for rules of
+clauses it does not have. ``docs/user/queries.md`` explains each.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CODES: Final[dict[str, str]] = {
+    "T0": "a mistake without a code of its own: an unbound variable, a bad alias, a mixed list, a reserved name",
+    "T1": "a binding names an unknown node type",
+    "T2": "a property in the braces of a binding does not exist",
+    "T3": "a literal does not fit its property",
+    "T4": "a traversal names an unknown edge",
+    "T5": "the type of a traversal's endpoint is not an end of the edge",
+    "T6": "`$v.p`: the variable is not bound, or has no such property",
+    "T7": "operands that an operator does not take, or a parameter that does not fit its property",
+    "T8": "an aggregate over values it does not take",
+    "T9": "a `not` block about nothing outside of it, or something that is no group key beside an aggregate",
+    "T10": "a mutation names an unknown type, or an insert assigns nothing",
+    "T11": "a mutation names a property that does not exist, or compares a Blob",
+    "T12": "an insert leaves out a required property or endpoint",
+    "T13": "a property is assigned twice",
+    "T14": "a variable of a mutation is not a declared parameter",
+    "T15": "wrong hop bounds, or `nearest` with wrong arguments",
+    "T16": "an update of an edge type",
+    "T17": "an order by `nearest` without a limit",
+    "T18": "an order by `nearest` together with an order by alias",
+    "T19": "`search` or `fuzzy` with wrong arguments",
+    "T20": "`match_text` or `bm25` with wrong arguments",
+    "T21": "`rrf` with wrong arguments or, in an order, without a limit",
+    "T22": "an undirected traversal of an edge between two types",
+    "T23": "an edge variable where it cannot stand, or bound over several hops",
+    "T24": "a Blob read as a value",
+    "T25": "an update of a key property",
+    "T26": "a `maybe` block that changes nothing, or a variable of one where null cannot stand",
+    "T27": "`shortest` between nodes that are not bound, or a path where it cannot stand",
+    "T28": "`distinct` rows ordered by something that is not returned",
+    "L201": "a nullable property that no update in the file ever sets, of a type that the file updates",
+    "L202": "a query whose name an earlier query of the file has",
+    "Q000": "the file does not parse",
+}

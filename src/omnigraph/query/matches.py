@@ -1,0 +1,75 @@
+"""Inline matches: ``{ property: value }`` of a binding becomes a condition on its variable."""
+
+from __future__ import annotations
+
+from omnigraph.lang import gq_ast as ast
+from omnigraph.query import expressions as ir
+from omnigraph.query.scope import UNCODED, Context
+from omnigraph.query.values import check_literal
+from omnigraph.schema.catalog import NodeType
+from omnigraph.schema.ir import PropertyIR
+
+
+def check_match(context: Context, node_type: NodeType, variable: str, match: ast.PropertyMatch) -> ir.Expr | None:
+    """The condition of one match: equality, or membership where the property is a list."""
+    declared = node_type.properties.get(match.property.text)
+    if declared is None:
+        message = f"node type `{node_type.name}` has no property `{match.property.text}`"
+        hint = context.suggest(match.property.text, node_type.properties)
+        context.error("T2", message, match.property.span, hint)
+        return None
+    value = _check_value(context, match, declared)
+    if value is None:
+        return None
+    target = ir.Property(variable, declared.name, declared.type)
+    if declared.type.is_list:
+        return ir.Member(value, target)
+    return ir.Compare(ast.BinaryOperator.EQ, target, value)
+
+
+def _check_value(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> ir.Expr | None:
+    wanted = declared.type.item if declared.type.is_list else declared.type
+    label = f"`{declared.name}` is {declared.type}"
+    if declared.type.is_blob or declared.type.is_vector:
+        context.error("T3", f"{label} and cannot be matched", match.property.span)
+        return None
+    given, code = _given(context, match, declared)
+    if given is None:
+        return None
+    if not given.type.is_compatible_with(wanted):
+        hint = _list_hint(declared) if given.type.is_list else None
+        context.error(code, f"{label}; it cannot be matched with {given.type}", match.value.span, hint)
+        return None
+    if isinstance(given, ir.Constant) and wanted.enum_values and given.value not in wanted.enum_values:
+        hint = context.suggest(str(given.value), wanted.enum_values)
+        expected = ", ".join(wanted.enum_values)
+        message = f"`{given.value}` is not a value of `{declared.name}`; expected one of {expected}"
+        context.error("T3", message, match.value.span, hint)
+        return None
+    return given
+
+
+def _given(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> tuple[ir.Expr | None, str]:
+    """The value by its own type, and the code to use if that type does not fit."""
+    match match.value:
+        case ast.Variable(name=name):
+            type_ = context.parameters.get(name)
+            if type_ is None:
+                hint = context.suggest_variable(name, context.parameters)
+                context.error(UNCODED, f"`${name}` is not a declared parameter", match.value.span, hint)
+                return None, UNCODED
+            return ir.Parameter(name, type_), "T7"
+        case ast.Call(function="now"):
+            return ir.Now(), "T7"
+        case ast.Literal():
+            return check_literal(context, match.value), "T3"
+        case _:
+            message = f"`{declared.name}` is {declared.type}; a list cannot be matched"
+            context.error("T3", message, match.value.span, _list_hint(declared))
+            return None, "T3"
+
+
+def _list_hint(declared: PropertyIR) -> str:
+    if declared.type.is_list:
+        return f"match one item: `{{ {declared.name}: item }}` asks whether the list holds it"
+    return f"write a condition: `$x.{declared.name} in [...]`"
