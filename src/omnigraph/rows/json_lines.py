@@ -30,6 +30,7 @@ class Block:
 
     data: bytes
     first_line: int
+    lines: int
 
 
 def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None]) -> Iterator[Block]:
@@ -62,15 +63,18 @@ def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None]) -> Iterator
         if has_line_end and size >= BLOCK_BYTES:
             data = b"".join(pending)
             cut = data.rfind(b"\n") + 1
-            yield _block(data[:cut], line, is_start=is_start)
-            line += data.count(b"\n", 0, cut)
+            lines = data.count(b"\n", 0, cut)
+            yield Block(_without_mark(data[:cut]) if is_start else data[:cut], line, lines)
+            line += lines
             pending, size, has_line_end, is_start = [data[cut:]], len(data) - cut, False, False
     if size:
-        yield _block(b"".join(pending), line, is_start=is_start)
+        data = b"".join(pending)
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        yield Block(_without_mark(data) if is_start else data, line, lines)
 
 
-def _block(data: bytes, first_line: int, *, is_start: bool) -> Block:
-    return Block(data.removeprefix(_BYTE_ORDER_MARK) if is_start else data, first_line)
+def _without_mark(data: bytes) -> bytes:
+    return data.removeprefix(_BYTE_ORDER_MARK)
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -84,11 +88,8 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
                 yield bytes(view[start : start + BLOCK_BYTES])
 
 
-def numbered_lines(block: Block) -> Iterator[tuple[int, bytes]]:
-    """The lines of a block that are not blank, with their numbers."""
-    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
-        if line.strip(_BLANK):
-            yield number, line
+def is_blank(line: bytes) -> bool:
+    return not line.strip(_BLANK)
 
 
 def parse_line(line: bytes) -> object:

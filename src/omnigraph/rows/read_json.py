@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from omnigraph.rows.json_lines import Block, Malformed, blocks, numbered_lines, parse_line
+from omnigraph.rows.json_columns import ColumnarReader, NumberedLine
+from omnigraph.rows.json_lines import Malformed, blocks, is_blank, parse_line
 from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.limits import BATCH_ROWS, LINE_BYTES_MAX, RECORDS_PER_BLOCK
-from omnigraph.rows.typed_rows import Gathering, TypedRows
+from omnigraph.rows.typed_rows import Gathering, TypedRows, in_line_order, joined
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 
@@ -29,13 +30,15 @@ def read_lines(
 ) -> Iterator[TypedRows]:
     """Rows of a stream of JSON lines, given in chunks of any size (an open binary file will do)."""
     reader = RecordReader(catalog, source, mint_id, violations)
+    columns = ColumnarReader(catalog, mint_id)
     gathering = Gathering(batch_rows)
 
     def too_long(line: int) -> None:
         reader.malformed(f"the line is longer than {LINE_BYTES_MAX} bytes", line)
 
     for block in blocks(chunks, too_long):
-        for piece in _read_exactly(block, reader):
+        pieces, unjudged = columns.read(block)
+        for piece in _in_order(pieces, _read_exactly(unjudged, reader)):
             yield from gathering.add(piece)
     yield from gathering.rest()
 
@@ -64,8 +67,10 @@ def read_objects(
     yield from gathering.rest()
 
 
-def _read_exactly(block: Block, reader: RecordReader) -> list[TypedRows]:
-    for number, line in numbered_lines(block):
+def _read_exactly(lines: Iterable[NumberedLine], reader: RecordReader) -> list[TypedRows]:
+    for number, line in lines:
+        if is_blank(line):
+            continue
         try:
             record = parse_line(line)
         except Malformed as problem:
@@ -73,3 +78,12 @@ def _read_exactly(block: Block, reader: RecordReader) -> list[TypedRows]:
         else:
             reader.read(record, number)
     return reader.take()
+
+
+def _in_order(fast: list[TypedRows], exact: list[TypedRows]) -> Iterator[TypedRows]:
+    """The rows of a block by type, each type's in the order of the lines: the last of two equal ids may win."""
+    slow = {piece.table_key: piece for piece in exact}
+    for piece in fast:
+        other = slow.pop(piece.table_key, None)
+        yield piece if other is None else in_line_order(joined([piece, other]))
+    yield from slow.values()

@@ -1,0 +1,148 @@
+"""Columns as Arrow's JSON parser gives them to columns as stored, or Unusual where the exact path has to look.
+
+The vectorised twin of ``json_values``: it decides nothing of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.rows.arrow_types import column_type, scalar_type
+from omnigraph.rows.json_values import F32_OVERFLOW, Unfit, converter
+from omnigraph.schema.types import PropertyType
+
+_TEMPORAL = (Scalar.DATE, Scalar.DATETIME)
+_DAY_OF_YEAR_ONE = -719_162
+_ISO_TIME_LENGTHS = pa.array([20, 22, 23, 24], pa.int32())
+"""``YYYY-MM-DDTHH:MM:SSZ`` without and with one to three decimals."""
+
+
+class Unusual(Exception):
+    """The column holds something this path does not read; the exact path judges it."""
+
+
+def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"] | None:
+    """How a date or time (or the first one in a list) is written; None if there is none."""
+    if type_.scalar not in _TEMPORAL:
+        return None
+    if isinstance(value, list):
+        value = next((item for item in value if item is not None), None)
+    if isinstance(value, str):
+        return "text"
+    return "number" if isinstance(value, int) else None
+
+
+def fast_type(type_: PropertyType, *, as_number: bool) -> pa.DataType:
+    """The type to parse a property as."""
+    match type_.scalar:
+        case Scalar.F32 | Scalar.F64 | Scalar.VECTOR:
+            # Narrowing is ours: the exact path rounds twice (text to double to float), and both must agree.
+            item = pa.float64()
+        case Scalar.BLOB:
+            item = pa.utf8()
+        case Scalar.DATE:
+            item = pa.int32() if as_number else pa.utf8()
+        case Scalar.DATETIME:
+            item = pa.int64() if as_number else pa.utf8()
+        case _:
+            item = scalar_type(type_.scalar)
+    return pa.list_(item) if type_.is_list or type_.is_vector else item
+
+
+def stored(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """The column as stored."""
+    if type_.is_vector:
+        return _vector(array, type_)
+    if not type_.is_list:
+        return _scalars(array, type_)
+    items = _scalars(array.values, type_)
+    if items is array.values:
+        return array
+    return pa.ListArray.from_arrays(array.offsets, items, type=column_type(type_), mask=array.is_null())
+
+
+def _scalars(array: pa.Array, type_: PropertyType) -> pa.Array:
+    match type_.scalar:
+        case Scalar.F32 | Scalar.F64:
+            return _floats(array, narrow=type_.scalar is Scalar.F32)
+        case Scalar.BLOB:
+            convert = converter(PropertyType(Scalar.BLOB))
+            try:
+                values = [None if text is None else convert(text) for text in array.to_pylist()]
+            except Unfit:
+                raise Unusual from None
+            return pa.array(values, pa.large_binary())
+        case Scalar.DATE:
+            return _dates(array) if array.type == pa.utf8() else array.view(pa.date32())
+        case Scalar.DATETIME:
+            return _times(array) if array.type == pa.utf8() else array.view(scalar_type(Scalar.DATETIME))
+        case _:
+            return array
+
+
+def _floats(array: pa.Array, *, narrow: bool) -> pa.Array:
+    if not pc.all(pc.is_finite(array), min_count=0).as_py():
+        raise Unusual
+    zeros = pc.equal(array, 0.0)
+    if pc.any(zeros).as_py() and pc.any(pc.less(pc.divide(1.0, array.filter(zeros)), 0.0)).as_py():
+        # -0 is an integer to Python and a float to Arrow.
+        raise Unusual
+    if not narrow:
+        return array
+    if pc.any(pc.greater_equal(pc.abs(array), F32_OVERFLOW)).as_py():
+        raise Unusual
+    return array.cast(pa.float32(), safe=False)
+
+
+def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
+    if (
+        array.values.null_count
+        or not pc.all(pc.equal(pc.list_value_length(array), type_.dimension), min_count=0).as_py()
+    ):
+        raise Unusual
+    numbers = _floats(array.values, narrow=True)
+    if not array.null_count:
+        return pa.FixedSizeListArray.from_arrays(numbers, type=column_type(type_))
+    lists = pa.ListArray.from_arrays(array.offsets, numbers, type=pa.list_(pa.float32()), mask=array.is_null())
+    return lists.cast(column_type(type_))
+
+
+def _dates(array: pa.Array) -> pa.Array:
+    if pc.all(pc.equal(pc.binary_length(array), 10), min_count=0).as_py():
+        try:
+            days = array.cast(pa.date32())
+        except pa.ArrowInvalid:
+            raise Unusual from None
+        if (pc.min(days.view(pa.int32())).as_py() or 0) < _DAY_OF_YEAR_ONE:
+            raise Unusual
+        return days
+    return _each_distinct(array, parse_date, pa.int32()).view(pa.date32())
+
+
+def _times(array: pa.Array) -> pa.Array:
+    is_plain = pc.and_(pc.is_in(pc.binary_length(array), _ISO_TIME_LENGTHS), pc.ends_with(array, "Z"))
+    type_ = scalar_type(Scalar.DATETIME)
+    if pc.all(pc.or_(is_plain, pc.is_null(array)), min_count=0).as_py():
+        try:
+            times = array.cast(type_)
+        except pa.ArrowInvalid:
+            raise Unusual from None
+        if (pc.min(times.view(pa.int64())).as_py() or 0) < _DAY_OF_YEAR_ONE * 86_400_000:
+            raise Unusual
+        return times
+    return _each_distinct(array, parse_datetime, pa.int64()).view(type_)
+
+
+def _each_distinct(array: pa.Array, parse: Callable[[str], int | None], type_: pa.DataType) -> pa.Array:
+    """Texts in other forms, each distinct one parsed once by the exact parser."""
+    encoded = array.dictionary_encode()
+    numbers = [parse(text) for text in encoded.dictionary.to_pylist()]
+    if None in numbers:
+        raise Unusual
+    return pa.array(numbers, type_).take(encoded.indices)
