@@ -166,7 +166,7 @@ class Publisher:
         try:
             found = self.manifests.reload(state.incarnation)
             is_there = [find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted]
-        except Exception:  # noqa: BLE001 - whatever the store says now, the outcome is not known
+        except Exception:
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, str(error)))
             return True

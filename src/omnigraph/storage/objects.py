@@ -158,7 +158,7 @@ class S3Objects:
     @property
     def _store(self) -> S3Store:
         if self._opened is None:
-            from obstore.store import S3Store  # noqa: PLC0415 - only graphs in S3 need the client
+            from obstore.store import S3Store
 
             known = {key.lower(): value for key, value in self._options.items()}
             client = {"allow_http": True} if known.pop("allow_http", "").lower() == "true" else {}
@@ -174,7 +174,7 @@ class S3Objects:
             raise _unusable(self._root, path, error) from error
 
     def create(self, path: str, content: bytes) -> bool:
-        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - only graphs in S3 need the client
+        from obstore.exceptions import AlreadyExistsError
 
         try:
             self._store.put(path, content, mode="create")

@@ -7,20 +7,19 @@ committed on, so a lost swap commits the same ones again.
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import lance
 import pyarrow as pa
-from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import FragmentMetadata, write_fragments
 
+from lance import LanceDataset, LanceOperation, Transaction
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import StorageError
+from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
 from omnigraph.storage.store import Store
@@ -55,7 +54,7 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
 
     If something is there already, a crash left it: nobody refers to it, and the empty table becomes a version on top of it.
     """
-    operation = LanceOperation.Overwrite(schema, [])
+    operation = LanceOperation.Overwrite(stored_schema(schema), [])
     leftover = store.open_latest(location)
     if leftover is not None:
         dataset = _commit(store, location, leftover, operation, detached=True)
@@ -69,8 +68,9 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
 
 def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table | pa.RecordBatchReader) -> WrittenRows:
     """Write rows as uncommitted fragments. Streams: memory is bounded whatever the number of rows."""
+    stored = fit_table(base.schema, rows) if isinstance(rows, pa.Table) else fit_reader(base.schema, rows)
     try:
-        fragments = write_fragments(rows, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
+        fragments = write_fragments(stored, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
     except pa.ArrowInvalid:
         raise
     except OSError as error:
@@ -80,43 +80,45 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
     ids: tuple[str, ...] | None = None
     if isinstance(rows, pa.Table) and rows.num_rows <= CACHED_TABLE_ROWS_MAX and len(written) == 1:
         ids = tuple(rows.column("id").to_pylist())
+        store.recent.put(f"{location}/data/{written[0].files[0].path}", rows)
     return WrittenRows(
         location, written, sum(item.physical_rows for item in written), _record(store, list(sizes), sizes), ids
     )
 
 
 def stage_delta(
-    store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows], removed: Iterable[int]
+    store: Store,
+    base: LanceDataset,
+    location: str,
+    added: Sequence[WrittenRows],
+    removed: Iterable[int],
+    replaced: Sequence[int] = (),
 ) -> StagedVersion:
-    """One detached version: the base without the removed row addresses, with the added rows."""
+    """One detached version: the base without the removed row addresses and the replaced fragments, with the added rows."""
     fragments = [fragment for part in added for fragment in part.fragments]
     addresses = sorted(removed)
-    if not addresses:
+    if not addresses and not replaced:
         operation: Any = LanceOperation.Append(fragments)
         deletions: list[str] = []
     else:
-        operation, deletions = _update(store, base, location, fragments, addresses)
-    rows = base.count_rows() - len(addresses) + sum(part.rows for part in added)
+        operation, deletions = _update(store, base, location, fragments, addresses, replaced)
     dataset = _commit(store, location, base, operation, detached=True)
     _remember_ids(store, dataset, location, added)
-    return _staged(store, dataset, location, rows, added, deletions)
+    return _staged(store, dataset, location, added, deletions)
 
 
-def stage_overwrite(
-    store: Store, base: LanceDataset, location: str, schema: pa.Schema, added: Sequence[WrittenRows]
-) -> StagedVersion:
+def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> StagedVersion:
     """One detached version that holds the added rows and nothing else."""
     fragments = [fragment for part in added for fragment in part.fragments]
-    dataset = _commit(store, location, base, LanceOperation.Overwrite(schema, fragments), detached=True)
+    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.schema, fragments), detached=True)
     _remember_ids(store, dataset, location, added)
-    return _staged(store, dataset, location, sum(part.rows for part in added), added, [])
+    return _staged(store, dataset, location, added, [])
 
 
 def _staged(
     store: Store,
     dataset: LanceDataset,
     location: str,
-    rows: int,
     added: Sequence[WrittenRows],
     deletions: list[str],
 ) -> StagedVersion:
@@ -124,16 +126,21 @@ def _staged(
     files = _record(store, made, {})
     written = tuple(record for part in added for record in part.files)
     sync_files(store.root, [*made, *(record.path for record in written)], store.durability)
-    return StagedVersion(location, dataset.version, rows, (*written, *files))
+    return StagedVersion(location, dataset.version, dataset.count_rows(), (*written, *files))
 
 
 def _update(
-    store: Store, base: LanceDataset, location: str, fragments: list[FragmentMetadata], addresses: list[int]
+    store: Store,
+    base: LanceDataset,
+    location: str,
+    fragments: list[FragmentMetadata],
+    addresses: list[int],
+    replaced: Sequence[int],
 ) -> tuple[Any, list[str]]:
     by_fragment: dict[int, list[int]] = defaultdict(list)
     for address in addresses:
         by_fragment[address >> 32].append(address & 0xFFFFFFFF)
-    removed: list[int] = []
+    removed: list[int] = list(replaced)
     shortened: list[FragmentMetadata] = []
     deletions: list[str] = []
     for fragment_id, offsets in by_fragment.items():

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import lance
-
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.key_cache import KeyCache
 from omnigraph.storage.objects import Objects, open_objects
+from omnigraph.storage.recent_rows import RecentRows
 from omnigraph.storage.uri import Root, parse_root
 
 OPEN_TABLES_MAX = 1024
@@ -45,6 +45,7 @@ class Store:
         self.objects: Objects = open_objects(self.root, self.options, self.durability)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
         self.keys = KeyCache()
+        self.recent = RecentRows()
         self._open: OrderedDict[tuple[str, int], lance.LanceDataset] = OrderedDict()
         self._lock = threading.Lock()
 

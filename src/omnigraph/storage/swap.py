@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
-from lance import LanceDataset, LanceOperation, Transaction
 from lance.commit import CommitConflictError
 from lance.fragment import FragmentMetadata, write_fragments
 
+from lance import LanceDataset, LanceOperation, Transaction
 from omnigraph.errors import StorageError
 from omnigraph.storage.durability import sync_directories, sync_files
 from omnigraph.storage.store import Store

@@ -23,6 +23,7 @@ def scan(
     where: Comparison | None = None,
     *,
     with_address: bool = False,
+    blobs_as_bytes: bool = False,
     batch_rows: int = 65_536,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table, batch by batch, in storage order."""
@@ -32,6 +33,7 @@ def scan(
         filter=None if where is None else build_filter(where),
         with_row_address=with_address,
         batch_size=batch_rows,
+        blob_handling="all_binary" if blobs_as_bytes else None,
     )
     try:
         yield from scanner.to_batches()

@@ -1,0 +1,1 @@
+"""The embedded API: a graph, its branches and its history, in process."""

@@ -1,0 +1,361 @@
+"""``Graph``: the door of the embedded API."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.core.ports import Clock, IdSource, SystemClock, UlidSource
+from omnigraph.core.tables import TableId
+from omnigraph.core.temporal import datetime_to_milliseconds, parse_datetime
+from omnigraph.engine import sources
+from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.verify import verify
+from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.history.state import ManifestState
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.manifest import branches
+from omnigraph.manifest.commit_log import find_by_idempotency_key, find_commit, newest_first
+from omnigraph.manifest.create import create_graph
+from omnigraph.manifest.layout import MAIN, read_stamp
+from omnigraph.manifest.publisher import Publisher
+from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.query.compile import compile_text
+from omnigraph.query.ir import MutationIR
+from omnigraph.query.params import bind_mutation, bind_values
+from omnigraph.rows.arrow_types import table_schema
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+from omnigraph.storage.durability import Durability
+from omnigraph.storage.store import Store
+from omnigraph.write.attempt import run
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.load import LoadMode, PreparedLoad, gather, prepare_load
+from omnigraph.write.mutate import PreparedMutation, prepare_mutation
+
+
+class Graph:
+    """One graph: a typed property graph with branches and history, on local disk or in an object store.
+
+    Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and pickled.
+    """
+
+    def __init__(self, store: Store, *, clock: Clock | None = None, ids: IdSource | None = None) -> None:
+        self._store = store
+        self._clock = clock or SystemClock()
+        self._ids = ids or UlidSource(self._clock)
+        self._start()
+
+    def _start(self) -> None:
+        self._manifests = Manifests(self._store, read_stamp(self._store))
+        self._context = WriteContext(self._manifests, Publisher(self._manifests), self._clock, self._ids)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_store": self._store}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["_store"])  # type: ignore[misc] # unpickling is opening again
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.uri}>"
+
+    @property
+    def uri(self) -> str:
+        """Where the graph is."""
+        return str(self._store.root)
+
+    @property
+    def id(self) -> str:
+        """The graph's own id, the same wherever it is copied."""
+        return self._manifests.stamp.graph_id
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def snapshot(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot:
+        """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""
+        if at is None:
+            return self._snapshot(self._head(branch or MAIN))
+        moment = _moment_us(at)
+        if moment is None:
+            if branch is not None:
+                raise UsageError("a commit is named without a branch", hint="leave out the branch")
+            return self._snapshot(self._manifests.at(self.commit(str(at))))
+        head = self._head(branch or MAIN)
+        for commit in newest_first(self._store, head):
+            if commit.created_at_us <= moment:
+                return self._snapshot(self._manifests.at(commit))
+        raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
+
+    def _snapshot(self, state: ManifestState) -> Snapshot:
+        return Snapshot(self._store, state, self._manifests.catalog(state.schema_digest))
+
+    def _head(self, branch: str) -> ManifestState:
+        return self._manifests.fresh(branches.find_ref(self._manifests, branch).incarnation)
+
+    def catalog(self, branch: str = MAIN) -> Catalog:
+        """The types of a branch."""
+        return self._manifests.catalog(self._head(branch).schema_digest)
+
+    def schema_text(self, branch: str = MAIN) -> str:
+        """The schema of a branch as it was written."""
+        digest = self._head(branch).schema_digest.removeprefix("sha256:")
+        content = self._store.objects.read(f"schemas/{digest}.pg")
+        if content is None:
+            raise NotFoundError(f"the text of schema {digest} is missing")
+        return content.decode()
+
+    def export(
+        self, branch: str | None = None, *, at: str | datetime | None = None, types: list[str] | None = None
+    ) -> Iterator[bytes]:
+        """JSON lines in the form that ``load`` reads."""
+        return self.snapshot(branch, at=at).export(types)
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    def mutate(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str = MAIN,
+        actor: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> MutationResult:
+        """Run the statements of a mutation query as one commit.
+
+        With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key`` returns the
+        first commit instead of writing again.
+        """
+        options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        ref = branches.find_ref(self._manifests, branch)
+        info = options.info(self._context, CommitKind.MUTATION)
+        now_ms = info.created_at_us // 1000
+        earlier = self._earlier(ref.incarnation, idempotency_key)
+        if earlier is not None:
+            return MutationResult(branch, name or "", 0, 0, earlier.actor, earlier)
+        query_name = name or ""
+
+        def prepare(capture: Capture) -> PreparedMutation:
+            nonlocal query_name
+            plan = compile_text(text, capture.catalog, name=name)
+            if not isinstance(plan, MutationIR):
+                raise UsageError(f"query `{plan.name}` reads; `mutate` runs insert, update and delete")
+            query_name = plan.name
+            bound = bind_mutation(plan, bind_values(plan.parameters, params), now_ms)
+            return prepare_mutation(self._store, capture, bound, self._ids)
+
+        prepared, published = run(self._context, ref.incarnation, prepare, info, options)
+        commit = published.commit if published else None
+        return MutationResult(branch, query_name, prepared.affected_nodes, prepared.affected_edges, actor, commit)
+
+    def _earlier(self, incarnation: str, idempotency_key: str | None) -> GraphCommit | None:
+        if idempotency_key is None:
+            return None
+        return find_by_idempotency_key(self._store, self._manifests.fresh(incarnation), idempotency_key)
+
+    def load(
+        self,
+        data: sources.Loadable,
+        mode: str | LoadMode = LoadMode.MERGE,
+        *,
+        type_name: str | None = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LoadResult:
+        """Load entities of any number of types as one commit.
+
+        ``data`` is a JSON-lines file (path or open file), an iterable of records, or an Arrow table, reader, pandas or polars
+        frame of one type (``type_name``). With ``base`` a missing branch is forked from that one first.
+        """
+        load_mode = _load_mode(mode)
+        created = self._ensure_branch(branch, base, actor)
+        ref = branches.find_ref(self._manifests, branch)
+        options = WriteOptions(actor, message, idempotency_key, provenance or {})
+        info = options.info(self._context, CommitKind.LOAD)
+        earlier = self._earlier(ref.incarnation, idempotency_key)
+        if earlier is not None:
+            return LoadResult(branch, load_mode.value, {}, {}, earlier.actor, earlier, repeated=True)
+        catalog = self._manifests.catalog(self._manifests.warm(ref.incarnation).schema_digest)
+        violations = Violations()
+        name, batches = sources.read(data, catalog, type_name, self._ids.new_id, violations)
+        deltas = gather(batches, name, load_mode, violations)
+
+        def prepare(capture: Capture) -> PreparedLoad:
+            return prepare_load(self._store, capture, deltas, load_mode)
+
+        _, published = run(self._context, ref.incarnation, prepare, info, options)
+        assert published is not None
+        counts = {delta.entity.table_key: delta.rows.num_rows for delta in deltas}
+        return LoadResult(
+            branch,
+            load_mode.value,
+            {key.removeprefix("node:"): count for key, count in counts.items() if key.startswith("node:")},
+            {key.removeprefix("edge:"): count for key, count in counts.items() if key.startswith("edge:")},
+            actor,
+            published.commit,
+            base,
+            created,
+            published.repeated,
+        )
+
+    def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
+        if base is None:
+            return False
+        try:
+            branches.find_ref(self._manifests, branch)
+        except NotFoundError:
+            self.create_branch(branch, base, actor=actor)
+            return True
+        return False
+
+    # --- branches --------------------------------------------------------------------------------------
+
+    def create_branch(
+        self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
+    ) -> BranchInfo:
+        """Make a branch from the head of another, or from any commit (``at``). No data is copied."""
+        state = self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
+        checked = branches.check_name(name)
+        ref = branches.Ref(checked, self._ids.new_id(), state.head, actor, self._clock.now_us())
+        branches.create_branch(self._manifests, ref, state)
+        return _branch_info(ref, state)
+
+    def branches(self) -> list[BranchInfo]:
+        """Every branch with its head, ``main`` first."""
+        return [
+            _branch_info(ref, self._manifests.fresh(ref.incarnation)) for ref in branches.list_refs(self._manifests)
+        ]
+
+    def delete_branch(self, name: str) -> None:
+        """Forget a branch. Its commits stay readable until cleanup."""
+        branches.delete_branch(self._manifests, name)
+
+    def rename_branch(self, name: str, new_name: str) -> None:
+        """Give a branch another name."""
+        branches.rename_branch(self._manifests, name, new_name)
+
+    # --- history ---------------------------------------------------------------------------------------
+
+    def commits(self, branch: str = MAIN, *, limit: int | None = None, **filters: str) -> Iterator[GraphCommit]:
+        """Commits of a branch, newest first; filters such as ``actor="ann"`` or ``kind="load"`` must all hold."""
+        found = 0
+        for commit in newest_first(self._store, self._head(branch)):
+            if limit is not None and found >= limit:
+                return
+            if _passes(commit, filters):
+                found += 1
+                yield commit
+
+    def commit(self, commit_id: str) -> GraphCommit:
+        """A commit by its id, on whatever branch it is."""
+        for ref in branches.list_refs(self._manifests):
+            found = find_commit(self._store, self._manifests.fresh(ref.incarnation), commit_id)
+            if found is not None:
+                return found
+        raise NotFoundError(
+            f"there is no commit {commit_id!r}", hint="omnigraph commit list shows them", commit=commit_id
+        )
+
+    def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
+        """Check that every file of every branch's history is there and as it was written."""
+        heads = [self._manifests.fresh(ref.incarnation) for ref in branches.list_refs(self._manifests)]
+        return verify(self._manifests, heads, deep=deep, progress=progress)
+
+
+def open_graph(
+    uri: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    durability: Durability | str = Durability.FSYNC,
+) -> Graph:
+    """Open a graph. S3 takes ``storage_options`` or the usual ``AWS_*`` variables."""
+    return Graph(Store(uri, storage_options, durability))
+
+
+def create(
+    uri: str | os.PathLike[str],
+    schema: str,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    durability: Durability | str = Durability.FSYNC,
+    actor: str | None = None,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+) -> Graph:
+    """Make a new graph with a schema text and open it."""
+    store = Store(uri, storage_options, durability)
+    clock = clock or SystemClock()
+    ids = ids or UlidSource(clock)
+    accepted = accept(parse_schema(Source(schema, "<schema>")), domain=ids.new_id())
+    catalog = Catalog(accepted)
+    tables = {
+        TableId(kind, entity.ir.id, entity.ir.incarnation): (entity.table_key, table_schema(entity))
+        for kind, entities in (("node", catalog.nodes), ("edge", catalog.edges))
+        for entity in entities.values()
+    }
+    create_graph(
+        store,
+        accepted,
+        schema,
+        tables,
+        commit_id=ids.new_id(),
+        graph_id=ids.new_id(),
+        created_at_us=clock.now_us(),
+        actor=actor,
+    )
+    return Graph(store, clock=clock, ids=ids)
+
+
+def _load_mode(mode: str | LoadMode) -> LoadMode:
+    try:
+        return LoadMode(mode)
+    except ValueError:
+        modes = ", ".join(known.value for known in LoadMode)
+        raise UsageError(f"{mode!r} is not a load mode", hint=f"the modes are {modes}") from None
+
+
+def _branch_info(ref: branches.Ref, state: ManifestState) -> BranchInfo:
+    return BranchInfo(ref.name, state.head, ref.created_at_us, ref.parent_commit, ref.actor)
+
+
+def _moment_us(at: str | datetime) -> int | None:
+    """A time in microseconds, or None if ``at`` names a commit. A text means the end of its millisecond."""
+    if isinstance(at, datetime):
+        return datetime_to_milliseconds(at) * 1000 + at.microsecond % 1000
+    parsed = parse_datetime(at)
+    return None if parsed is None else parsed * 1000 + 999
+
+
+def _passes(commit: GraphCommit, filters: Mapping[str, str]) -> bool:
+    for key, wanted in filters.items():
+        match key:
+            case "actor":
+                actual: str | None = commit.actor
+            case "kind":
+                actual = commit.kind.value
+            case "branch":
+                actual = commit.branch
+            case "message":
+                actual = commit.message
+            case "idempotency_key":
+                actual = commit.idempotency_key
+            case _:
+                actual = commit.provenance.get(key)
+        if actual != wanted:
+            return False
+    return True

@@ -1,0 +1,151 @@
+"""What writes and listings answer: small frozen values with a JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from omnigraph.core.commit import GraphCommit
+
+
+def commit_json(commit: GraphCommit) -> dict[str, Any]:
+    """A commit as the reference shows it, with what we know beyond that."""
+    return {
+        "graph_commit_id": commit.id,
+        "graph_branch": None if commit.branch == "main" else commit.branch,
+        "graph_manifest_version": commit.manifest.counter,
+        "parent_commit_id": commit.parents[0] if commit.parents else None,
+        "merged_parent_commit_id": commit.parents[1] if len(commit.parents) > 1 else None,
+        "actor_id": commit.actor,
+        "created_at": commit.created_at_us,
+        "kind": commit.kind.value,
+        "message": commit.message,
+        "idempotency_key": commit.idempotency_key,
+        "provenance": dict(commit.provenance),
+        "tables": [
+            {
+                "table_key": change.key,
+                "table_version": change.after[1] if change.after else None,
+                "inserted": change.inserted,
+                "updated": change.updated,
+                "deleted": change.deleted,
+            }
+            for change in commit.tables
+        ],
+    }
+
+
+def shown_time(microseconds: int) -> str:
+    """A commit's time for people."""
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """What a mutation did. ``commit`` is None if nothing matched."""
+
+    branch: str
+    query_name: str
+    affected_nodes: int
+    affected_edges: int
+    actor: str | None
+    commit: GraphCommit | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "query_name": self.query_name,
+            "affected_nodes": self.affected_nodes,
+            "affected_edges": self.affected_edges,
+            "actor_id": self.actor,
+            "commit": None if self.commit is None else commit_json(self.commit),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What a load brought in, by type; counts are rows of the input."""
+
+    branch: str
+    mode: str
+    nodes: Mapping[str, int]
+    edges: Mapping[str, int]
+    actor: str | None
+    commit: GraphCommit
+    base_branch: str | None = None
+    branch_created: bool = False
+    repeated: bool = False
+
+    @property
+    def total(self) -> int:
+        return sum(self.nodes.values()) + sum(self.edges.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "base_branch": self.base_branch,
+            "branch_created": self.branch_created,
+            "mode": self.mode,
+            "nodes": [{"name": name, "entities_loaded": count} for name, count in sorted(self.nodes.items())],
+            "edges": [{"name": name, "entities_loaded": count} for name, count in sorted(self.edges.items())],
+            "total_entities": self.total,
+            "actor_id": self.actor,
+            "commit": commit_json(self.commit),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BranchInfo:
+    """A branch and its head."""
+
+    name: str
+    head: str
+    created_at_us: int
+    parent_commit: str | None = None
+    actor: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "head": self.head,
+            "created_at": self.created_at_us,
+            "parent_commit": self.parent_commit,
+            "actor_id": self.actor,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What ``verify`` found. Empty problems mean that every file of every commit it looked at is as it was written."""
+
+    commits: int
+    files: int
+    bytes: int
+    problems: tuple[VerifyProblem, ...] = field(default=())
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.is_clean,
+            "commits": self.commits,
+            "files": self.files,
+            "bytes": self.bytes,
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyProblem:
+    """One file that is missing or not as it was written, and the commits that need it."""
+
+    path: str
+    what: str
+    commits: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.path, "what": self.what, "commits": list(self.commits)}

@@ -1,0 +1,75 @@
+"""What can be loaded, and how each kind is read into typed rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.read_arrow import as_reader, from_arrow
+from omnigraph.rows.read_json import read_lines, read_objects
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+
+Loadable = str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatchReader | Any
+"""A path or open file of JSON lines, records in that shape, or anything that speaks the Arrow stream protocol."""
+
+READ_BYTES = 4 * 1024 * 1024
+
+
+def read(
+    data: Loadable,
+    catalog: Catalog,
+    type_name: str | None,
+    mint_id: Callable[[], str],
+    violations: Violations,
+) -> tuple[str, Iterator[TypedRows]]:
+    """The name of a source for messages, and its rows."""
+    if isinstance(data, str | os.PathLike):
+        name = os.fspath(data)
+        chunks = _file_chunks(name)
+        return name, read_lines(chunks, catalog=catalog, source=name, mint_id=mint_id, violations=violations)
+    if hasattr(data, "read"):
+        name = str(getattr(data, "name", "<stream>"))
+        chunks = _stream_chunks(cast(BinaryIO, data))
+        return name, read_lines(chunks, catalog=catalog, source=name, mint_id=mint_id, violations=violations)
+    if isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch) or hasattr(data, "__arrow_c_stream__"):
+        entity = _entity(catalog, type_name)
+        name = f"<{entity.name}>"
+        reader = as_reader(data)
+        return name, from_arrow(entity, reader, source=name, mint_id=mint_id, violations=violations)
+    records = cast("Iterable[Mapping[str, object]]", data)
+    return "<records>", read_objects(
+        records, catalog=catalog, source="<records>", mint_id=mint_id, violations=violations
+    )
+
+
+def _entity(catalog: Catalog, type_name: str | None) -> Entity:
+    if type_name is None:
+        raise UsageError("a table has no type of its own", hint='name it: graph.load(table, type_name="Person")')
+    found = catalog.node(type_name) or catalog.edge(type_name)
+    if found is None:
+        hint = did_you_mean(type_name, [*catalog.nodes, *catalog.edges])
+        raise NotFoundError(f"there is no type {type_name!r}", hint=hint, type=type_name)
+    return found
+
+
+def _file_chunks(path: str) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            yield from _stream_chunks(file)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no file {path!r}", path=path) from error
+    except OSError as error:
+        raise UsageError(f"{path!r} cannot be read: {error.strerror or error}", path=path) from error
+
+
+def _stream_chunks(stream: BinaryIO) -> Iterator[bytes]:
+    while chunk := stream.read(READ_BYTES):
+        yield chunk

@@ -1,0 +1,207 @@
+"""The constraints that need more than one row: ids, unique tuples, endpoints, cardinality.
+
+A delta is judged as a whole, against what is committed and what it adds together. What is committed is asked through
+``Committed``, so that mutations, loads, merges and Spark jobs share the rules and bring their own way of looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.keys import key_texts
+from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.types import PropertyType
+
+_TEXT = PropertyType(Scalar.STRING)
+Texts = tuple[str, ...]
+
+
+class Committed(Protocol):
+    """What is in the graph before the delta."""
+
+    def existing_ids(self, table_key: str, ids: Sequence[str]) -> set[str]:
+        """Which of these ids the table holds."""
+        ...
+
+    def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
+        """Committed rows whose columns, as canonical texts, equal one of the wanted tuples: the tuple and the row's id."""
+        ...
+
+    def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
+        """Committed edges (id, src, dst) whose ``src`` or ``dst`` is one of these ids."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableDelta:
+    """The change of one table: final images of added and replaced rows (each id once), and ids that go away.
+
+    With ``replaces_all`` every committed row goes away; ``vanished`` are then the ids that are not among the new rows.
+    """
+
+    entity: Entity
+    rows: pa.Table
+    removed: frozenset[str] = frozenset()
+    replaces_all: bool = False
+    vanished: frozenset[str] = frozenset()
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+    def ids(self) -> list[str]:
+        ids: list[str] = self.rows.column("id").to_pylist()
+        return ids
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Committed ids that no longer exist after the delta."""
+        return self.vanished if self.replaces_all else self.removed
+
+
+Deltas = Mapping[str, TableDelta]
+
+
+def check_delta(catalog: Catalog, deltas: Deltas, committed: Committed, violations: Violations) -> None:
+    """Every constraint over several rows, by type name: nodes first."""
+    for key in sorted(deltas, key=lambda key: (key.startswith("edge:"), key)):
+        delta = deltas[key]
+        _check_unique(delta, committed, violations)
+        if isinstance(delta.entity, EdgeType):
+            _check_endpoints(delta, delta.entity, deltas, committed, violations)
+    _check_stranded(catalog, deltas, committed, violations)
+    for key in sorted(deltas):
+        delta = deltas[key]
+        if isinstance(delta.entity, EdgeType) and (delta.entity.ir.card_min or delta.entity.ir.card_max is not None):
+            _check_cardinality(delta, delta.entity, deltas, committed, violations)
+
+
+# --- unique ----------------------------------------------------------------------------------------------
+
+
+def column_texts(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> list[str | None]:
+    """A column as canonical texts, the form in which unique tuples are compared."""
+    values = table.column(column)
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    type_ = entity.properties[column].type if column in entity.properties else _TEXT
+    texts: list[str | None] = key_texts(array, type_).to_pylist()
+    return texts
+
+
+def _check_unique(delta: TableDelta, committed: Committed, violations: Violations) -> None:
+    for constraint in delta.entity.uniques:
+        columns = tuple("src" if name == "from" else "dst" if name == "to" else name for name in constraint.properties)
+        texts = zip(*(column_texts(delta.entity, column, delta.rows) for column in columns), strict=True)
+        holder: dict[Texts, str] = {}
+        for id_, row in zip(delta.ids(), texts, strict=True):
+            if None in row:
+                continue
+            value: Texts = tuple(text for text in row if text is not None)
+            if value in holder:
+                violations.add(_unique_violation(delta, columns, value, holder[value], id_))
+            else:
+                holder[value] = id_
+        if not holder or delta.replaces_all:
+            continue
+        own = set(delta.ids())
+        for value, id_ in committed.holders(delta.entity, columns, set(holder)):
+            if id_ not in own and id_ not in delta.removed:
+                violations.add(_unique_violation(delta, columns, value, id_, holder[value]))
+
+
+def _unique_violation(delta: TableDelta, columns: Texts, value: Texts, first: str, second: str) -> Violation:
+    name = delta.entity.name
+    label = f"{name}.{columns[0]}" if len(columns) == 1 else f"{name}.({', '.join(columns)})"
+    shown = f"'{value[0]}'" if len(value) == 1 else f"({', '.join(value)})"
+    message = f"@unique violation on {label}: value {shown} held by '{first}' and '{second}'"
+    return Violation(
+        ViolationCode.UNIQUE, message, delta.entity.table_key, second, columns[0], delta.places.get(second)
+    )
+
+
+# --- endpoints -------------------------------------------------------------------------------------------
+
+
+def _check_endpoints(
+    delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
+) -> None:
+    for end, node_name in (("src", edge.source), ("dst", edge.target)):
+        wanted: list[str] = delta.rows.column(end).to_pylist()
+        missing = missing_nodes(f"node:{node_name}", dict.fromkeys(wanted), deltas, committed)
+        if not missing:
+            continue
+        for id_, node_id in zip(delta.ids(), wanted, strict=True):
+            if node_id in missing:
+                message = f"{end} '{node_id}' not found in {node_name}"
+                place = delta.places.get(id_)
+                violations.add(Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place))
+
+
+def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:
+    """Which of these node ids will not exist after the delta."""
+    delta = deltas.get(node_key)
+    added = set(delta.ids()) if delta is not None else set()
+    open_ids = [id_ for id_ in wanted if id_ not in added]
+    if delta is not None and delta.replaces_all:
+        return set(open_ids)
+    gone = delta.removed if delta is not None else frozenset()
+    existing = committed.existing_ids(node_key, open_ids) if open_ids else set()
+    return {id_ for id_ in open_ids if id_ not in existing or id_ in gone}
+
+
+def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, violations: Violations) -> None:
+    """No committed edge that stays may lose its end."""
+    for delta in deltas.values():
+        if not isinstance(delta.entity, NodeType) or not delta.gone:
+            continue
+        for edge in catalog.edges_of(delta.entity.name):
+            edges = deltas.get(edge.table_key)
+            if edges is not None and edges.replaces_all:
+                continue
+            handled = set(edges.ids()) | edges.removed if edges is not None else set()
+            for end, node_name in (("src", edge.source), ("dst", edge.target)):
+                if node_name != delta.entity.name:
+                    continue
+                table = committed.edges_at(edge, end, sorted(delta.gone))
+                for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
+                    if id_ not in handled:
+                        message = f"{end} '{node_id}' not found in {node_name}"
+                        violations.add(Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end))
+
+
+# --- cardinality -----------------------------------------------------------------------------------------
+
+
+def _check_cardinality(
+    delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
+) -> None:
+    added: list[str] = delta.rows.column("src").to_pylist()
+    counts: dict[str, int] = dict.fromkeys(added, 0)
+    if not delta.replaces_all:
+        replaced = set(delta.ids()) | delta.removed
+        counts.update(dict.fromkeys(_sources_of(edge, replaced, committed), 0))
+        before = committed.edges_at(edge, "src", list(counts)) if counts else None
+        if before is not None:
+            for id_, source in zip(before.column("id").to_pylist(), before.column("src").to_pylist(), strict=True):
+                counts[source] += id_ not in replaced
+    for source in added:
+        counts[source] += 1
+    nodes = deltas.get(f"node:{edge.source}")
+    low, high = edge.ir.card_min, edge.ir.card_max
+    for source, count in counts.items():
+        if count == 0 or (nodes is not None and source in nodes.gone):
+            continue
+        bound = f"max {high}" if high is not None and count > high else f"min {low}" if count < low else None
+        if bound is not None:
+            message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
+            violations.add(Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src"))
+
+
+def _sources_of(edge: EdgeType, ids: set[str], committed: Committed) -> list[str]:
+    if not ids:
+        return []
+    return committed.edges_at(edge, "id", sorted(ids)).column("src").to_pylist()  # type: ignore[no-any-return] # Arrow is untyped

@@ -1,0 +1,28 @@
+"""Which files a pinned version needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from omnigraph.core.tables import TablePin
+from omnigraph.storage.store import Store
+
+DETACHED_BIT = 1 << 63
+"""Numbers of detached versions have the highest bit set; ordinary ones count from 1."""
+
+
+def manifest_file(location: str, version: int) -> str:
+    """The manifest of a version, detached or ordinary."""
+    name = f"d{version}" if version & DETACHED_BIT else f"{2**64 - 1 - version:020d}"
+    return f"{location}/_versions/{name}.manifest"
+
+
+def version_files(store: Store, pin: TablePin) -> Iterator[str]:
+    """The manifest, data and deletion files of a version."""
+    yield manifest_file(pin.location, pin.lance_version)
+    for fragment in store.open(pin.location, pin.lance_version).get_fragments():
+        metadata = fragment.metadata
+        for file in metadata.files:
+            yield f"{pin.location}/data/{file.path}"
+        if metadata.deletion_file is not None:
+            yield f"{pin.location}/{metadata.deletion_file.path(metadata.id)}"

@@ -1,0 +1,75 @@
+"""Self-maintenance: a small write takes the small fragments at the end of its table along.
+
+Fragments are kept in tiers by size. When a tier has too many, the write that would add one more rewrites them together with its
+own rows, in the same detached commit. So a table that grows row by row has a number of fragments that grows with the logarithm
+of its rows, and no write ever does more than a fixed amount of extra work. The rows of small fragments are remembered by the
+process that wrote them, so that folding them asks the store nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from lance import LanceDataset
+from omnigraph.storage.columns import fit_table
+from omnigraph.storage.store import Store
+
+TIERS = (16, 256, 4096)
+"""Upper bounds of the tiers, in rows. Larger fragments are left to ``optimize``."""
+
+TIER_FRAGMENTS_MAX = 16
+"""Fragments of one tier before they are folded."""
+
+
+def fold_tail(
+    store: Store, base: LanceDataset, location: str, rows: pa.Table, removed: set[int]
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """The rows to write and the ids of the fragments they replace; removed addresses inside those are dropped here."""
+    has_blobs = any(isinstance(field.type, pa.ExtensionType) for field in base.schema)
+    if rows.num_rows >= TIERS[-1] or has_blobs:
+        # A scan gives only descriptions of blobs, so their rows cannot simply be written again.
+        return rows, ()
+    victims = _victims(base, rows.num_rows)
+    if not victims:
+        return rows, ()
+    parts = [_live_rows(store, location, fragment, removed) for fragment in victims]
+    ids = tuple(fragment.fragment_id for fragment in victims)
+    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    return pa.concat_tables(whole).combine_chunks(), ids
+
+
+def _victims(base: LanceDataset, new_rows: int) -> list[Any]:
+    tiers: list[list[Any]] = [[] for _ in TIERS]
+    for fragment in base.get_fragments():
+        metadata = fragment.metadata
+        for tier, bound in zip(tiers, TIERS, strict=True):
+            if metadata.physical_rows < bound:
+                tier.append(fragment)
+                break
+    folded: list[Any] = []
+    size = new_rows
+    for tier, bound in zip(tiers, TIERS, strict=True):
+        joins = 1 if size < bound else 0
+        if len(tier) + joins <= TIER_FRAGMENTS_MAX:
+            break
+        folded.extend(tier)
+        size += sum(fragment.metadata.physical_rows for fragment in tier)
+    return folded
+
+
+def _live_rows(store: Store, location: str, fragment: Any, removed: set[int]) -> pa.Table:
+    metadata = fragment.metadata
+    base = metadata.id << 32
+    known = store.recent.get(f"{location}/data/{metadata.files[0].path}")
+    if known is not None and metadata.deletion_file is None:
+        gone = {address - base for address in removed if address >> 32 == metadata.id}
+        keep = [offset for offset in range(known.num_rows) if offset not in gone]
+    else:
+        scanned = fragment.scanner(with_row_address=True).to_table()
+        addresses = scanned.column("_rowaddr").to_pylist()
+        known = scanned.drop_columns(["_rowaddr"])
+        keep = [position for position, address in enumerate(addresses) if address not in removed]
+    removed.difference_update({address for address in removed if address >> 32 == metadata.id})
+    return known if len(keep) == known.num_rows else known.take(keep)

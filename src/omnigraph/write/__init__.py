@@ -1,0 +1,1 @@
+"""Every writer: from a captured state to a staged plan, and through the publisher."""

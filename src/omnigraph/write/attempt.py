@@ -1,0 +1,92 @@
+"""Capture, prepare, stage, publish: the loop that every embedded writer runs in.
+
+A prepared write can be staged on the state it was prepared on; when others publish first it is prepared again on theirs. A warm
+state may be old, so nothing is refused and nothing is called a no-op before it was looked at on the newest state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError
+from omnigraph.history.plan import CommitInfo, PublishPlan
+from omnigraph.history.rebase import Decision
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest.publisher import Published, conflict
+from omnigraph.manifest.reader import Capture
+from omnigraph.write.context import WriteContext, WriteOptions
+
+
+class Prepared(Protocol):
+    """A validated change, not yet written."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What the change was decided from: equal fingerprints mean that the entities it read are the same."""
+        ...
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """Write the files and the detached versions."""
+        ...
+
+
+P = TypeVar("P", bound=Prepared)
+
+
+def run(
+    context: WriteContext,
+    incarnation: str,
+    prepare: Callable[[Capture], P],
+    info: CommitInfo,
+    options: WriteOptions,
+) -> tuple[P, Published | None]:
+    """Make one commit of what ``prepare`` finds to do; no commit if that is nothing."""
+    capture, prepared = _prepare(context, incarnation, prepare, options)
+    if prepared.is_empty:
+        return prepared, None
+    last = prepared
+
+    def restage(newer: Capture, decision: Decision) -> PublishPlan:
+        nonlocal last
+        again = prepare(newer)
+        if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
+            raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
+        last = again
+        return again.stage(newer, info, options)
+
+    plan = prepared.stage(capture, info, options)
+    published = context.publisher.publish(plan, restage)
+    return last, published
+
+
+def _prepare(
+    context: WriteContext, incarnation: str, prepare: Callable[[Capture], P], options: WriteOptions
+) -> tuple[Capture, P]:
+    """Prepare on the state at hand; look at the newest one before believing that the answer is no."""
+    manifests = context.manifests
+    capture = manifests.capture(manifests.warm(incarnation))
+    needs_newest = options.expected_head is not None and options.expected_head != capture.state.head
+    refusal: OmnigraphError | None = None
+    if not needs_newest:
+        try:
+            prepared = prepare(capture)
+            if not prepared.is_empty:
+                return capture, prepared
+        except (InputError, ConflictError, NotFoundError) as error:
+            refusal = error
+    newest = manifests.fresh(incarnation)
+    if refusal is not None and newest.head == capture.state.head:
+        raise refusal
+    capture = manifests.capture(newest)
+    return capture, prepare(capture)
+
+
+def _moved_table(base: ManifestState, current: ManifestState) -> str:
+    moved = [key for key, pin in current.tables.items() if base.tables.get(key) != pin]
+    return moved[0] if moved else "schema"

@@ -1,0 +1,77 @@
+"""Deltas of tables to staged versions, all touched tables in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
+from omnigraph.manifest.reader import Capture
+from omnigraph.rows.validate import TableDelta
+from omnigraph.storage import staging
+from omnigraph.storage.fold import fold_tail
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import find_ids
+from omnigraph.write.context import WriteOptions
+
+STAGING_THREADS_MAX = 8
+"""Tables staged at once: the work is waiting for the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedTable:
+    """One table's part of a plan, and the files it made."""
+
+    write: TableWrite
+    version: staging.StagedVersion
+
+
+def stage_deltas(
+    store: Store,
+    capture: Capture,
+    deltas: Mapping[str, TableDelta],
+    modes: Mapping[str, WriteMode],
+    info: CommitInfo,
+    options: WriteOptions,
+    reads: frozenset[str],
+) -> PublishPlan:
+    """Write and stage every delta, and make the plan."""
+
+    def stage(key: str) -> StagedTable:
+        return _stage_table(store, capture, deltas[key], modes[key])
+
+    keys = sorted(deltas)
+    if len(keys) == 1:
+        staged = [stage(keys[0])]
+    else:
+        with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
+            staged = list(pool.map(stage, keys))
+    return PublishPlan(
+        info=info,
+        base=capture.state,
+        writes=tuple(item.write for item in staged),
+        reads=reads - set(keys),
+        expected_head=options.expected_head,
+        files=tuple(record for item in staged for record in item.version.files),
+    )
+
+
+def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteMode) -> StagedTable:
+    key = delta.entity.table_key
+    pin = capture.state.tables[key]
+    base = store.open(pin.location, pin.lance_version)
+    if delta.replaces_all:
+        written = [staging.write_rows(store, base, pin.location, delta.rows)] if delta.rows.num_rows else []
+        version = staging.stage_overwrite(store, base, pin.location, written)
+        counts = (delta.rows.num_rows, 0, pin.rows)
+        return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
+    ids = delta.ids()
+    addresses = {} if mode is WriteMode.APPEND else find_ids(store, pin, [*ids, *delta.removed])
+    updated = sum(id_ in addresses for id_ in ids)
+    removed = set(addresses.values())
+    rows, folded = fold_tail(store, base, pin.location, delta.rows, removed)
+    written = [staging.write_rows(store, base, pin.location, rows)] if rows.num_rows else []
+    version = staging.stage_delta(store, base, pin.location, written, removed, folded)
+    counts = (len(ids) - updated, updated, len(addresses) - updated)
+    return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
