@@ -1,0 +1,136 @@
+"""Checks of single values over a whole batch: required, ``@range``, ``@check``, enum.
+
+Vectorised; what needs more than one row (keys, uniqueness, endpoints, cardinality) is not judged here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.rows.arrow_types import ID, Entity, table_schema
+from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
+from omnigraph.schema.catalog import NodeType
+from omnigraph.schema.ir import CheckConstraint, RangeConstraint
+from omnigraph.schema.patterns import compile_pattern
+
+Places = Callable[[int], Place | None]
+Explain = Callable[[object], str]
+
+
+def check_values(entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations) -> None:
+    """Report every value that its property does not allow. ``places`` tells where the row at an index came from."""
+    report = _Report(entity, batch, places, violations)
+    for field in table_schema(entity):
+        column = batch.column(field.name)
+        if not field.nullable and column.null_count:
+            report.add(ViolationCode.REQUIRED, field.name, pc.is_null(column), report.explain_missing(field.name))
+    if isinstance(entity, NodeType):
+        for bounds in entity.ranges:
+            _check_range(bounds, report)
+        for check in entity.checks:
+            _check_pattern(check, report)
+    for name, prop in sorted(entity.properties.items()):
+        if prop.type.enum_values is not None:
+            _check_enum(name, prop.type.enum_values, report)
+
+
+class _Report:
+    """Turns a mask of wrong rows into violations; builds only the ones that are kept."""
+
+    def __init__(self, entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations) -> None:
+        self.entity = entity
+        self._batch = batch
+        self._places = places
+        self._violations = violations
+
+    def column(self, name: str) -> pa.Array:
+        return self._batch.column(name)
+
+    def explain_missing(self, name: str) -> Explain:
+        return lambda _: f"missing required property {self.entity.name}.{name}"
+
+    def add(self, code: ViolationCode, name: str, is_wrong: pa.Array, explain: Explain) -> None:
+        wrong = pc.indices_nonzero(is_wrong)
+        if len(wrong):
+            kind = (code, self.entity.table_key, name)
+            self._violations.add_group(kind, len(wrong), self._each(code, name, wrong, explain))
+
+    def _each(self, code: ViolationCode, name: str, wrong: pa.Array, explain: Explain) -> Iterator[Violation]:
+        for index in wrong:
+            row = index.as_py()
+            message = explain(_value(self.column(name), row))
+            entity_id = self.column(ID)[row].as_py()
+            yield Violation(code, message, self.entity.table_key, entity_id, name, self._places(row))
+
+
+def _value(column: pa.Array, row: int) -> object:
+    # Only plain values are repeated in messages. Dates beyond Python's calendar are not asked for.
+    return column[row].as_py() if not pa.types.is_temporal(column.type) else None
+
+
+def _check_range(bounds: RangeConstraint, report: _Report) -> None:
+    column = report.column(bounds.property)
+    where = f"@range violation on {report.entity.name}.{bounds.property}"
+    if pa.types.is_floating(column.type):
+        # Bounds are compared as 64-bit floats, whatever the width of the column.
+        column = column.cast(pa.float64())
+        report.add(
+            ViolationCode.RANGE, bounds.property, pc.is_nan(column), lambda _: f"{where}: value NaN is not a number"
+        )
+    if bounds.low is not None:
+        low = bounds.low
+        is_below = _compare(column, low, is_low=True)
+        report.add(ViolationCode.RANGE, bounds.property, is_below, lambda value: f"{where}: value {value} < min {low}")
+    if bounds.high is not None:
+        high = bounds.high
+        is_above = _compare(column, high, is_low=False)
+        report.add(ViolationCode.RANGE, bounds.property, is_above, lambda value: f"{where}: value {value} > max {high}")
+
+
+def _compare(column: pa.Array, bound: int | float, *, is_low: bool) -> pa.Array:
+    """Where values lie beyond a bound. Integers are compared as integers: a double cannot tell the large ones apart."""
+    beyond = pc.less if is_low else pc.greater
+    if pa.types.is_floating(column.type):
+        return beyond(column, pa.scalar(float(bound), pa.float64()))
+    if isinstance(bound, float) and not math.isfinite(bound):
+        is_beyond = bound > 0 if is_low else bound < 0
+        return pc.and_(pc.is_valid(column), is_beyond)
+    whole = math.ceil(bound) if is_low else math.floor(bound)
+    try:
+        return beyond(column, pa.scalar(whole, column.type))
+    except (pa.ArrowInvalid, OverflowError):
+        # The bound is outside what the column can hold: either every value is beyond it or none.
+        is_beyond = whole > 0 if is_low else whole < 0
+        return pc.and_(pc.is_valid(column), is_beyond)
+
+
+def _check_pattern(check: CheckConstraint, report: _Report) -> None:
+    search = compile_pattern(check.pattern).search
+    column = report.column(check.property)
+    encoded = column.dictionary_encode()
+    fails = [search(text) is None for text in encoded.dictionary.to_pylist()]
+    if not any(fails):
+        return
+    where = f"@check violation on {report.entity.name}.{check.property}"
+    report.add(
+        ViolationCode.CHECK,
+        check.property,
+        pa.array(fails, pa.bool_()).take(encoded.indices),
+        lambda value: f"{where}: value {shown(value)} does not match pattern {check.pattern}",
+    )
+
+
+def _check_enum(name: str, allowed: tuple[str, ...], report: _Report) -> None:
+    column = report.column(name)
+    is_wrong = pc.and_(pc.is_valid(column), pc.invert(pc.is_in(column, pa.array(allowed, pa.utf8()))))
+    expected = ", ".join(allowed)
+    report.add(
+        ViolationCode.ENUM,
+        name,
+        is_wrong,
+        lambda value: f"invalid enum value {shown(value)} for {report.entity.name}.{name} (expected: {expected})",
+    )
