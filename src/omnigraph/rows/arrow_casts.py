@@ -1,0 +1,186 @@
+"""A user's Arrow column to the column a property is stored as, losing nothing that matters.
+
+Numbers may change width when they fit, whole floats may become integers (tables with missing integers often hold
+floats), times of any unit and zone become UTC milliseconds, texts become dates. A number never becomes a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.rows.arrow_types import column_type, scalar_type
+from omnigraph.rows.json_values import Unfit, converter
+from omnigraph.schema.types import PropertyType
+
+_MILLISECONDS_PER_DAY = 86_400_000
+
+
+class WrongColumn(Exception):
+    """A column whose Arrow type can hold no value of the property; the text names what is expected."""
+
+
+class WrongValue(Exception):
+    """Some value of the column does not fit; the text says why when the column is a single row."""
+
+
+def cast_column(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """The column as stored. Raises WrongColumn, or WrongValue when at least one row does not fit."""
+    array = plain(array)
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), column_type(type_))
+    try:
+        if type_.is_vector:
+            return _vector(array, type_)
+        if type_.is_list:
+            return _list(array, type_)
+        return _scalars(array, type_.scalar)
+    except (pa.ArrowInvalid, OverflowError) as problem:
+        raise WrongValue(f"does not fit {type_}") from problem
+    except pa.ArrowNotImplementedError as problem:
+        raise WrongColumn(f"a column of {array.type} cannot be read as {type_}") from problem
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """Without the encodings that change nothing about the values: dictionaries, runs, extensions, text views."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        elif pa.types.is_run_end_encoded(array.type):
+            array = pc.run_end_decode(array)
+        elif pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+            array = array.cast(pa.utf8())
+        else:
+            return array
+
+
+def _scalars(array: pa.Array, scalar: Scalar) -> pa.Array:
+    match scalar:
+        case Scalar.STRING:
+            _expect(pa.types.is_string(array.type), array, "text")
+            return array
+        case Scalar.BOOL:
+            _expect(pa.types.is_boolean(array.type), array, "booleans")
+            return array
+        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
+            _expect(_is_number(array.type), array, "integers")
+            return array.cast(scalar_type(scalar))
+        case Scalar.F32 | Scalar.F64 | Scalar.VECTOR:
+            _expect(_is_number(array.type), array, "numbers")
+            return _floats(array, scalar_type(scalar))
+        case Scalar.DATE:
+            return _dates(array)
+        case Scalar.DATETIME:
+            return _times(array)
+        case Scalar.BLOB:
+            return _blobs(array)
+        case _:
+            assert_never(scalar)
+
+
+def _expect(fits: bool, array: pa.Array, what: str) -> None:
+    if not fits:
+        raise WrongColumn(f"expected a column of {what}, got {array.type}")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _floats(array: pa.Array, target: pa.DataType) -> pa.Array:
+    floats = array.cast(target, safe=False)
+    # NaN and infinities are the owner's business; an infinity made by narrowing is not what was given.
+    wide = array.cast(pa.float64(), safe=False)
+    if pc.any(pc.and_(pc.is_finite(wide), pc.is_inf(floats))).as_py():
+        raise WrongValue("is not finite at the stored width")
+    return floats
+
+
+def _dates(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if pa.types.is_date32(kind):
+        return array
+    if pa.types.is_integer(kind):
+        return array.cast(pa.int32()).view(pa.date32())
+    if pa.types.is_string(kind):
+        return _parsed(array, parse_date, pa.int32(), "an ISO date").view(pa.date32())
+    _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "dates")
+    return pc.floor_temporal(_milliseconds(array), unit="day").cast(pa.date32())
+
+
+def _times(array: pa.Array) -> pa.Array:
+    kind, target = array.type, scalar_type(Scalar.DATETIME)
+    if pa.types.is_integer(kind):
+        return array.cast(pa.int64()).view(target)
+    if pa.types.is_string(kind):
+        return _parsed(array, parse_datetime, pa.int64(), "an ISO time").view(target)
+    if pa.types.is_date32(kind):
+        return pc.multiply_checked(array.view(pa.int32()).cast(pa.int64()), _MILLISECONDS_PER_DAY).view(target)
+    _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "times")
+    return _milliseconds(array).view(target)
+
+
+def _milliseconds(array: pa.Array) -> pa.Array:
+    """Times as UTC milliseconds without a zone: a time without one is taken as UTC, finer parts are cut off."""
+    if pa.types.is_date64(array.type):
+        return array.view(pa.int64()).view(pa.timestamp("ms"))
+    bare = array.view(pa.int64()).view(pa.timestamp(array.type.unit))
+    return pc.floor_temporal(bare, unit="millisecond").cast(pa.timestamp("ms"))
+
+
+def _parsed(array: pa.Array, parse: Callable[[str], int | None], target: pa.DataType, what: str) -> pa.Array:
+    encoded = array.dictionary_encode()
+    numbers = [parse(text) for text in encoded.dictionary.to_pylist()]
+    if None in numbers:
+        raise WrongValue(f"is not {what}")
+    return pa.array(numbers, target).take(encoded.indices)
+
+
+def _blobs(array: pa.Array) -> pa.Array:
+    if pa.types.is_string(array.type):
+        convert = converter(PropertyType(Scalar.BLOB))
+        try:
+            values = [None if text is None else convert(text) for text in array.to_pylist()]
+        except Unfit as problem:
+            raise WrongValue(str(problem)) from None
+        return pa.array(values, pa.large_binary())
+    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+    _expect(any(is_kind(array.type) for is_kind in kinds), array, "bytes")
+    if pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary_view(array.type):
+        array = array.cast(pa.binary())
+    return array.cast(pa.large_binary())
+
+
+def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
+    lists = _as_list(array)
+    start = lists.offsets[0].as_py() if len(lists) else 0
+    items = plain(lists.values.slice(start, lists.offsets[-1].as_py() - start) if len(lists) else lists.values)
+    stored = pa.nulls(len(items), scalar_type(type_.scalar)) if pa.types.is_null(items.type) else None
+    stored = _scalars(items, type_.scalar) if stored is None else stored
+    offsets = pc.subtract(lists.offsets, start)
+    return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
+
+
+def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
+    lists = _list(array, PropertyType(Scalar.F32, is_list=True))
+    if not pc.all(pc.equal(pc.list_value_length(lists), type_.dimension), min_count=0).as_py():
+        raise WrongValue(f"is not an array of {type_.dimension} numbers")
+    numbers = pc.list_flatten(lists)
+    if numbers.null_count or not pc.all(pc.is_finite(numbers), min_count=0).as_py():
+        raise WrongValue("holds something that is not a finite number")
+    return lists.cast(column_type(type_))
+
+
+def _as_list(array: pa.Array) -> pa.Array:
+    kind = array.type
+    types = pa.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    _expect(is_list or types.is_list_view(kind) or types.is_large_list_view(kind), array, "lists")
+    return array if types.is_list(kind) else array.cast(pa.list_(kind.value_type))
