@@ -68,7 +68,7 @@ def format_date(days: int) -> str:
 def format_datetime(milliseconds: int) -> str:
     """``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def datetime_to_milliseconds(moment: datetime) -> int:

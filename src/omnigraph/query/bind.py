@@ -30,16 +30,18 @@ class BlockKind(Enum):
     MAYBE = "maybe"
 
 
-def bind_match(context: Context, body: ast.ReadBody) -> tuple[Block, Scope]:
-    """Resolve the match block of a read."""
+def bind_match(context: Context, body: ast.ReadBody) -> tuple[Block, Scope] | None:
+    """Resolve the match block of a read; None if there is too much of it."""
     scope = Scope()
     if _count_patterns(body.clauses) > PATTERNS_MAX:
         message = f"a query has at most {PATTERNS_MAX} bindings, traversals and blocks"
         context.error(UNCODED, message, body.clauses[0].span, "split the query")
-        return Block(), scope
+        return None
     block = _Binder(context, scope, BlockKind.MATCH).bind(body.clauses)
     if not block.nodes and not context.diagnostics.has_errors:
-        context.error(UNCODED, "`match` binds no variable", body.clauses[0].span, "start with `$x: Type`")
+        # A block that did not parse may have no clauses left.
+        at = body.clauses[0].span if body.clauses else body.span
+        context.error(UNCODED, "`match` binds no variable", at, "start with `$x: Type`")
     return block, scope
 
 

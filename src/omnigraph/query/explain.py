@@ -66,9 +66,8 @@ def describe(operator: Operator) -> str:
     """One operator without its inputs."""
     match operator:
         case Scan():
-            return (
-                f"Scan ${operator.variable}: {operator.type_name}{_where(operator.predicate)}{_reads(operator.columns)}"
-            )
+            bound = f"${_shown(operator.variable)}: {operator.type_name}"
+            return f"Scan {bound}{_where(operator.predicate)}{_reads(operator.columns)}"
         case Outer():
             return f"Outer {_variables(operator.variables)}"
         case Expand():

@@ -16,6 +16,8 @@ def check_match(context: Context, node_type: NodeType, variable: str, match: ast
     if declared is None:
         message = f"node type `{node_type.name}` has no property `{match.property.text}`"
         hint = context.suggest(match.property.text, node_type.properties)
+        if match.property.text == "id":
+            hint = "an id cannot be matched; match the key"
         context.error("T2", message, match.property.span, hint)
         return None
     value = _check_value(context, match, declared)

@@ -34,7 +34,10 @@ class CheckedRead:
 
 def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     """Check a read; None if its columns are not known. The result is sound only if nothing was reported."""
-    block, scope = bind_match(context, body)
+    bound = bind_match(context, body)
+    if bound is None:
+        return None
+    block, scope = bound
     columns = [_check_projection(context, scope, projection) for projection in body.projections]
     known = tuple(column for column in columns if column is not None)
     if len(known) < len(columns):
@@ -174,7 +177,8 @@ class _Orders:
             aggregate = _check_aggregate(self.context, self.scope, node)
             position = None if aggregate is None else self._column_position(aggregate)
             if aggregate is not None and position is None:
-                self._not_returned(node, "T9")
+                message = "an aggregate in `order` must be returned too"
+                self.context.error("T9", message, node.span, "add it to `return`")
             if position is None:
                 return None
         else:

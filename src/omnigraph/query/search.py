@@ -69,7 +69,8 @@ def _check_text_arguments(
     if field is None or query is None:
         return None
     if not isinstance(field, ir.Property) or not field.type.is_text:
-        context.error(code, f"`{node.function}` searches a String property, not {field.type}", field_node.span)
+        what = field.type if isinstance(field, ir.Property) else "another expression"
+        context.error(code, f"`{node.function}` searches a String property, not {what}", field_node.span)
         return None
     if not query.type.is_text:
         context.error(code, f"the query of `{node.function}` must be a String, not {query.type}", query_node.span)

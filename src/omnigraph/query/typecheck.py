@@ -127,8 +127,11 @@ def check_property(
     if bound is None and scope.is_broken(name):
         return None
     if bound is None:
-        what = "is a parameter, not a variable" if name in context.parameters else "is not bound"
-        context.error("T6", f"`${name}` {what}", node.variable.span, suggest_variable(context, scope, name))
+        if name in context.parameters:
+            context.error("T6", f"`${name}` is a parameter and has no properties", node.variable.span)
+        else:
+            hint = suggest_variable(context, scope, name)
+            context.error("T6", f"`${name}` is not bound", node.variable.span, hint)
         return None
     if bound.kind is VariableKind.PATH:
         return _check_path_value(context, node, bound)
@@ -138,6 +141,8 @@ def check_property(
         hint = context.suggest(node.property.text, entity_type(context.catalog, bound).properties)
         if node.property.text == "id" and kind == "node":
             hint = f"`${name}` alone is the node's id"
+        elif node.property.text in ("src", "dst", "from", "to") and kind == "edge":
+            hint = "its endpoints are the variables on both sides of it"
         message = f"{kind} type `{bound.type_name}` has no property `{node.property.text}`"
         context.error("T6", message, node.property.span, hint)
         return None
