@@ -1,13 +1,15 @@
 """A schema with one property of every type, and short ways from records to rows."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
+from omnigraph.rows.json_lines import Malformed, is_blank, parse_line
+from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
-from omnigraph.rows.violations import Violations
+from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 
@@ -66,7 +68,7 @@ def catalog(text: str = SCHEMA) -> Catalog:
 CATALOG = catalog()
 
 
-def minting() -> "object":
+def minting() -> Callable[[], str]:
     numbers = count(1)
     return lambda: f"minted-{next(numbers)}"
 
@@ -83,7 +85,7 @@ def read(
         source="f.jsonl",
         mint_id=minting(),
         violations=violations,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
     return list(rows), violations
 
@@ -95,6 +97,37 @@ def read_dicts(records: Iterable[dict[str, object]], schema: Catalog = CATALOG) 
         catalog=schema,
         source="records",
         mint_id=minting(),
-        violations=violations,  # type: ignore[arg-type]
+        violations=violations,
     )
     return list(rows), violations
+
+
+def read_exactly(data: bytes, schema: Catalog = CATALOG) -> tuple[list[TypedRows], Violations]:
+    """The exact path alone."""
+    violations = Violations()
+    reader = RecordReader(schema, "f.jsonl", minting(), violations)
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if is_blank(line):
+            continue
+        try:
+            reader.read(parse_line(line), number)
+        except Malformed as problem:
+            reader.malformed(str(problem), number)
+    return reader.take(), violations
+
+
+def one(line: str | bytes, schema: Catalog = CATALOG) -> dict[str, object]:
+    """The one good row of a line."""
+    rows, violations = read(line, schema)
+    assert violations.samples == ()
+    [only] = rows
+    [row] = only.batch.to_pylist()
+    assert isinstance(row, dict)
+    return row
+
+
+def refused(line: str | bytes, schema: Catalog = CATALOG) -> list[Violation]:
+    """What is wrong with input of which nothing is read."""
+    rows, violations = read(line, schema)
+    assert not rows
+    return list(violations.samples)
