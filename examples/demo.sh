@@ -13,10 +13,12 @@ chapter() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
 
 # show EXPECTED_STATUS COMMAND...: print the command, run it, and insist on its exit code.
 show() {
-  local expected=$1 status=0
+  local expected=$1 status=0 word
   shift
   printf '\n%s$ omnigraph' "$dim"
-  printf ' %s' "${@@Q}" | sed "s/'\([A-Za-z0-9_.,/=-]*\)'/\1/g"
+  for word in "$@"; do
+    case "$word" in *[!A-Za-z0-9_.,/=-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+  done
   printf '%s\n' "$plain"
   "$OMNIGRAPH" "$@" 2>&1 || status=$?
   if [ "$status" -ne "$expected" ]; then

@@ -33,5 +33,5 @@ def _paint_line(line: str, colour: str) -> str:
     if not bar or "=" in gutter:
         before, sign, hint = line.partition("= hint:")
         return f"{before}{paint(sign, 'cyan')}{hint}"
-    is_caret = not gutter.strip() and rest.strip().strip("^") == ""
+    is_caret = not gutter.strip() and bool(rest) and not rest.strip(" \t^")
     return f"{paint(gutter + bar, 'blue')}{paint(rest, colour, bold=True) if is_caret else rest}"

@@ -157,4 +157,4 @@ def _summary(schema: SchemaReport, files: list[LintReport], severities: list[Sev
     found = ", ".join(count(number, severity.value) for number, severity in totals if number) or "nothing to remark"
     failed = Severity.ERROR in severities
     verdict = paint("failed", "red", bold=True) if failed else paint("ok", "green", bold=True)
-    return f"{verdict}: {checked} checked: {found}"
+    return f"{verdict}: {found} ({checked})"

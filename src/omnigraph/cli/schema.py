@@ -53,4 +53,4 @@ def _summary(plan: MigrationPlan) -> str:
     parts = [f"{found.count(kind)} {_WORDS[kind]}" for kind in Safety if kind in found]
     kinds = ", ".join(parts) if len(parts) > 1 else f"all {_WORDS[found[0]]}"
     verdict = paint("ok", "green", bold=True) if plan.supported else paint("refused", "red", bold=True)
-    return f"{verdict}: {count(len(plan.steps), 'step')}: {kinds}"
+    return f"{verdict}: {count(len(plan.steps), 'step')}, {kinds}"
