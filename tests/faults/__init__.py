@@ -10,11 +10,11 @@ take the same `KillAt(n)`. `fault` lists everything that can go wrong; `child` b
 The crash matrices of the writers live with the writers; here are only the tools and their own tests.
 """
 
-from faults.child import python
-from faults.fault import DelayAt, DropAt, FailAt, FailFrom, KillAt, PartialWriteAt, RespondAt
-from faults.session import Call
-from faults.tracer import Trace, run, trace, why_unavailable
-from faults.window import arm, armed, disarm
+from tests.faults.child import python
+from tests.faults.fault import DelayAt, DropAt, FailAt, FailFrom, KillAt, PartialWriteAt, RespondAt
+from tests.faults.session import Call
+from tests.faults.tracer import Trace, run, trace, why_unavailable
+from tests.faults.window import arm, armed, disarm
 
 __all__ = [
     "Call",

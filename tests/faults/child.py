@@ -22,7 +22,7 @@ del sys.argv[:2]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
-_TESTS = Path(__file__).resolve().parents[1]
+_REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def python(script: Path | str, *arguments: object, without: tuple[str, ...] = ("pandas",)) -> list[str]:
@@ -31,8 +31,8 @@ def python(script: Path | str, *arguments: object, without: tuple[str, ...] = ("
 
 
 def environment(env: Mapping[str, str] | None) -> dict[str, str]:
-    """The given environment (default: our own) in which the child can import `faults`."""
+    """The given environment (default: our own) in which the child can import `tests.faults`."""
     full = dict(os.environ if env is None else env)
-    # At the end, so that a directory of tests never hides a library with the same name.
-    full["PYTHONPATH"] = os.pathsep.join(filter(None, [full.get("PYTHONPATH"), str(_TESTS)]))
+    # At the end, so that a directory here never hides a library with the same name.
+    full["PYTHONPATH"] = os.pathsep.join(filter(None, [full.get("PYTHONPATH"), str(_REPOSITORY)]))
     return full

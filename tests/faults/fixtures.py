@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults.s3 import Bucket, Server
-from faults.tracer import why_unavailable
+from tests.faults.s3 import Bucket, Server
+from tests.faults.tracer import why_unavailable
 
 
 @pytest.fixture(scope="session")

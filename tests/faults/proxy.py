@@ -19,9 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import Any, assert_never
 
-from faults.fault import DelayAt, DropAt, KillAt, RequestFault, RespondAt
-from faults.request_log import Log, Request, classify
-from faults.window import ARM_PATH, DISARM_PATH
+from tests.faults.fault import DelayAt, DropAt, KillAt, RequestFault, RespondAt
+from tests.faults.request_log import Log, Request, classify
+from tests.faults.window import ARM_PATH, DISARM_PATH
 
 _POLL_S = 0.02
 _UPSTREAM_TIMEOUT_S = 60

@@ -9,7 +9,7 @@ import errno
 import os
 import struct
 
-from faults.syscalls import X86_64, Machine
+from tests.faults.syscalls import X86_64, Machine
 
 OPTION_SYSGOOD = 0x01
 OPTION_FORK = 0x02

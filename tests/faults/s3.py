@@ -18,11 +18,11 @@ from typing import Any
 
 import boto3
 
-from faults.child import environment
-from faults.fault import RequestFault
-from faults.proxy import Proxy
-from faults.request_log import Request
-from faults.window import CONTROL_VARIABLE
+from tests.faults.child import environment
+from tests.faults.fault import RequestFault
+from tests.faults.proxy import Proxy
+from tests.faults.request_log import Request
+from tests.faults.window import CONTROL_VARIABLE
 
 TIMEOUT_S = 60.0
 _SHUTDOWN_TIMEOUT_S = 10.0
@@ -168,7 +168,7 @@ class Server:
         if overdue:
             raise S3Error(f"{argv} did not end within {timeout_s} s\n" + "\n".join(texts))
         if process.returncode == 0 and not proxy.ever_armed:
-            raise S3Error(f"{argv} never armed: call faults.arm(), or count everything with window=False")
+            raise S3Error(f"{argv} never armed: call tests.faults.arm(), or count everything with window=False")
         return RequestTrace(proxy.requests(), process.returncode, *texts, injection.hit)
 
 

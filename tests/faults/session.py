@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, assert_never
 
-from faults import ptrace
-from faults.fault import FailAt, FailFrom, FileFault, KillAt, PartialWriteAt
-from faults.syscalls import Machine, Signature, Space
-from faults.window import ARM
+from tests.faults import ptrace
+from tests.faults.fault import FailAt, FailFrom, FileFault, KillAt, PartialWriteAt
+from tests.faults.syscalls import Machine, Signature, Space
+from tests.faults.window import ARM
 
 _OPTIONS = (
     ptrace.OPTION_SYSGOOD

@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from enum import Enum
 
-from faults.window import ARM, DISARM
+from tests.faults.window import ARM, DISARM
 
 
 class Space(Enum):

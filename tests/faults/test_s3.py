@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import lance
 import pyarrow as pa
 import pytest
 from botocore.exceptions import ClientError
 from lance.commit import CommitConflictError
 
-import lance
-from faults.child import python
-from faults.fault import DelayAt, DropAt, KillAt, RespondAt
-from faults.request_log import Kind, Request, classify
-from faults.s3 import Bucket, S3Error, Server
+from tests.faults.child import python
+from tests.faults.fault import DelayAt, DropAt, KillAt, RespondAt
+from tests.faults.request_log import Kind, Request, classify
+from tests.faults.s3 import Bucket, S3Error, Server
 
 pytestmark = pytest.mark.s3
 
 APPEND = """
 import sys
 import lance, pyarrow as pa
-from faults.window import armed
+from tests.faults.window import armed
 
 dataset = lance.dataset(sys.argv[1])
 with armed():
@@ -313,7 +313,7 @@ def test_a_dropped_connection_gets_no_answer(s3_server: Server, s3_bucket: Bucke
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for the end of a stranger, which needs pidfd_open")
 def test_the_server_does_not_outlive_a_test_process_that_is_killed() -> None:
-    code = "from faults.s3 import Server\nserver = Server.start()\nprint(server.pid, flush=True)\ninput()"
+    code = "from tests.faults.s3 import Server\nserver = Server.start()\nprint(server.pid, flush=True)\ninput()"
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,

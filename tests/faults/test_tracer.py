@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import lance
 import pyarrow as pa
 import pytest
 
-import lance
-from faults.child import python
-from faults.fault import FailAt, FailFrom, FileFault, KillAt, PartialWriteAt
-from faults.syscalls import AARCH64, X86_64
-from faults.tracer import Trace, TracerError, run, trace
+from tests.faults.child import python
+from tests.faults.fault import FailAt, FailFrom, FileFault, KillAt, PartialWriteAt
+from tests.faults.syscalls import AARCH64, X86_64
+from tests.faults.tracer import Trace, TracerError, run, trace
 
 pytestmark = pytest.mark.usefixtures("tracing")
 
 APPEND = """
 import sys
 import lance, pyarrow as pa
-from faults.window import armed
+from tests.faults.window import armed
 
 uri = "file-object-store://" + sys.argv[1]
 with armed():
@@ -34,7 +34,7 @@ with armed():
 DETACHED = """
 import sys
 import lance, pyarrow as pa
-from faults.window import armed
+from tests.faults.window import armed
 
 dataset = lance.dataset("file-object-store://" + sys.argv[1])
 with armed():
@@ -275,7 +275,7 @@ for attempt in (lambda: os.write(f, b"x"), lambda: os.mkdir(root + "/d"), lambda
 
 def test_only_what_happens_between_arm_and_disarm_counts_or_fails(tmp_path: Path) -> None:
     code = """
-from faults.window import arm, disarm
+from tests.faults.window import arm, disarm
 os.mkdir(root + "/a"); arm()
 try: os.mkdir(root + "/b")
 except OSError: pass
@@ -302,7 +302,7 @@ def test_a_program_that_never_arms_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_arming_without_a_tracer_does_nothing() -> None:
-    code = "from faults.window import armed\nwith armed(): print('fine')"
+    code = "from tests.faults.window import armed\nwith armed(): print('fine')"
     tests = str(Path(__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": tests}, capture_output=True, text=True, check=True

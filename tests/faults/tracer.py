@@ -23,10 +23,10 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from faults.child import environment
-from faults.fault import FileFault
-from faults.session import Call, Session
-from faults.syscalls import this_machine
+from tests.faults.child import environment
+from tests.faults.fault import FileFault
+from tests.faults.session import Call, Session
+from tests.faults.syscalls import this_machine
 
 TIMEOUT_S = 60.0
 
@@ -98,7 +98,7 @@ def run(
     if overdue:
         raise TracerError(f"{argv} did not end within {timeout_s} s\n" + "\n".join(texts))
     if session.returncode == 0 and not session.ever_armed:
-        raise TracerError(f"{argv} never armed: call faults.arm(), or count everything with window=False")
+        raise TracerError(f"{argv} never armed: call tests.faults.arm(), or count everything with window=False")
     return Trace(tuple(session.calls), session.returncode, texts[0], texts[1], session.hit)
 
 
