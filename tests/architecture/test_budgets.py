@@ -33,10 +33,7 @@ def _over_budget() -> dict[str, str]:
         if lines > FILE_LINES_MAX:
             over[module.path] = f"{lines} lines, at most {FILE_LINES_MAX}"
         for name, definition in module.definitions():
-            if (
-                isinstance(definition, Function)
-                and (lines := _function_lines(definition)) > FUNCTION_LINES_MAX
-            ):
+            if isinstance(definition, Function) and (lines := _function_lines(definition)) > FUNCTION_LINES_MAX:
                 over[f"{module.path}:{name}"] = f"{lines} lines, at most {FUNCTION_LINES_MAX}"
     return over
 

@@ -37,9 +37,7 @@ FOREIGN_WORDS = {
 
 
 def test_no_module_has_an_empty_name() -> None:
-    parts = {
-        (module.path, part) for module in modules() for part in module.path.removesuffix(".py").split("/")
-    }
+    parts = {(module.path, part) for module in modules() for part in module.path.removesuffix(".py").split("/")}
     assert not sorted(path for path, part in parts if part.strip("_") in EMPTY_MODULE_NAMES)
 
 

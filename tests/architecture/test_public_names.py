@@ -6,8 +6,11 @@ import omnigraph
 
 # A name added here is a promise: removing or renaming it later breaks somebody's program.
 PROMISED = {
+    "Graph": "an open graph, for annotations and isinstance",
     "OmnigraphError": "the root of every error we raise, for callers who catch them all",
     "__version__": "the version of the installed package",
+    "create": "makes a graph",
+    "open": "opens a graph",
 }
 
 

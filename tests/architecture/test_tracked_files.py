@@ -6,22 +6,19 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from tests.architecture.source_tree import REPOSITORY
 
 # Put together from pieces, so that this file does not find itself.
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:" + "|".join(["wo" + "rk", "ro" + "ot"]) + r")/")
-REGISTRY_HOST = re.compile(
-    "|".join([r"py" + r"pi\.org", r"python" + r"hosted\.org", "arti" + "factory", "dev" + "pi"])
-)
+REGISTRY_HOST = re.compile("|".join([r"py" + r"pi\.org", r"python" + r"hosted\.org", "arti" + "factory", "dev" + "pi"]))
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 @cache
 def _tracked() -> tuple[Path, ...]:
-    listing = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     if listing.returncode != 0:
         pytest.skip("not a git checkout")
     files = (REPOSITORY / name for name in listing.stdout.split("\0") if name)
