@@ -1,7 +1,7 @@
 """Omnigraph: a typed property graph on open Lance tables, with branches, merges and time travel.
 
-``create`` makes a graph, ``open`` opens one; everything else hangs on the ``Graph`` they return. Importing this package loads
-neither Lance nor Arrow: they come with the first graph.
+``create`` makes a graph, ``open`` opens one; everything else hangs on the ``Graph`` they return. Importing this
+package loads neither Lance nor Arrow: they come with the first graph.
 """
 
 from typing import TYPE_CHECKING, Any

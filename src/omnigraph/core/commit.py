@@ -63,7 +63,7 @@ class GraphCommit:
 
 @dataclass(frozen=True, slots=True)
 class ManifestPlace:
-    """Where a commit's state is stored: the incarnation of its branch, that manifest's version, and the public counter."""
+    """Where a commit's state is stored: its branch's incarnation, that manifest's version, and the public counter."""
 
     incarnation: str
     version: int

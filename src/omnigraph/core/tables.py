@@ -32,7 +32,7 @@ class TablePin:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that a write made: relative to the root, with its size, and its checksum where it could be taken cheaply."""
+    """A file that a write made, relative to the root, with its size, and its checksum where that was cheap to take."""
 
     path: str
     size: int

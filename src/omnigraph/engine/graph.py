@@ -43,7 +43,8 @@ from omnigraph.write.mutate import PreparedMutation, prepare_mutation
 class Graph:
     """One graph: a typed property graph with branches and history, on local disk or in an object store.
 
-    Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and pickled.
+    Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and
+    pickled.
     """
 
     def __init__(self, store: Store, *, clock: Clock | None = None, ids: IdSource | None = None) -> None:
@@ -133,8 +134,8 @@ class Graph:
     ) -> MutationResult:
         """Run the statements of a mutation query as one commit.
 
-        With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key`` returns the
-        first commit instead of writing again.
+        With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key``
+        returns the first commit instead of writing again.
         """
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         ref = branches.find_ref(self._manifests, branch)
@@ -179,8 +180,8 @@ class Graph:
     ) -> LoadResult:
         """Load entities of any number of types as one commit.
 
-        ``data`` is a JSON-lines file (path or open file), an iterable of records, or an Arrow table, reader, pandas or polars
-        frame of one type (``type_name``). With ``base`` a missing branch is forked from that one first.
+        ``data`` is a JSON-lines file (path or open file), an iterable of records, or an Arrow table, reader, pandas
+        or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that one first.
         """
         load_mode = _load_mode(mode)
         created = self._ensure_branch(branch, base, actor)

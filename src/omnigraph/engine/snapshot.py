@@ -42,7 +42,7 @@ class Snapshot:
         return {key: pin.rows for key, pin in sorted(self.state.tables.items())}
 
     def entities(self, type_name: str | None = None) -> list[Entity]:
-        """The types that have a table, edges first as in an export; of one name, a node and an edge type may both be."""
+        """The types that have a table, edges first as in an export; one name may mean a node and an edge type."""
         every: list[Entity] = [*self.catalog.edges.values(), *self.catalog.nodes.values()]
         present = [entity for entity in every if entity.table_key in self.state.tables]
         present.sort(key=lambda entity: entity.table_key)

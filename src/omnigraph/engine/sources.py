@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -17,7 +17,9 @@ from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 
-Loadable = str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatchReader | Any
+Loadable: TypeAlias = (
+    str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatchReader | Any
+)
 """A path or open file of JSON lines, records in that shape, or anything that speaks the Arrow stream protocol."""
 
 READ_BYTES = 4 * 1024 * 1024

@@ -75,7 +75,7 @@ class PublishPlan:
 
 
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
-    """The state after the plan, as version ``version`` of the manifest. Pins the plan does not write stay as they are."""
+    """The state after the plan, as version ``version`` of the manifest. Pins the plan does not write stay."""
     tables = dict(state.tables)
     changes: list[TableChange] = []
     for write in plan.writes:

@@ -1,6 +1,7 @@
 """What to do with a staged plan when others published first: one pure table.
 
-A row of the table is a decision and the facts it needs; exactly one row matches any observation, and a test walks them all.
+A row of the table is a decision and the facts it needs; exactly one row matches any observation, and a test walks
+them all.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def decide_write(mode: WriteMode, movement: Movement) -> Decision:
 
 
 def decide_read(movement: Movement) -> Decision:
-    """The decision for one table that validation only read. Maintenance leaves its content, so there is nothing to look at."""
+    """The decision for one table that validation only read: its content counts, and maintenance leaves that."""
     return Decision.RESTAGE if movement is Movement.LOGICAL else Decision.REPUBLISH
 
 

@@ -14,7 +14,7 @@ from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
 from omnigraph.core.tables import TablePin
 
 RECENT_COMMITS_MAX = 64
-"""Commits kept in the manifest itself. Older ones are spilled to the commit log, all at once, so that a spill is rare."""
+"""Commits kept in the manifest. Older ones are spilled to the commit log, all at once, so that a spill is rare."""
 
 COMMIT_LOG_KEY = "log:commits"
 COMMIT_LOG_LOCATION = "__commits"
@@ -38,8 +38,8 @@ class ManifestRow(NamedTuple):
 class ManifestState:
     """The pins of a branch at one moment, with its schema, its head and its newest commits (oldest first).
 
-    ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the public number
-    of the state, which goes on counting when a branch is forked.
+    ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the
+    public number of the state, which goes on counting when a branch is forked.
     """
 
     branch: str

@@ -85,7 +85,7 @@ def list_refs(manifests: Manifests) -> Iterator[Ref]:
 
 
 def create_branch(manifests: Manifests, ref: Ref, parent: ManifestState) -> ManifestState:
-    """Copy the parent's state into a new incarnation, then take the name. A crash between the two leaves only garbage."""
+    """Copy the parent's state into a new incarnation, then take the name. A crash in between leaves only garbage."""
     check_name(ref.name)
     if ref.name == MAIN or manifests.store.objects.read(ref_path(ref.name)) is not None:
         raise _taken(ref.name)

@@ -1,7 +1,7 @@
 """The commit log: commits that no longer fit into the manifest, as rows of the ``__commits`` table.
 
-The table is a table like any other: it grows by detached appends, and its pin moves in the same swap that drops the commits from
-the manifest. So a commit is always in exactly one of the two.
+The table is a table like any other: it grows by detached appends, and its pin moves in the same swap that drops the
+commits from the manifest. So a commit is always in exactly one of the two.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def create_graph(
         raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
     if not honours_create_if_absent(store.objects):
         raise StorageError(
-            f"the store at {store.root} ignores create-if-absent (If-None-Match): two writers would overwrite each other",
+            f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",
             hint="use a store that honours conditional writes, such as S3, MinIO or local disk",
         )
     place = ManifestPlace(graph_id, 1, 1)
@@ -59,7 +59,10 @@ def create_graph(
 
 
 def _finish_other(store: Store, schema: SchemaIR) -> Stamp:
-    """A manifest without a stamp: another creator crashed or is at work. With the same schema its graph is as good as ours."""
+    """A manifest without a stamp: another creator crashed or is at work.
+
+    With the same schema its graph is as good as ours.
+    """
     found = latest_manifest(store, MAIN_MANIFEST)
     assert found is not None
     state = from_rows(rows_from_arrow(found[1]), found[0].version)

@@ -1,8 +1,8 @@
 """The one door: every change of a branch goes through here.
 
-Writers of one process that wait for the same branch are published together, in one swap; each keeps its own commit and its own
-outcome. A lost swap is decided by ``history.rebase``. The three outcomes are done, not done, and unknown; a store's failure is
-never read as either of the first two, the manifest is looked at instead.
+Writers of one process that wait for the same branch are published together, in one swap; each keeps its own commit
+and its own outcome. A lost swap is decided by ``history.rebase``. The three outcomes are done, not done, and unknown;
+a store's failure is never read as either of the first two, the manifest is looked at instead.
 """
 
 from __future__ import annotations

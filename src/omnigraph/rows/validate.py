@@ -31,7 +31,7 @@ class Committed(Protocol):
         ...
 
     def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
-        """Committed rows whose columns, as canonical texts, equal one of the wanted tuples: the tuple and the row's id."""
+        """Committed rows whose columns, as canonical texts, are one of the wanted tuples: the tuple and the id."""
         ...
 
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:

@@ -1,5 +1,5 @@
 """Lance and the object store: opening pins, writing files nobody can see yet, committing detached versions.
 
-The only package that imports ``lance`` and the object-store client. Nothing here knows about branches, commits of the graph or
-types; it knows locations below one root, versions, columns and files.
+The only package that imports ``lance`` and the object-store client. Nothing here knows about branches, commits of the
+graph or types; it knows locations below one root, versions, columns and files.
 """

@@ -1,7 +1,8 @@
 """fsync and checksums of new files on local disk.
 
-Lance never calls fsync. Before a swap the staged files and their directories are synced, after it the manifest and its directory,
-so that what was acknowledged survives a loss of power. In an object store an acknowledged write is durable already.
+Lance never calls fsync. Before a swap the staged files and their directories are synced, after it the manifest and
+its directory, so that what was acknowledged survives a loss of power. In an object store an acknowledged write is
+durable already.
 """
 
 from __future__ import annotations

@@ -22,7 +22,10 @@ class Comparison:
 
 
 def build_filter(comparison: Comparison) -> pc.Expression | str:
-    """The filter of one comparison. Lance cannot take expressions on unsigned columns: those become SQL with a number in it."""
+    """The filter of one comparison.
+
+    Lance cannot take expressions on unsigned columns: those become SQL with a number in it.
+    """
     if pa.types.is_unsigned_integer(comparison.value.type):
         return f"`{comparison.column}` {comparison.operator} {int(comparison.value.as_py())}"
     field, value = pc.field(comparison.column), comparison.value

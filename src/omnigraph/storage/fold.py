@@ -1,9 +1,9 @@
 """Self-maintenance: a small write takes the small fragments at the end of its table along.
 
-Fragments are kept in tiers by size. When a tier has too many, the write that would add one more rewrites them together with its
-own rows, in the same detached commit. So a table that grows row by row has a number of fragments that grows with the logarithm
-of its rows, and no write ever does more than a fixed amount of extra work. The rows of small fragments are remembered by the
-process that wrote them, so that folding them asks the store nothing.
+Fragments are kept in tiers by size. When a tier has too many, the write that would add one more rewrites them
+together with its own rows, in the same detached commit. So a table that grows row by row has a number of fragments
+that grows with the logarithm of its rows, and no write ever does more than a fixed amount of extra work. The rows of
+small fragments are remembered by the process that wrote them, so that folding them asks the store nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-
 from lance import LanceDataset
+
 from omnigraph.storage.columns import fit_table
 from omnigraph.storage.store import Store
 

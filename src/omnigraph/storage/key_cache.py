@@ -1,8 +1,8 @@
 """Which ids a table holds and where, remembered by fragment.
 
-A fragment's ids are fixed by its data file and its deletion file, so an entry is never wrong and a new version of a table needs
-only its new fragments. A writer puts in what it wrote, which is why a warm insert asks the store nothing. Tables that are too
-large to remember are asked through a filter.
+A fragment's ids are fixed by its data file and its deletion file, so an entry is never wrong and a new version of a
+table needs only its new fragments. A writer puts in what it wrote, which is why a warm insert asks the store nothing.
+Tables that are too large to remember are asked through a filter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Small files below the root: read, create if absent, delete, list.
 
-Create-if-absent is what branch names and the format stamp stand on. Locally it is a hard link of a finished file; in S3 a
-conditional PUT, and a store that ignores the condition is found out by ``honours_create_if_absent``.
+Create-if-absent is what branch names and the format stamp stand on. Locally it is a hard link of a finished file; in
+S3 a conditional PUT, and a store that ignores the condition is found out by ``honours_create_if_absent``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writing what nobody can see yet: fragments, and detached versions on top of a pinned one.
 
-A delta of a table is (rows to add, row addresses to remove). However it came about, it becomes one detached commit: an append if
-nothing is removed, else an update that names the shortened and emptied fragments. Fragments do not depend on the version they are
-committed on, so a lost swap commits the same ones again.
+A delta of a table is (rows to add, row addresses to remove). However it came about, it becomes one detached commit:
+an append if nothing is removed, else an update that names the shortened and emptied fragments. Fragments do not
+depend on the version they are committed on, so a lost swap commits the same ones again.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import FragmentMetadata, write_fragments
 
-from lance import LanceDataset, LanceOperation, Transaction
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import StorageError
 from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
@@ -52,7 +52,8 @@ class StagedVersion:
 def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersion:
     """A new, empty table. Its first version is an ordinary one: Lance cannot create a dataset detached.
 
-    If something is there already, a crash left it: nobody refers to it, and the empty table becomes a version on top of it.
+    If something is there already, a crash left it: nobody refers to it, and the empty table becomes a version on top
+    of it.
     """
     operation = LanceOperation.Overwrite(stored_schema(schema), [])
     leftover = store.open_latest(location)
@@ -94,7 +95,7 @@ def stage_delta(
     removed: Iterable[int],
     replaced: Sequence[int] = (),
 ) -> StagedVersion:
-    """One detached version: the base without the removed row addresses and the replaced fragments, with the added rows."""
+    """One detached version: the base without removed row addresses and replaced fragments, with the added rows."""
     fragments = [fragment for part in added for fragment in part.fragments]
     addresses = sorted(removed)
     if not addresses and not replaced:

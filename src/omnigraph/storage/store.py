@@ -1,7 +1,7 @@
 """One graph root, opened: its tables by pin, its small files, its durability.
 
-Open table versions are cached by (location, version). A version never changes, so nothing in the cache goes stale. A store can
-be pickled; what arrives on the other side opens its handles anew.
+Open table versions are cached by (location, version). A version never changes, so nothing in the cache goes stale. A
+store can be pickled; what arrives on the other side opens its handles anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import lance
+
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.key_cache import KeyCache

@@ -1,7 +1,7 @@
 """The one compare-and-swap of the system: a strict overwrite of a manifest dataset.
 
-Only ``Overwrite`` is strict: an append with no retries is rebased silently. A lost swap is told apart from every other failure by
-its type; anything else may or may not have happened, and is for the caller to find out.
+Only ``Overwrite`` is strict: an append with no retries is rebased silently. A lost swap is told apart from every
+other failure by its type; anything else may or may not have happened, and is for the caller to find out.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
+from lance import LanceDataset, LanceOperation, Transaction
 from lance.commit import CommitConflictError
 from lance.fragment import FragmentMetadata, write_fragments
 
-from lance import LanceDataset, LanceOperation, Transaction
 from omnigraph.errors import StorageError
 from omnigraph.storage.durability import sync_directories, sync_files
 from omnigraph.storage.store import Store

@@ -1,7 +1,7 @@
 """Where a graph's root is, and what its tables are called for Lance.
 
-Local roots are always opened as ``file-object-store://``: with a plain path Lance swallows the error of a file's last write and
-acknowledges a commit whose data cannot be read.
+Local roots are always opened as ``file-object-store://``: with a plain path Lance swallows the error of a file's last
+write and acknowledges a commit whose data cannot be read.
 """
 
 from __future__ import annotations

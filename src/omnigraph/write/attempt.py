@@ -1,7 +1,8 @@
 """Capture, prepare, stage, publish: the loop that every embedded writer runs in.
 
-A prepared write can be staged on the state it was prepared on; when others publish first it is prepared again on theirs. A warm
-state may be old, so nothing is refused and nothing is called a no-op before it was looked at on the newest state.
+A prepared write can be staged on the state it was prepared on; when others publish first it is prepared again on
+theirs. A warm state may be old, so nothing is refused and nothing is called a no-op before it was looked at on the
+newest state.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Loading: rows of any number of types as one commit, in the modes append, merge and overwrite.
 
-This is the path for input that fits into memory; larger input goes through ``write.bulk_load``, which gives the same graph.
+This is the path for input that fits into memory; larger input goes through ``write.bulk_load``, which gives the same
+graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -69,8 +70,7 @@ def gather(batches: Iterable[TypedRows], source: str, mode: LoadMode, violations
     """Rows by type, each id once. Checks values and ids within the input; raises what it finds."""
     collected: dict[str, list[TypedRows]] = {}
     for typed in batches:
-        lines = typed.lines.to_pylist()
-        check_values(typed.entity, typed.batch, lambda row, lines=lines: Place(source, lines[row]), violations)
+        check_values(typed.entity, typed.batch, _places(source, typed.lines.to_pylist()), violations)
         collected.setdefault(typed.table_key, []).append(typed)
     if violations.total:
         raise violation_error(violations)
@@ -78,6 +78,10 @@ def gather(batches: Iterable[TypedRows], source: str, mode: LoadMode, violations
     if violations.total:
         raise violation_error(violations)
     return deltas
+
+
+def _places(source: str, lines: list[int]) -> Callable[[int], Place]:
+    return lambda row: Place(source, lines[row])
 
 
 def _coalesced(parts: list[TypedRows], source: str, mode: LoadMode, violations: Violations) -> TableDelta:

@@ -1,8 +1,8 @@
 """Mutations: statements in order, each seeing what the earlier ones did, as one delta per table.
 
-Pending entities are held as Python rows by id, over the captured snapshot; a statement's condition is asked of both. What an
-update or delete matched in the snapshot is part of the fingerprint: if that changes before the commit, the write conflicts
-instead of being decided anew.
+Pending entities are held as Python rows by id, over the captured snapshot; a statement's condition is asked of both.
+What an update or delete matched in the snapshot is part of the fingerprint: if that changes before the commit, the
+write conflicts instead of being decided anew.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class _Run:
     # --- matching --------------------------------------------------------------------------------------
 
     def _matching(self, entity: Entity, condition: ir.Expr) -> list[Row]:
-        """Current rows that satisfy a condition, the snapshot's first. What the snapshot gave goes into the fingerprint."""
+        """Current rows that satisfy a condition, the snapshot's first. What that gave goes into the fingerprint."""
         matcher = Matcher.of(entity, condition)
         pending = self.pending.get(entity.table_key)
         committed = list(self._committed(entity, matcher))
