@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.query.fixture import diagnose, drawn, explained, lowered
-
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.query.rewrite import PASSES
+from tests.query.fixture import diagnose, drawn, explained, lowered
 
 DIRECTORY = Path(__file__).parent / "golden"
 

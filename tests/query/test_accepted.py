@@ -1,6 +1,7 @@
 """What must stay valid: every form of the language, in the positions where it is easily refused by mistake."""
 
 import pytest
+
 from tests.query.fixture import codes, read, write
 
 READS = {

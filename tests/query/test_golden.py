@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.query.fixture import codes
-from tests.query.golden import FILES, Case, cases
 
 from omnigraph import query
 from omnigraph.query.codes import CODES
 from omnigraph.query.ir import Operator, StatementIR
+from tests.query.fixture import codes
+from tests.query.golden import FILES, Case, cases
 
 QUERY_PACKAGE = Path(query.__path__[0])
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.query.fixture import catalog, read, write
 
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.query.lint import LintReport, lint_queries
+from tests.query.fixture import catalog, read, write
 
 
 def lint(text: str) -> LintReport:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.query.fixture import drawn, mutation_of, plan_of, read, write
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import ParameterError
@@ -14,6 +13,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import InsertNode, ParameterIR, UpdateNodes
 from omnigraph.query.params import bind_mutation, bind_query, bind_values
 from omnigraph.schema.types import PropertyType
+from tests.query.fixture import drawn, mutation_of, plan_of, read, write
 
 F32_TENTH = float(np.float32(0.1))
 DAY = 86_400_000

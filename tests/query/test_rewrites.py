@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.query.evaluate import COMPARISONS, evaluate
-from tests.query.fixture import lowered
-from tests.query.golden import cases
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.lang.gq_ast import BinaryOperator
@@ -21,6 +18,9 @@ from omnigraph.query.rewrite.pushdown import bound_variables, push_predicates
 from omnigraph.query.rewrite.tree import expressions_of, inputs
 from omnigraph.query.variables import variables_of, walk
 from omnigraph.schema.types import PropertyType
+from tests.query.evaluate import COMPARISONS, evaluate
+from tests.query.fixture import lowered
+from tests.query.golden import cases
 
 NUMBERS = [Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64, Scalar.F32, Scalar.F64]
 EDGES = [0, 1, 2**24 + 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64 - 1]

@@ -43,16 +43,21 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
 
 
 def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
-    """The operator over changed inputs."""
+    """The operator over changed inputs; the very same one if none of them changed."""
     match operator:
         case Scan() | Outer():
             return operator
         case CrossJoin():
-            return replace(operator, left=change(operator.left), right=change(operator.right))
+            left, right = change(operator.left), change(operator.right)
+            unchanged = left is operator.left and right is operator.right
+            return operator if unchanged else CrossJoin(left, right)
         case AntiJoin() | OptionalJoin():
-            return replace(operator, input=change(operator.input), inner=change(operator.inner))
+            below, inner = change(operator.input), change(operator.inner)
+            unchanged = below is operator.input and inner is operator.inner
+            return operator if unchanged else replace(operator, input=below, inner=inner)
         case _:
-            return replace(operator, input=change(operator.input))
+            below = change(operator.input)
+            return operator if below is operator.input else replace(operator, input=below)
 
 
 def expressions_of(operator: Operator) -> tuple[Expr, ...]:
