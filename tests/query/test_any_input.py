@@ -2,9 +2,6 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lang.strategies import query_files, query_text
-from tests.query.fixture import catalog, codes, diagnose, read, write
-from tests.query.golden import FILES, cases
 
 from omnigraph.core.limits import PATTERNS_MAX
 from omnigraph.lang.diagnostics import Diagnostics
@@ -14,6 +11,9 @@ from omnigraph.lang.source import Source
 from omnigraph.query.compile import check_query
 from omnigraph.query.explain import explain
 from omnigraph.query.lint import lint_queries
+from tests.lang.strategies import query_files, query_text
+from tests.query.fixture import catalog, codes, diagnose, read, write
+from tests.query.golden import FILES, cases
 
 TEXTS = [case.text for name in FILES for case in cases(name)]
 WORDS = """
