@@ -8,9 +8,8 @@ depend on the version they are committed on, so a lost swap commits the same one
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import StorageError
+from omnigraph.storage.addresses import FragmentRows, by_fragment
 from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
@@ -96,13 +96,20 @@ def stage_delta(
     replaced: Sequence[int] = (),
 ) -> StagedVersion:
     """One detached version: the base without removed row addresses and replaced fragments, with the added rows."""
+    return stage_grouped(store, base, location, added, by_fragment(removed), replaced)
+
+
+def stage_grouped(
+    store: Store,
+    base: LanceDataset,
+    location: str,
+    added: Sequence[WrittenRows],
+    removed: Iterable[FragmentRows],
+    replaced: Sequence[int] = (),
+) -> StagedVersion:
+    """The same for any number of removed rows, which come fragment by fragment."""
     fragments = [fragment for part in added for fragment in part.fragments]
-    addresses = sorted(removed)
-    if not addresses and not replaced:
-        operation: Any = LanceOperation.Append(fragments)
-        deletions: list[str] = []
-    else:
-        operation, deletions = _update(store, base, location, fragments, addresses, replaced)
+    operation, deletions = _update(store, base, location, fragments, removed, replaced)
     dataset = _commit(store, location, base, operation, detached=True)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, deletions)
@@ -114,6 +121,18 @@ def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequ
     dataset = _commit(store, location, base, LanceOperation.Overwrite(base.schema, fragments), detached=True)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
+
+
+def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[str, list[int]]]) -> StagedVersion:
+    """A version on top of a staged one, without some of its rows: names of data files, and offsets in them."""
+    base = store.open(staged.location, staged.version)
+    numbers = {fragment.metadata.files[0].path: fragment.fragment_id for fragment in base.get_fragments()}
+    groups = ((numbers[name], offsets) for name, offsets in removed)
+    version = stage_grouped(store, base, staged.location, [], groups)
+    # Nobody will read the version in between, so nobody needs its manifest.
+    between = f"{staged.location}/_versions/d{staged.version}.manifest"
+    needed = tuple(record for record in staged.files if record.path != between)
+    return replace(version, files=(*needed, *version.files))
 
 
 def _staged(
@@ -135,16 +154,14 @@ def _update(
     base: LanceDataset,
     location: str,
     fragments: list[FragmentMetadata],
-    addresses: list[int],
+    removed_rows: Iterable[FragmentRows],
     replaced: Sequence[int],
 ) -> tuple[Any, list[str]]:
-    by_fragment: dict[int, list[int]] = defaultdict(list)
-    for address in addresses:
-        by_fragment[address >> 32].append(address & 0xFFFFFFFF)
+    """The operation, and the deletion files it made."""
     removed: list[int] = list(replaced)
     shortened: list[FragmentMetadata] = []
     deletions: list[str] = []
-    for fragment_id, offsets in by_fragment.items():
+    for fragment_id, offsets in removed_rows:
         fragment = base.get_fragment(fragment_id)
         assert fragment is not None, "an address comes from this very version"
         metadata = fragment.delete_rows(offsets)
@@ -155,6 +172,8 @@ def _update(
         assert metadata.deletion_file is not None, "rows were deleted"
         deletions.append(f"{location}/{metadata.deletion_file.path(metadata.id)}")
         store.keys.derive(fragment_key(location, fragment.metadata), fragment_key(location, metadata), offsets)
+    if not removed and not shortened:
+        return LanceOperation.Append(fragments), []
     operation = LanceOperation.Update(
         removed_fragment_ids=removed,
         updated_fragments=shortened,
