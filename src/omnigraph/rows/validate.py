@@ -83,18 +83,28 @@ def check_delta(catalog: Catalog, deltas: Deltas, committed: Committed, violatio
 # --- unique ----------------------------------------------------------------------------------------------
 
 
-def column_texts(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> list[str | None]:
+def unique_columns(entity: Entity) -> list[Texts]:
+    """The stored columns of every unique constraint."""
+    ends = {"from": "src", "to": "dst"}
+    return [tuple(ends.get(name, name) for name in constraint.properties) for constraint in entity.uniques]
+
+
+def text_column(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> pa.Array:
     """A column as canonical texts, the form in which unique tuples are compared."""
     values = table.column(column)
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     type_ = entity.properties[column].type if column in entity.properties else _TEXT
-    texts: list[str | None] = key_texts(array, type_).to_pylist()
+    return key_texts(array, type_)
+
+
+def column_texts(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> list[str | None]:
+    """The same as Python values."""
+    texts: list[str | None] = text_column(entity, column, table).to_pylist()
     return texts
 
 
 def _check_unique(delta: TableDelta, committed: Committed, violations: Violations) -> None:
-    for constraint in delta.entity.uniques:
-        columns = tuple("src" if name == "from" else "dst" if name == "to" else name for name in constraint.properties)
+    for columns in unique_columns(delta.entity):
         texts = zip(*(column_texts(delta.entity, column, delta.rows) for column in columns), strict=True)
         holder: dict[Texts, str] = {}
         for id_, row in zip(delta.ids(), texts, strict=True):
@@ -102,7 +112,8 @@ def _check_unique(delta: TableDelta, committed: Committed, violations: Violation
                 continue
             value: Texts = tuple(text for text in row if text is not None)
             if value in holder:
-                violations.add(_unique_violation(delta, columns, value, holder[value], id_))
+                place = delta.places.get(id_)
+                violations.add(unique_violation(delta.entity, columns, value, (holder[value], id_), place))
             else:
                 holder[value] = id_
         if not holder or delta.replaces_all:
@@ -110,17 +121,18 @@ def _check_unique(delta: TableDelta, committed: Committed, violations: Violation
         own = set(delta.ids())
         for value, id_ in committed.holders(delta.entity, columns, set(holder)):
             if id_ not in own and id_ not in delta.removed:
-                violations.add(_unique_violation(delta, columns, value, id_, holder[value]))
+                place = delta.places.get(holder[value])
+                violations.add(unique_violation(delta.entity, columns, value, (id_, holder[value]), place))
 
 
-def _unique_violation(delta: TableDelta, columns: Texts, value: Texts, first: str, second: str) -> Violation:
-    name = delta.entity.name
-    label = f"{name}.{columns[0]}" if len(columns) == 1 else f"{name}.({', '.join(columns)})"
+def unique_violation(
+    entity: Entity, columns: Texts, value: Texts, ids: tuple[str, str], place: Place | None
+) -> Violation:
+    """Two entities that hold the same value; the second one is to blame."""
+    label = f"{entity.name}.{columns[0]}" if len(columns) == 1 else f"{entity.name}.({', '.join(columns)})"
     shown = f"'{value[0]}'" if len(value) == 1 else f"({', '.join(value)})"
-    message = f"@unique violation on {label}: value {shown} held by '{first}' and '{second}'"
-    return Violation(
-        ViolationCode.UNIQUE, message, delta.entity.table_key, second, columns[0], delta.places.get(second)
-    )
+    message = f"@unique violation on {label}: value {shown} held by '{ids[0]}' and '{ids[1]}'"
+    return Violation(ViolationCode.UNIQUE, message, entity.table_key, ids[1], columns[0], place)
 
 
 # --- endpoints -------------------------------------------------------------------------------------------
@@ -136,9 +148,13 @@ def _check_endpoints(
             continue
         for id_, node_id in zip(delta.ids(), wanted, strict=True):
             if node_id in missing:
-                message = f"{end} '{node_id}' not found in {node_name}"
-                place = delta.places.get(id_)
-                violations.add(Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place))
+                violations.add(endpoint_violation(edge, end, id_, node_id, delta.places.get(id_)))
+
+
+def endpoint_violation(edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None) -> Violation:
+    """An edge whose end will not exist."""
+    message = f"{end} '{node_id}' not found in {edge.source if end == 'src' else edge.target}"
+    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place)
 
 
 def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:
@@ -169,8 +185,7 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
                 table = committed.edges_at(edge, end, sorted(delta.gone))
                 for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
                     if id_ not in handled:
-                        message = f"{end} '{node_id}' not found in {node_name}"
-                        violations.add(Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end))
+                        violations.add(endpoint_violation(edge, end, id_, node_id))
 
 
 # --- cardinality -----------------------------------------------------------------------------------------
@@ -195,10 +210,16 @@ def _check_cardinality(
     for source, count in counts.items():
         if count == 0 or (nodes is not None and source in nodes.gone):
             continue
-        bound = f"max {high}" if high is not None and count > high else f"min {low}" if count < low else None
-        if bound is not None:
-            message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
-            violations.add(Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src"))
+        if count < low or (high is not None and count > high):
+            violations.add(cardinality_violation(edge, source, count))
+
+
+def cardinality_violation(edge: EdgeType, source: str, count: int) -> Violation:
+    """A node with too many or too few edges of a type."""
+    low, high = edge.ir.card_min, edge.ir.card_max
+    bound = f"max {high}" if high is not None and count > high else f"min {low}"
+    message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
+    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src")
 
 
 def _sources_of(edge: EdgeType, ids: set[str], committed: Committed) -> list[str]:
