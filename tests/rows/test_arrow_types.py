@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 import pytest
-from tests.rows.schemas import CATALOG
 
 from omnigraph.rows.arrow_types import column_type, table_schema
+from tests.rows.schemas import CATALOG
 
 EVERY = {
     "s": pa.utf8(),

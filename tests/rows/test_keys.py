@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rows.schemas import catalog
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.rows.keys import key_id, key_text, key_texts, node_ids
 from omnigraph.schema.types import PropertyType
+from tests.rows.schemas import catalog
 
 CASES = [
     (Scalar.STRING, "Alice", "Alice"),

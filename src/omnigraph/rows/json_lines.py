@@ -15,7 +15,7 @@ from omnigraph.rows.limits import BLOCK_BYTES, LINE_BYTES_MAX, STRUCTURAL_TOKENS
 from omnigraph.rows.violations import shown
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _STRUCTURAL: Final = b"{}[],:"
 _BLANK: Final = b" \t\r"
 
@@ -94,6 +94,7 @@ def is_blank(line: bytes) -> bool:
 
 def parse_line(line: bytes) -> object:
     """The one JSON value of a line. Raises Malformed; duplicate keys, NaN and infinities are not JSON here."""
+    line = line.rstrip(_BLANK)
     if len(line) > STRUCTURAL_TOKENS_MAX and _structural_tokens(line) > STRUCTURAL_TOKENS_MAX:
         raise Malformed(f"the line has more than {STRUCTURAL_TOKENS_MAX} brackets, commas and colons")
     try:
