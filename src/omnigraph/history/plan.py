@@ -101,7 +101,7 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
         parents=((state.head,) if state.head else ()) + info.merged_parents,
         branch=state.branch,
         kind=info.kind,
-        created_at_us=info.created_at_us,
+        created_at_us=_later_than(state, info.created_at_us),
         manifest=ManifestPlace(state.incarnation, version, counter),
         schema_digest=schema_digest,
         actor=info.actor,
@@ -120,3 +120,8 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
         tables=tables,
         commits=(*state.commits, commit),
     )
+
+
+def _later_than(state: ManifestState, moment_us: int) -> int:
+    """The moment, or just after the head's: clocks differ, but time on a branch only goes forward."""
+    return max(moment_us, state.commits[-1].created_at_us + 1) if state.commits else moment_us

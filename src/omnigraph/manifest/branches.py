@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnigraph.errors import AlreadyExistsError, NotFoundError, UsageError
 from omnigraph.history.state import ManifestState, fork, to_rows
@@ -90,10 +90,12 @@ def create_branch(manifests: Manifests, ref: Ref, parent: ManifestState) -> Mani
     if ref.name == MAIN or manifests.store.objects.read(ref_path(ref.name)) is not None:
         raise _taken(ref.name)
     state = fork(parent, ref.name, ref.incarnation)
-    create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
+    made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
     if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
         raise _taken(ref.name)
-    return manifests.reload(ref.incarnation)
+    state = replace(state, version=made.version)
+    manifests.remember(state)
+    return state
 
 
 def _taken(name: str) -> AlreadyExistsError:

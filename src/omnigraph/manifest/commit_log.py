@@ -45,14 +45,19 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     """
     if len(state.commits) <= RECENT_COMMITS_MAX or state.log is None:
         return state
-    old = tuple(commit for commit in state.commits if commit.manifest.version < state.version)
-    newest = state.commits[len(old) :]
+    # A version number says nothing without its incarnation: a fork carries commits of its parent's manifest.
+    newest = tuple(commit for commit in state.commits if _place(commit) == (state.incarnation, state.version))
+    old = state.commits[: len(state.commits) - len(newest)]
     pin = state.log
     base = store.open(pin.location, pin.lance_version)
     written = staging.write_rows(store, base, pin.location, _to_arrow(old))
     staged = staging.stage_delta(store, base, pin.location, [written], [])
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
     return replace(state, commits=newest, log=moved)
+
+
+def _place(commit: GraphCommit) -> tuple[str, int]:
+    return commit.manifest.incarnation, commit.manifest.version
 
 
 def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:

@@ -94,16 +94,17 @@ class Publisher:
         ticket = _Ticket(plan, restage)
         door.waiting.append(ticket)
         with door.lock:
-            if ticket.is_open:
+            # The queue may be longer than a group, and then our turn is not the first one.
+            while ticket.is_open:
                 batch = [door.waiting.popleft() for _ in range(min(len(door.waiting), GROUP_MAX))]
-                self._publish_batch(plan.base.incarnation, batch)
+                self._publish_batch(plan.base.incarnation, batch, ticket)
         return ticket.outcome()
 
     def _door(self, incarnation: str) -> _Door:
         with self._lock:
             return self._doors.setdefault(incarnation, _Door())
 
-    def _publish_batch(self, incarnation: str, batch: list[_Ticket]) -> None:
+    def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
         try:
             for attempt in range(ATTEMPTS_MAX):
                 if attempt:
@@ -113,12 +114,15 @@ class Publisher:
                     return
             for ticket in batch:
                 _fail(ticket, ContentionError(f"{ATTEMPTS_MAX} others published first", hint="try again"))
-        except BaseException as error:
-            # Nobody may wait for ever because the one who published for them failed.
+        except OmnigraphError as error:
             for ticket in batch:
                 _fail(ticket, error)
-            if not isinstance(error, OmnigraphError):
-                raise
+        except BaseException as error:
+            # An interrupt of this thread, at whatever moment: the others did not fail, but nobody knows what they did.
+            for ticket in batch:
+                if ticket is not own:
+                    _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
+            _fail(own, error)
 
     def _try(self, current: ManifestState, batch: list[_Ticket]) -> bool:
         """One swap for all tickets that are still open; True when none is left."""
@@ -130,7 +134,8 @@ class Publisher:
                 continue
             try:
                 plan = self._rebased(ticket, state)
-            except OmnigraphError as error:
+            except Exception as error:
+                # Whatever it is, it is the failure of this one write.
                 _fail(ticket, error)
                 continue
             if plan is not None:
@@ -183,16 +188,17 @@ class Publisher:
             if earlier is not None:
                 ticket.published = Published(earlier, state, repeated=True)
                 return None
-        if plan.expected_head is not None and state.head != plan.expected_head:
-            raise PreconditionFailed(
-                f"the head of {state.branch} is {state.head}, not {plan.expected_head}",
-                hint="read again and decide again",
-                expected=plan.expected_head,
-                actual=state.head,
-            )
         if state.head == plan.base.head:
+            check_precondition(state, plan.expected_head)
             return plan
-        rebase = decide(state, commits_since(store, state, plan.base.head), plan)
+        since = commits_since(store, state, plan.base.head)
+        made = next((commit for commit in since if commit.id == plan.info.id), None)
+        if made is not None:
+            # The store took an earlier try, lost the answer, and called the repetition a lost swap.
+            ticket.published = Published(made, state)
+            return None
+        check_precondition(state, plan.expected_head)
+        rebase = decide(state, since, plan)
         match rebase.decision:
             case Decision.REPUBLISH:
                 return replace(plan, base=state)
@@ -200,6 +206,17 @@ class Publisher:
                 return ticket.restage(self.manifests.capture(state), rebase.decision)
             case Decision.CONFLICT:
                 raise conflict(rebase.table or "schema", plan.base, state)
+
+
+def check_precondition(state: ManifestState, expected_head: str | None) -> None:
+    """Refuse a write whose caller named another head."""
+    if expected_head is not None and state.head != expected_head:
+        raise PreconditionFailed(
+            f"the head of {state.branch} is {state.head}, not {expected_head}",
+            hint="read again and decide again",
+            expected=expected_head,
+            actual=state.head,
+        )
 
 
 def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:

@@ -16,11 +16,16 @@ from lance import LanceDataset
 from omnigraph.storage.columns import fit_table
 from omnigraph.storage.store import Store
 
-TIERS = (16, 256, 4096)
-"""Upper bounds of the tiers, in rows. Larger fragments are left to ``optimize``."""
+TIERS = ((16, 16), (256, 2), (4096, 2))
+"""Upper bounds of the tiers in rows, and the fragments a tier may hold before they are folded.
 
-TIER_FRAGMENTS_MAX = 16
-"""Fragments of one tier before they are folded."""
+The smallest tier is wide, because it is what most writes add to; the others are narrow, so that the number of
+fragments hardly grows with the table. A row is rewritten some fifteen times on its way up. Larger fragments are left to
+``optimize``.
+"""
+
+FRAGMENT_BYTES_MAX = 4 * 1024 * 1024
+"""Fragments with more bytes are left alone: wide rows would make a fold slow."""
 
 
 def fold_tail(
@@ -28,7 +33,7 @@ def fold_tail(
 ) -> tuple[pa.Table, tuple[int, ...]]:
     """The rows to write and the ids of the fragments they replace; removed addresses inside those are dropped here."""
     has_blobs = any(isinstance(field.type, pa.ExtensionType) for field in base.schema)
-    if rows.num_rows >= TIERS[-1] or has_blobs:
+    if rows.num_rows >= TIERS[-1][0] or has_blobs:
         # A scan gives only descriptions of blobs, so their rows cannot simply be written again.
         return rows, ()
     victims = _victims(base, rows.num_rows)
@@ -44,15 +49,17 @@ def _victims(base: LanceDataset, new_rows: int) -> list[Any]:
     tiers: list[list[Any]] = [[] for _ in TIERS]
     for fragment in base.get_fragments():
         metadata = fragment.metadata
-        for tier, bound in zip(tiers, TIERS, strict=True):
+        if sum(file.file_size_bytes or 0 for file in metadata.files) > FRAGMENT_BYTES_MAX:
+            continue
+        for tier, (bound, _) in zip(tiers, TIERS, strict=True):
             if metadata.physical_rows < bound:
                 tier.append(fragment)
                 break
     folded: list[Any] = []
     size = new_rows
-    for tier, bound in zip(tiers, TIERS, strict=True):
+    for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
         joins = 1 if size < bound else 0
-        if len(tier) + joins <= TIER_FRAGMENTS_MAX:
+        if len(tier) + joins <= fragments_max:
             break
         folded.extend(tier)
         size += sum(fragment.metadata.physical_rows for fragment in tier)

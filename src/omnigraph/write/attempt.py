@@ -14,7 +14,7 @@ from omnigraph.errors import ConflictError, InputError, NotFoundError, Omnigraph
 from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
-from omnigraph.manifest.publisher import Published, conflict
+from omnigraph.manifest.publisher import Published, check_precondition, conflict
 from omnigraph.manifest.reader import Capture
 from omnigraph.write.context import WriteContext, WriteOptions
 
@@ -82,6 +82,7 @@ def _prepare(
         except (InputError, ConflictError, NotFoundError) as error:
             refusal = error
     newest = manifests.fresh(incarnation)
+    check_precondition(newest, options.expected_head)
     if refusal is not None and newest.head == capture.state.head:
         raise refusal
     capture = manifests.capture(newest)

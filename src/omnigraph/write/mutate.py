@@ -103,6 +103,7 @@ class _Run:
     ids: IdSource
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
     affected_nodes: int = 0
     affected_edges: int = 0
 
@@ -190,6 +191,7 @@ class _Run:
         """Current edges at these nodes: the snapshot's, less what is hidden, and the pending ones."""
         pending = self.pending.get(edge.table_key)
         pin = self.capture.state.tables[edge.table_key]
+        self.asked.add(edge.table_key)
         found: set[str] = set()
         for end in ends:
             for batch in rows_with(self.store, pin, end, sorted(nodes), ["id"]):
@@ -205,6 +207,8 @@ class _Run:
         """Current rows that satisfy a condition, the snapshot's first. What that gave goes into the fingerprint."""
         matcher = Matcher.of(entity, condition)
         pending = self.pending.get(entity.table_key)
+        # Also when nothing matches: that nothing did is what the rest was decided from.
+        self.asked.add(entity.table_key)
         committed = list(self._committed(entity, matcher))
         digest = hashlib.sha256(repr(sorted(committed, key=lambda row: row["id"])).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
@@ -227,8 +231,7 @@ class _Run:
     def finish(self) -> PreparedMutation:
         deltas: dict[str, TableDelta] = {}
         violations = Violations()
-        asked: set[str] = set()
-        committed = CommittedGraph(self.store, self.capture.state, asked)
+        committed = CommittedGraph(self.store, self.capture.state, self.asked)
         for key, table in self.pending.items():
             removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
             if not table.rows and not removed:
@@ -245,7 +248,7 @@ class _Run:
             self.store,
             deltas,
             {key: self.pending[key].mode for key in deltas},
-            frozenset(asked),
+            frozenset(self.asked),
             "|".join(self.matched),
             self.affected_nodes,
             self.affected_edges,
