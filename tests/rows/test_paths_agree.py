@@ -139,6 +139,7 @@ def _exact(column: pa.Array) -> list[str]:
 @example(b'{"type":"Every","data":{"f64":NaN}}\n{"type":"Every","data":{"f64":Infinity}}')
 @example(b'{"type":"Every","data":{"t":"2020-01-01T00Z"}}\n{"type":"Every","data":{"t":"2020-01-01T00:00+01:00"}}')
 @example(b'{"edge":"Knows","from":"a","to":"b"}\n{"edge":"KNOWS","from":"a","to":"b","data":{}}')
+@example(b'{"edge":"Knows","from":"a","to":"b","data":{"since":1}}\n{"edge":"Knows","from":"a","to":"b","data" : null}')
 def test_both_paths_agree_on_generated_files(data: bytes) -> None:
     assert _facts(read(data)) == _facts(read_exactly(data))
 

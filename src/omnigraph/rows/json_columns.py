@@ -33,6 +33,7 @@ _PREFIX: Final = re.compile(rb'\{"(type|edge)": ?"([A-Za-z0-9_]+)"')
 _PREFIX_NAME_AT: Final = 10
 """Where to look for the end of the type's name: after ``{"type": "`` or one character into the name without a space."""
 _SNIFFED_LINES: Final = 64
+_NULL_DATA: Final = re.compile(rb'"data"[ \t\r]*:[ \t\r]*null')
 
 
 class ColumnarReader:
@@ -189,12 +190,10 @@ class _TypeParser:
 
     def _columns(self, table: pa.Table, data: bytes) -> dict[str, pa.Array]:
         struct = _flat(table.column("data"))
-        if struct.null_count:
-            # Arrow does not tell a missing "data" (allowed) from a null one (not). An escape could hide the word.
-            if struct.null_count < len(struct) or b'"data"' in data or b"\\" in data:
-                raise Unusual
-            return {field.name: pa.nulls(len(struct), field.type) for field in struct.type}
-        return {field.name: struct.field(index) for index, field in enumerate(struct.type)}
+        # Arrow does not tell a missing "data" (allowed) from a null one (not). Only an escape could hide the word.
+        if struct.null_count and (b"\\" in data or _NULL_DATA.search(data)):
+            raise Unusual
+        return dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
 
     def _node_ids(self, node: NodeType, arrays: dict[str, pa.Array], given: pa.Array) -> pa.Array:
         if not node.key:

@@ -214,5 +214,5 @@ def _shown(value: pa.Scalar) -> str:
     try:
         return kind_of(value.as_py())
     except (ValueError, OverflowError):
-        # Dates beyond Python's calendar.
-        return str(value)
+        # Times that Python's calendar does not reach, or not finely enough.
+        return f"a {value.type}"
