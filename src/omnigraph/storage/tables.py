@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
+import lance
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,8 +37,15 @@ def scan(
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
     )
-    try:
+    with _reading(pin):
         yield from scanner.to_batches()
+
+
+@contextmanager
+def _reading(pin: TablePin) -> Iterator[None]:
+    """What Lance says of unreadable files, as our error."""
+    try:
+        yield
     except (OSError, pa.ArrowInvalid) as error:
         raise CorruptionError(
             f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
@@ -59,9 +68,12 @@ def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
     if not wanted or pin.rows == 0:
         return {}
     dataset = store.open(pin.location, pin.lance_version)
-    cached = store.keys.find(pin.location, dataset, wanted)
-    if cached is not None:
-        return cached
+    with _reading(pin):
+        cached = store.keys.find(pin.location, dataset, wanted)
+        return cached if cached is not None else _filter_ids(dataset, wanted)
+
+
+def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for start in range(0, len(wanted), IDS_PER_FILTER_MAX):
         part = wanted[start : start + IDS_PER_FILTER_MAX]
@@ -71,15 +83,44 @@ def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
 
 
 def rows_with(
-    store: Store, pin: TablePin, column: str, values: Sequence[str], columns: Sequence[str]
+    store: Store, pin: TablePin, column: str, values: Sequence[str] | None, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows whose text column holds one of the values."""
+    """Rows whose text column holds one of the values, or all rows. What this process just wrote is not asked for."""
     if pin.rows == 0:
         return
+    wanted = None if values is None else pa.array(values, pa.string())
+    fragments = []
+    for fragment in store.open(pin.location, pin.lance_version).get_fragments():
+        metadata = fragment.metadata
+        known = store.recent.get(f"{pin.location}/data/{metadata.files[0].path}")
+        if known is None or metadata.deletion_file is not None:
+            fragments.append(fragment)
+        else:
+            yield from _among(known, column, wanted, columns).to_batches()
+    if fragments:
+        with _reading(pin):
+            yield from _stored_rows_with(store, pin, fragments, column, values, columns)
+
+
+def _stored_rows_with(
+    store: Store,
+    pin: TablePin,
+    fragments: list[lance.LanceFragment],
+    column: str,
+    values: Sequence[str] | None,
+    columns: Sequence[str],
+) -> Iterator[pa.RecordBatch]:
     dataset = store.open(pin.location, pin.lance_version)
-    if len(values) <= IDS_PER_FILTER_MAX:
-        yield from dataset.scanner(columns=list(columns), filter=ids_filter(column, values)).to_batches()
+    if values is None or len(values) <= IDS_PER_FILTER_MAX:
+        where = None if values is None else ids_filter(column, values)
+        yield from dataset.scanner(columns=list(columns), filter=where, fragments=fragments).to_batches()
         return
+    names = list(dict.fromkeys([*columns, column]))
     wanted = pa.array(values, pa.string())
-    for batch in dataset.scanner(columns=list(columns)).to_batches():
-        yield batch.filter(pc.is_in(batch.column(column), value_set=wanted))
+    for batch in dataset.scanner(columns=names, fragments=fragments).to_batches():
+        yield from _among(pa.Table.from_batches([batch]), column, wanted, columns).to_batches()
+
+
+def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequence[str]) -> pa.Table:
+    matching = rows if wanted is None else rows.filter(pc.is_in(rows.column(column), value_set=wanted))
+    return matching.select(list(columns))

@@ -12,7 +12,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.validate import Texts, column_texts
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids, rows_with, scan
+from omnigraph.storage.tables import find_ids, rows_with
 
 _EDGE_KEYS = ("id", "src", "dst")
 
@@ -36,9 +36,8 @@ class CommittedGraph:
             return
         names = list(dict.fromkeys(("id", *columns)))
         is_text = pa.types.is_string(table_schema(entity).field(columns[0]).type)
-        first = sorted({value[0] for value in wanted})
-        batches = rows_with(self.store, pin, columns[0], first, names) if is_text else scan(self.store, pin, names)
-        for batch in batches:
+        first = sorted({value[0] for value in wanted}) if is_text else None
+        for batch in rows_with(self.store, pin, columns[0], first, names):
             texts = zip(*(column_texts(entity, column, batch) for column in columns), strict=True)
             for id_, row in zip(batch.column("id").to_pylist(), texts, strict=True):
                 if None not in row and row in wanted:
