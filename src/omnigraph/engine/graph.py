@@ -36,7 +36,8 @@ from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.load import LoadMode, PreparedLoad, gather, prepare_load
+from omnigraph.write.load import LoadMode
+from omnigraph.write.load_rows import load_rows
 from omnigraph.write.mutate import PreparedMutation, prepare_mutation
 
 
@@ -180,8 +181,9 @@ class Graph:
     ) -> LoadResult:
         """Load entities of any number of types as one commit.
 
-        ``data`` is a JSON-lines file (path or open file), an iterable of records, or an Arrow table, reader, pandas
-        or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that one first.
+        ``data`` is a JSON-lines file (path or open file), a list of paths, an iterable of records, or an Arrow table,
+        reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
+        one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
         """
         load_mode = _load_mode(mode)
         created = self._ensure_branch(branch, base, actor)
@@ -193,15 +195,10 @@ class Graph:
             return LoadResult(branch, load_mode.value, {}, {}, earlier.actor, earlier, repeated=True)
         catalog = self._manifests.catalog(self._manifests.warm(ref.incarnation).schema_digest)
         violations = Violations()
-        name, batches = sources.read(data, catalog, type_name, self._ids.new_id, violations)
-        deltas = gather(batches, name, load_mode, violations)
-
-        def prepare(capture: Capture) -> PreparedLoad:
-            return prepare_load(self._store, capture, deltas, load_mode)
-
-        _, published = run(self._context, ref.incarnation, prepare, info, options)
-        assert published is not None
-        counts = {delta.entity.table_key: delta.rows.num_rows for delta in deltas}
+        rows = sources.read(data, catalog, type_name, self._ids.new_id, violations)
+        counts, published = load_rows(
+            self._context, ref.incarnation, rows, load_mode, violations, info, options, progress
+        )
         return LoadResult(
             branch,
             load_mode.value,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
@@ -18,9 +18,17 @@ from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 
 Loadable: TypeAlias = (
-    str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatchReader | Any
+    str
+    | os.PathLike[str]
+    | Sequence[str | os.PathLike[str]]
+    | BinaryIO
+    | Iterable[Mapping[str, object]]
+    | pa.Table
+    | pa.RecordBatchReader
+    | Any
 )
-"""A path or open file of JSON lines, records in that shape, or anything that speaks the Arrow stream protocol."""
+"""A path, several paths or an open file of JSON lines, records in that shape, or anything that speaks the Arrow stream
+protocol."""
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -31,8 +39,26 @@ def read(
     type_name: str | None,
     mint_id: Callable[[], str],
     violations: Violations,
+) -> Iterator[tuple[str, TypedRows]]:
+    """The rows of a source, or of several files one after the other, each with the source's name for messages."""
+    for part in _parts(data):
+        name, rows = _read_one(part, catalog, type_name, mint_id, violations)
+        for typed in rows:
+            yield name, typed
+
+
+def _parts(data: Loadable) -> Sequence[Loadable]:
+    is_paths = isinstance(data, list | tuple) and all(isinstance(part, str | os.PathLike) for part in data)
+    return cast("Sequence[Loadable]", data) if is_paths else [data]
+
+
+def _read_one(
+    data: Loadable,
+    catalog: Catalog,
+    type_name: str | None,
+    mint_id: Callable[[], str],
+    violations: Violations,
 ) -> tuple[str, Iterator[TypedRows]]:
-    """The name of a source for messages, and its rows."""
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
         chunks = _file_chunks(name)

@@ -6,7 +6,7 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,9 +15,9 @@ import pyarrow as pa
 from omnigraph.errors import KeyConflictError
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
+from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import TableDelta, check_delta
-from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.store import Store
@@ -26,6 +26,9 @@ from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.staging import stage_deltas
 from omnigraph.write.violations import violation_error
+
+SourcedRows = tuple[str, TypedRows]
+"""Rows, and the name of the source they came from."""
 
 
 class LoadMode(Enum):
@@ -39,7 +42,7 @@ class LoadMode(Enum):
     """The types in the input hold exactly the input afterwards; other types stay."""
 
 
-_WRITE_MODES = {
+WRITE_MODES = {
     LoadMode.APPEND: WriteMode.APPEND,
     LoadMode.MERGE: WriteMode.UPSERT,
     LoadMode.OVERWRITE: WriteMode.OVERWRITE,
@@ -62,52 +65,49 @@ class PreparedLoad:
         return False
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        modes = dict.fromkeys(self.deltas, _WRITE_MODES[self.mode])
+        modes = dict.fromkeys(self.deltas, WRITE_MODES[self.mode])
         return stage_deltas(self.store, capture, self.deltas, modes, info, options, self.reads)
 
 
-def gather(batches: Iterable[TypedRows], source: str, mode: LoadMode, violations: Violations) -> list[TableDelta]:
-    """Rows by type, each id once. Checks values and ids within the input; raises what it finds."""
-    collected: dict[str, list[TypedRows]] = {}
-    for typed in batches:
-        check_values(typed.entity, typed.batch, _places(source, typed.lines.to_pylist()), violations)
-        collected.setdefault(typed.table_key, []).append(typed)
+def gather(rows: Iterable[SourcedRows], mode: LoadMode, violations: Violations) -> list[TableDelta]:
+    """Rows by type, each id once. Checks ids within the input; raises what was found there and in the rows before."""
+    collected: dict[str, list[SourcedRows]] = {}
+    for sourced in rows:
+        collected.setdefault(sourced[1].table_key, []).append(sourced)
     if violations.total:
         raise violation_error(violations)
-    deltas = [_coalesced(parts, source, mode, violations) for _, parts in sorted(collected.items())]
+    deltas = [_coalesced(parts, mode, violations) for _, parts in sorted(collected.items())]
     if violations.total:
         raise violation_error(violations)
     return deltas
 
 
-def _places(source: str, lines: list[int]) -> Callable[[int], Place]:
-    return lambda row: Place(source, lines[row])
-
-
-def _coalesced(parts: list[TypedRows], source: str, mode: LoadMode, violations: Violations) -> TableDelta:
-    entity = parts[0].entity
-    rows = pa.Table.from_batches([part.batch for part in parts])
+def _coalesced(parts: list[SourcedRows], mode: LoadMode, violations: Violations) -> TableDelta:
+    entity = parts[0][1].entity
+    rows = pa.Table.from_batches([part.batch for _, part in parts])
     ids: list[str] = rows.column("id").to_pylist()
-    lines = [line for part in parts for line in part.lines.to_pylist()]
+    lines = [Place(source, line) for source, part in parts for line in part.lines.to_pylist()]
     last = {id_: position for position, id_ in enumerate(ids)}
-    places = {id_: Place(source, lines[position]) for id_, position in last.items()}
     if len(last) < len(ids):
-        is_keyed = isinstance(entity, NodeType) and bool(entity.key)
-        if mode is not LoadMode.MERGE or is_keyed:
-            _report_duplicates(parts, ids, lines, last, source, violations)
+        if mode is not LoadMode.MERGE or is_keyed(entity):
+            for position, id_ in enumerate(ids):
+                if last[id_] != position:
+                    violations.add(duplicate_violation(entity, id_, lines[position], lines[last[id_]]))
         rows = rows.take(sorted(last.values()))
+    places = dict(zip(ids, lines, strict=True))
     return TableDelta(entity, rows, replaces_all=mode is LoadMode.OVERWRITE, places=places)
 
 
-def _report_duplicates(
-    parts: list[TypedRows], ids: list[str], lines: list[int], last: dict[str, int], source: str, violations: Violations
-) -> None:
-    entity = parts[0].entity
-    for position, id_ in enumerate(ids):
-        if last[id_] != position:
-            message = f"{entity.name} '{id_}' is given twice: again in line {lines[last[id_]]}"
-            place = Place(source, lines[position])
-            violations.add(Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place))
+def is_keyed(entity: Entity) -> bool:
+    """Whether ids are derived, so that two rows of one id are two nodes of one key."""
+    return isinstance(entity, NodeType) and bool(entity.key)
+
+
+def duplicate_violation(entity: Entity, id_: str, place: Place, again: Place) -> Violation:
+    """An id that is given twice; the earlier row is shown."""
+    where = f"line {again.line}" if again.source == place.source else str(again)
+    message = f"{entity.name} '{id_}' is given twice: again in {where}"
+    return Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place)
 
 
 def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode: LoadMode) -> PreparedLoad:
@@ -129,16 +129,18 @@ def _refuse_existing(key: str, delta: TableDelta, committed: CommittedGraph) -> 
     existing = committed.existing_ids(key, delta.ids())
     if existing:
         first = min(existing)
-        place = delta.places.get(first)
-        where = f"{place}: " if place else ""
-        raise KeyConflictError(
-            f"{where}{delta.entity.name} '{first}' exists already"
-            + (f", and {len(existing) - 1} more" if len(existing) > 1 else ""),
-            hint="load with mode merge to replace entities by id",
-            type_name=delta.entity.name,
-            entity_id=first,
-            count=len(existing),
-        )
+        raise exists_already(delta.entity, first, len(existing), delta.places[first])
+
+
+def exists_already(entity: Entity, first: str, count: int, place: Place) -> KeyConflictError:
+    """The error of an append whose ids exist."""
+    return KeyConflictError(
+        f"{place}: {entity.name} '{first}' exists already" + (f", and {count - 1} more" if count > 1 else ""),
+        hint="load with mode merge to replace entities by id",
+        type_name=entity.name,
+        entity_id=first,
+        count=count,
+    )
 
 
 def _with_vanished(store: Store, capture: Capture, delta: TableDelta) -> TableDelta:

@@ -1,0 +1,172 @@
+"""The key columns of a large load, in a database on disk: what the checks over several rows need, and nothing else.
+
+The database lives in a temporary directory and is gone with it. It holds ids, endpoints and canonical texts of unique
+columns with the place of every row; the rows themselves are in fragments already.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.errors import StorageError
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.validate import text_column, unique_columns
+from omnigraph.rows.violations import Place
+from omnigraph.schema.catalog import EdgeType
+from omnigraph.write import limits
+
+if TYPE_CHECKING:
+    import duckdb
+
+Piece = tuple[int, TypedRows]
+"""Rows, and the number of the source they came from."""
+
+
+@dataclass
+class KeyTable:
+    """The keys of one type. ``row`` counts the rows in the order in which they were written, from 0."""
+
+    entity: Entity
+    name: str
+    columns: dict[str, str]
+    written: int = 0
+    superseded: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Entities that the load brings: every id once."""
+        return self.written - self.superseded
+
+    @property
+    def superseded_name(self) -> str:
+        """The table of written rows that a later row of the same id replaces."""
+        return f"{self.name}_superseded"
+
+    @property
+    def found_name(self) -> str:
+        """The table of committed rows that have an id of the input: id and address."""
+        return f"{self.name}_found"
+
+    @property
+    def vanished_name(self) -> str:
+        """The table of committed ids that an overwrite takes away."""
+        return f"{self.name}_vanished"
+
+    def tuple_of(self, columns: Sequence[str], alias: str) -> list[str]:
+        """Columns of the type as columns of the database."""
+        return [f"{alias}.{self.columns[column]}" for column in columns]
+
+
+@dataclass
+class InputKeys:
+    """The database. One thread at a time."""
+
+    connection: duckdb.DuckDBPyConnection
+    sources: list[str] = field(default_factory=list)
+    tables: dict[str, KeyTable] = field(default_factory=dict)
+
+    def source(self, name: str) -> int:
+        """The number of a source. Sources come one after the other."""
+        if not self.sources or self.sources[-1] != name:
+            self.sources.append(name)
+        return len(self.sources) - 1
+
+    def place(self, source: int, line: int) -> Place:
+        return Place(self.sources[source], line)
+
+    def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
+        """Take the keys of rows, in the order in which they are written."""
+        table = self.tables.get(entity.table_key) or self._create(entity)
+        batches = [self._keys(table, source, rows) for source, rows in pieces]
+        self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=pa.Table.from_batches(batches))
+
+    def _create(self, entity: Entity) -> KeyTable:
+        wanted = ["id", *(("src", "dst") if isinstance(entity, EdgeType) else ())]
+        wanted += [column for columns in unique_columns(entity) for column in columns]
+        columns = {name: f"k{number}" for number, name in enumerate(dict.fromkeys(wanted))}
+        table = KeyTable(entity, f"t{len(self.tables)}", columns)
+        texts = "".join(f", {name} VARCHAR" for name in columns.values())
+        self.run(f'CREATE TABLE {table.name} ("row" BIGINT, source INTEGER, line BIGINT{texts})')
+        self.tables[entity.table_key] = table
+        return table
+
+    def _keys(self, table: KeyTable, source: int, rows: TypedRows) -> pa.RecordBatch:
+        count = rows.batch.num_rows
+        keys = {
+            "row": pa.array(range(table.written, table.written + count), pa.int64()),
+            "source": pa.repeat(pa.scalar(source, pa.int32()), count),
+            "line": rows.lines.cast(pa.int64()),
+        }
+        for column, name in table.columns.items():
+            keys[name] = text_column(table.entity, column, rows.batch)
+        table.written += count
+        return pa.RecordBatch.from_pydict(keys)
+
+    # --- asking ----------------------------------------------------------------------------------------
+
+    def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
+        """Run a statement, with Arrow data under names of its own. Few rows come back."""
+        for name, data in given.items():
+            self.connection.register(name, data)
+        try:
+            with _translated():
+                return self.connection.execute(statement).fetchall()
+        finally:
+            for name in given:
+                self.connection.unregister(name)
+
+    def number(self, statement: str) -> int:
+        """The one number that a statement gives."""
+        return int(self.run(statement)[0][0])
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a query, batch by batch."""
+        with _translated():
+            yield from self.connection.sql(query).to_arrow_reader(limits.STREAMED_ROWS)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        raise StorageError(
+            f"the keys of the load could not be checked: {error}",
+            hint=f"they are kept below {tempfile.gettempdir()}; TMPDIR names another directory",
+        ) from error
+
+
+@contextmanager
+def open_keys() -> Iterator[InputKeys]:
+    """A database that is gone afterwards, whatever happens."""
+    import duckdb
+
+    directory = tempfile.mkdtemp(prefix="omnigraph-load-")
+    try:
+        connection = duckdb.connect(
+            os.path.join(directory, "keys.duckdb"),
+            config={
+                "memory_limit": f"{limits.KEY_DATABASE_BYTES // 2**20}MiB",
+                "temp_directory": os.path.join(directory, "spill"),
+                # Every table has its own column of order, so the order of storage need not be kept.
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+            },
+        )
+        try:
+            yield InputKeys(connection)
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,169 @@
+"""Loading what does not fit into memory: bounded by disk, and the same graph as ``write.load`` makes.
+
+Rows become fragments as they come, and their keys go into a database on disk. At the end the database judges the input
+as a whole; only then the fragments become versions of their tables. When others publish first, the same fragments are
+judged and staged again. A load that fails takes its files away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from omnigraph.errors import OmnigraphError
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
+from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.reader import Capture
+from omnigraph.rows.violations import Violations
+from omnigraph.storage import staging
+from omnigraph.storage.addresses import sorted_by_fragment
+from omnigraph.storage.store import Store
+from omnigraph.write.attempt import run
+from omnigraph.write.bulk_checks import GraphChecks, settle_duplicates
+from omnigraph.write.bulk_committed import CommittedKeys
+from omnigraph.write.bulk_fragments import FragmentWriter
+from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
+from omnigraph.write.violations import violation_error
+
+
+@dataclass
+class BulkInput:
+    """The whole input: its fragments and its keys. ``is_handed_over`` once a plan with its files may be published."""
+
+    keys: InputKeys
+    fragments: FragmentWriter
+    mode: LoadMode
+    is_handed_over: bool = False
+
+    def counts(self) -> dict[str, int]:
+        return {key: table.rows for key, table in self.keys.tables.items()}
+
+
+@dataclass(frozen=True)
+class PreparedBulk:
+    """A validated input. The key database holds the committed rows that it replaces."""
+
+    store: Store
+    input: BulkInput
+    reads: frozenset[str]
+    fingerprint: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """One version of every table. Fragments are there already, so what is written is small."""
+        tables = self.input.keys.tables
+        staged = [self._stage_table(capture, table) for _, table in sorted(tables.items())]
+        self.input.is_handed_over = True
+        return PublishPlan(
+            info=info,
+            base=capture.state,
+            writes=tuple(write for write, _ in staged),
+            reads=self.reads - set(tables),
+            expected_head=options.expected_head,
+            files=tuple(record for _, version in staged for record in version.files),
+        )
+
+    def _stage_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
+        key = table.entity.table_key
+        pin = capture.state.tables[key]
+        base = self.store.open(pin.location, pin.lance_version)
+        added = self.input.fragments.written[key]
+        if self.input.mode is LoadMode.OVERWRITE:
+            version = staging.stage_overwrite(self.store, base, pin.location, added)
+            counts = (table.rows, 0, pin.rows)
+        else:
+            version = staging.stage_grouped(self.store, base, pin.location, added, self._replaced(table))
+            updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
+            counts = (table.rows - updated, updated, 0)
+        if table.superseded:
+            version = staging.stage_without(self.store, version, self._superseded(table, added))
+        mode = WRITE_MODES[self.input.mode]
+        return TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version
+
+    def _replaced(self, table: KeyTable) -> Iterator[tuple[int, list[int]]]:
+        found = self.input.keys.stream(f"SELECT address FROM {table.found_name} ORDER BY address")
+        return sorted_by_fragment(batch.column(0) for batch in found)
+
+    def _superseded(self, table: KeyTable, added: list[staging.WrittenRows]) -> Iterator[tuple[str, list[int]]]:
+        """Offsets of rows that a later row of the input replaces, by data file."""
+        start = 0
+        for fragment in (fragment for part in added for fragment in part.fragments):
+            end = start + fragment.physical_rows
+            rows = self.input.keys.stream(
+                f'SELECT "row" - {start} FROM {table.superseded_name} '
+                f'WHERE "row" >= {start} AND "row" < {end} ORDER BY ALL'
+            )
+            offsets = pa.chunked_array([batch.column(0) for batch in rows], pa.int64()).to_pylist()
+            if offsets:
+                yield fragment.files[0].path, offsets
+            start = end
+
+
+def load_bulk(
+    context: WriteContext,
+    incarnation: str,
+    rows: Iterable[SourcedRows],
+    mode: LoadMode,
+    violations: Violations,
+    info: CommitInfo,
+    options: WriteOptions,
+) -> tuple[dict[str, int], Published]:
+    """Load any number of rows as one commit: how many entities of each table it brings, and the commit."""
+    pins = context.manifests.warm(incarnation).tables
+    with open_keys() as keys:
+        fragments = FragmentWriter(context.store, pins, keys)
+        whole = BulkInput(keys, fragments, mode)
+        try:
+            try:
+                _take(rows, fragments, violations)
+            finally:
+                fragments.close()
+            settle_duplicates(keys, mode, violations)
+            if violations.total:
+                raise violation_error(violations)
+            _, published = run(context, incarnation, lambda capture: _prepare(context, capture, whole), info, options)
+        except BaseException:
+            # Once a plan is in the publisher's hands only the manifest can say whether it was published.
+            if not whole.is_handed_over:
+                _discard(fragments)
+            raise
+    assert published is not None
+    if published.commit.id != info.id:
+        _discard(fragments)
+    return whole.counts(), published
+
+
+def _take(rows: Iterable[SourcedRows], fragments: FragmentWriter, violations: Violations) -> None:
+    """Write the rows. After the first violation the rest is only read, to find the others."""
+    for source, typed in rows:
+        if not violations.total:
+            fragments.add(source, typed)
+    if violations.total:
+        raise violation_error(violations)
+    fragments.finish()
+
+
+def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
+    """Check the input against the graph; raises and changes nothing."""
+    asked: set[str] = set()
+    violations = Violations()
+    committed = CommittedKeys(context.store, capture.state, asked)
+    GraphChecks(whole.keys, capture.catalog, committed, whole.mode, violations).run()
+    if violations.total:
+        raise violation_error(violations)
+    return PreparedBulk(context.store, whole, frozenset(asked))
+
+
+def _discard(fragments: FragmentWriter) -> None:
+    try:
+        fragments.discard()
+    except OmnigraphError:
+        # What could not be deleted is garbage for cleanup; the reason of the failure matters more.
+        return

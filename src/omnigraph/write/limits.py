@@ -1,0 +1,24 @@
+"""Limits of writing, with unit and reason. None of them limits how much can be loaded."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BUFFERED_ROWS_MAX: Final = 50_000
+"""Rows of a load kept in memory. Up to here Python sets are faster than starting a database; beyond it they are slower,
+and cost hundreds of bytes a row."""
+
+BUFFERED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Bytes of a load kept in memory: wide rows (vectors, blobs) reach this long before the limit in rows."""
+
+FRAGMENT_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of rows written as one fragment: large enough to scan well, small enough to hold two of them."""
+
+PENDING_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Bytes waiting for full fragments in all types together: a load of a thousand types must not hold as many."""
+
+KEY_DATABASE_BYTES: Final = 512 * 1024 * 1024
+"""Memory of the database that checks ids, unique tuples and endpoints of a large load. What does not fit is on disk."""
+
+STREAMED_ROWS: Final = 122_880
+"""Rows that the database hands over at once: its own unit of storage."""

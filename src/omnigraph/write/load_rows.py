@@ -1,0 +1,77 @@
+"""A load of any size: in memory while it is small, through disk once it is not. The input is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from omnigraph.history.plan import CommitInfo
+from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.reader import Capture
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.values import check_values
+from omnigraph.rows.violations import Place, Violations
+from omnigraph.write import limits
+from omnigraph.write.attempt import run
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.load import LoadMode, PreparedLoad, SourcedRows, gather, prepare_load
+
+Progress = Callable[[int], None]
+"""Is told how many rows were read so far."""
+
+
+def load_rows(
+    context: WriteContext,
+    incarnation: str,
+    rows: Iterable[SourcedRows],
+    mode: LoadMode,
+    violations: Violations,
+    info: CommitInfo,
+    options: WriteOptions,
+    progress: Progress | None = None,
+) -> tuple[dict[str, int], Published]:
+    """Load rows as one commit: how many entities of each table it brings, and the commit.
+
+    ``violations`` is where the reader of the rows reports; what is wrong with values is added to it.
+    """
+    stream = _checked(rows, violations, progress)
+    buffered: list[SourcedRows] = []
+    rows_held = bytes_held = 0
+    for source, typed in stream:
+        buffered.append((source, typed))
+        rows_held += typed.batch.num_rows
+        bytes_held += typed.batch.nbytes
+        if rows_held > limits.BUFFERED_ROWS_MAX or bytes_held > limits.BUFFERED_BYTES_MAX:
+            from omnigraph.write.bulk_load import load_bulk
+
+            return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options)
+    deltas = gather(buffered, mode, violations)
+
+    def prepare(capture: Capture) -> PreparedLoad:
+        return prepare_load(context.store, capture, deltas, mode)
+
+    _, published = run(context, incarnation, prepare, info, options)
+    assert published is not None
+    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, published
+
+
+def _drained(buffered: list[SourcedRows], rest: Iterator[SourcedRows]) -> Iterator[SourcedRows]:
+    """What was buffered, then the rest; nothing is held here once it was given."""
+    buffered.reverse()
+    while buffered:
+        yield buffered.pop()
+    yield from rest
+
+
+def _checked(rows: Iterable[SourcedRows], violations: Violations, progress: Progress | None) -> Iterator[SourcedRows]:
+    """The rows as they come, with their values checked."""
+    count = 0
+    for source, typed in rows:
+        check_values(typed.entity, typed.batch, _places(source, typed), violations)
+        count += typed.batch.num_rows
+        yield source, typed
+        if progress is not None:
+            progress(count)
+
+
+def _places(source: str, rows: TypedRows) -> Callable[[int], Place]:
+    return lambda row: Place(source, rows.lines[row].as_py())
