@@ -96,3 +96,12 @@ def test_a_tidy_schema_has_no_findings() -> None:
     edge Knows: Person -> Person { since: Date? @unique(src, dst) }
     """
     assert lint_schema(parse(text)) == ()
+
+
+def test_very_many_unknown_names_do_not_cost_very_many_comparisons() -> None:
+    nodes = " ".join(f"node Person{number:04}Type {{}}" for number in range(1_000))
+    edges = " ".join(f"edge E{number}: Parson{number:04}Type -> Person0001Type" for number in range(90))
+    hints = [found.hint for found in errors(f"{nodes} {edges}")]
+    assert len(hints) == 90
+    assert hints[0] == "did you mean `Person0000Type`?"
+    assert hints[-1] is None

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.pg_ast import Annotation, ConstraintKind, PgLiteral
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
@@ -187,7 +186,7 @@ def _embed(
     model: str | None = None
     for key, value in annotation.arguments:
         if key.text != "model":
-            hint = did_you_mean(key.text, ["model"]) or "only `model` is known"
+            hint = findings.suggest(key.text, ["model"]) or "only `model` is known"
             findings.error(Rule.ANNOTATION_ARGUMENTS, f"@embed has no argument `{key.text}`", key.span, hint)
         elif model is not None or not isinstance(value.value, str) or not value.value.strip():
             message = '@embed takes one non-empty model name, as in `model="..."`'
@@ -203,7 +202,7 @@ def _merge(findings: Findings, owner: str, type_: PropertyType, annotation: Anno
         return None
     policies = {policy.value: policy for policy in MergePolicy}
     if word not in policies:
-        hint = did_you_mean(word, policies) or f"the policies are {', '.join(policies)}"
+        hint = findings.suggest(word, policies) or f"the policies are {', '.join(policies)}"
         findings.error(Rule.MERGE_POLICY, f"@merge on {owner} names unknown policy '{word}'", annotation.span, hint)
         return None
     policy = policies[word]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.pg_ast import Constraint, ConstraintKind, PgLiteral, RangeBounds
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name
@@ -130,7 +129,7 @@ class ConstraintReader:
         prop = self._properties.get(name.text)
         if prop is None:
             message = f"@{kind.value} on {self._owner.text} references unknown property '{name.text}'"
-            hint = did_you_mean(name.text, self._properties)
+            hint = self._findings.suggest(name.text, self._properties)
             if self._kind is TypeKind.EDGE and name.text in ("from", "to"):
                 hint = f"in a schema the ends of an edge are called {' and '.join(ENDPOINT_COLUMNS)}"
             self._findings.unresolved(Rule.UNKNOWN_PROPERTY, message, name.span, hint)

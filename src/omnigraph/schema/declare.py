@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
-from omnigraph.lang.diagnostics import Diagnostic, did_you_mean
+from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.pg_ast import Constraint, EdgeDecl, InterfaceDecl, NodeDecl, PropertyDecl
 from omnigraph.lang.pg_parser import ParsedSchema
 from omnigraph.lang.source import Span
@@ -106,7 +106,7 @@ def _edge(
             message = f"edge {decl.name.text} references unknown {role} type: {endpoint.text}"
             is_interface = endpoint.text in interfaces
             hint = "an interface cannot be an endpoint; name a node type" if is_interface else None
-            hint = hint or did_you_mean(endpoint.text, nodes)
+            hint = hint or findings.suggest(endpoint.text, nodes)
             findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
     properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
     reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
@@ -193,7 +193,7 @@ def _check_embeds(findings: Findings, node: Name, properties: Mapping[str, Decla
         shown = f"{node.text}.{prop.name.text}"
         if source is None:
             message = f"@embed on {shown} references unknown property '{prop.embed.source}'"
-            hint = did_you_mean(prop.embed.source, properties)
+            hint = findings.suggest(prop.embed.source, properties)
             findings.unresolved(Rule.EMBED_SOURCE_UNKNOWN, message, span, hint)
         elif not source.type.is_text:
             message = f"@embed on {shown} requires a String source, but {prop.embed.source} is {source.type}"

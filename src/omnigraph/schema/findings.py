@@ -6,9 +6,16 @@ understood; ``unresolved`` keeps quiet then.
 
 from __future__ import annotations
 
-from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
+from collections.abc import Collection
+from typing import Final
+
+from omnigraph.core.limits import SUGGESTION_NAMES_MAX
+from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity, did_you_mean
 from omnigraph.lang.source import Source, Span
 from omnigraph.schema.codes import Rule
+
+NAMES_COMPARED_MAX: Final = 20_000
+"""Names compared for all hints of one text, about half a second: a large file of nonsense must not take minutes."""
 
 
 class Findings:
@@ -17,6 +24,7 @@ class Findings:
     def __init__(self, source: Source, *, is_partial: bool = False) -> None:
         self._diagnostics = Diagnostics(source)
         self._is_partial = is_partial
+        self._names_compared = 0
 
     def error(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self._diagnostics.error(rule.code, message, span, hint)
@@ -25,6 +33,13 @@ class Findings:
         """A name that leads nowhere: an error only if the whole text was understood."""
         if not self._is_partial:
             self.error(rule, message, span, hint)
+
+    def suggest(self, wrong: str, names: Collection[str]) -> str | None:
+        """A "did you mean" hint, as long as there have not been very many."""
+        self._names_compared += min(len(names), SUGGESTION_NAMES_MAX)
+        if self._is_partial or self._names_compared > NAMES_COMPARED_MAX:
+            return None
+        return did_you_mean(wrong, names)
 
     def report(self) -> tuple[Diagnostic, ...]:
         """In the order of the text; a note about what was left out stays at the end."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnigraph.lang.diagnostics import Diagnostic, did_you_mean
+from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.declared import (
@@ -114,7 +114,7 @@ def _report_unknown_type(
         findings.error(Rule.RENAME_KIND, message, hint.span)
     else:
         message = f"{kind.value} {type_.name.text}: the accepted schema has no {kind.value} '{hint.text}' to rename"
-        known = did_you_mean(hint.text, [item.name for item in types_of(previous, kind)])
+        known = findings.suggest(hint.text, [item.name for item in types_of(previous, kind)])
         findings.error(Rule.RENAME_UNKNOWN, message, hint.span, known or "remove the hint to declare a new type")
 
 
@@ -168,7 +168,7 @@ def _report_unknown_property(
         findings.error(Rule.RENAME_OWNER, message, hint.span, "a property stays in its type")
     else:
         message = f"property {_shown(type_, prop)}: the accepted type has no property '{hint.text}' to rename"
-        known = did_you_mean(hint.text, [item.name for item in accepted.properties])
+        known = findings.suggest(hint.text, [item.name for item in accepted.properties])
         findings.error(Rule.RENAME_UNKNOWN, message, hint.span, known or "remove the hint to declare a new property")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.declared import DeclaredInterface, DeclaredProperty
@@ -22,7 +21,7 @@ def known_interfaces(
             known.setdefault(name.text, name)
         else:
             message = f"node {node.text} implements unknown interface '{name.text}'"
-            findings.unresolved(Rule.UNKNOWN_INTERFACE, message, name.span, did_you_mean(name.text, interfaces))
+            findings.unresolved(Rule.UNKNOWN_INTERFACE, message, name.span, findings.suggest(name.text, interfaces))
     return dict(sorted(known.items()))
 
 

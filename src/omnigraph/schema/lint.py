@@ -7,6 +7,7 @@ schema would be noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from omnigraph.core.limits import DIAGNOSTICS_MAX
 from omnigraph.lang.diagnostics import Diagnostic, Severity, did_you_mean
@@ -138,9 +139,14 @@ def _lint_annotations(report: _Report, annotations: tuple[Annotation, ...]) -> N
         elif name in _WITH_ARGUMENTS_ONLY:
             message = f"@{name} without arguments has no effect"
             report.warning(Rule.ANNOTATION_TYPO, message, annotation.span)
-        elif hint := did_you_mean(name, sorted(KNOWN | set(_WITH_ARGUMENTS_ONLY))):
+        elif hint := _meant(name):
             message = f"@{name} has no effect: it is stored as a custom annotation"
             report.warning(Rule.ANNOTATION_TYPO, message, annotation.name.span, hint)
+
+
+@lru_cache(maxsize=1024)
+def _meant(name: str) -> str | None:
+    return did_you_mean(name, sorted(KNOWN | set(_WITH_ARGUMENTS_ONLY)))
 
 
 # --- what is declared ------------------------------------------------------------------------------------

@@ -86,10 +86,7 @@ class _Side:
 
     type_ir: TypeIR
     type_ids: dict[tuple[TypeKind, str], int]
-
-    @property
-    def property_ids(self) -> dict[str, int]:
-        return {prop.name: prop.id for prop in self.type_ir.properties}
+    property_ids: dict[str, int]
 
     def constraint_key(self, constraint: ConstraintIR) -> tuple[object, ...]:
         """What a constraint says, with ids for names; two are the same exactly when this is."""
@@ -105,6 +102,10 @@ class _Side:
                 is_ordered = isinstance(constraint, IndexConstraint)
                 unordered = members if is_ordered else frozenset(members)
                 return (constraint_word(constraint), unordered, constraint.sugar)
+
+
+def _side(type_ir: TypeIR, type_ids: dict[tuple[TypeKind, str], int]) -> _Side:
+    return _Side(type_ir, type_ids, {prop.name: prop.id for prop in type_ir.properties})
 
 
 class _Comparison:
@@ -125,7 +126,7 @@ class _Comparison:
             if old is None:
                 yield AddType(kind, after.name)
             else:
-                yield from self._type_steps(kind, _Side(old, self._old_ids), _Side(after, self._new_ids))
+                yield from self._type_steps(kind, _side(old, self._old_ids), _side(after, self._new_ids))
         for gone in before.values():
             if isinstance(gone, InterfaceIR):
                 yield UnsupportedChange(
