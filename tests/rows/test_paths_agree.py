@@ -126,9 +126,14 @@ def _facts(found: tuple[list[TypedRows], Violations]) -> tuple[object, ...]:
     return content, violations.samples, dict(violations.counts), violations.total
 
 
-def _exact(column: pa.Array) -> list[str]:
-    # The text tells -0.0 from 0.0, and dates beyond Python's calendar have one as well.
-    return [str(cell) for cell in column]
+def _exact(column: pa.Array) -> str:
+    """The cells as text: it tells -0.0 from 0.0, and numbers know dates beyond Python's calendar."""
+    kind = column.type
+    item = kind.value_type if pa.types.is_list(kind) else kind
+    if pa.types.is_temporal(item):
+        number = pa.int32() if pa.types.is_date32(item) else pa.int64()
+        column = column.cast(pa.list_(number) if pa.types.is_list(kind) else number)
+    return repr(column.to_pylist())
 
 
 @settings(max_examples=400)
