@@ -14,6 +14,8 @@
     │   ├── ReadSetConflict       what an update or delete was decided from has changed meanwhile (retryable)
     │   ├── PreconditionFailed    the branch head is not the commit the caller named
     │   └── ContentionError       too many others published first (retryable)
+    ├── LimitExceeded             a query needs more time or memory than it may use
+    ├── QueryCancelled            the caller no longer wants the answer
     ├── StorageError              the store cannot be used as it is
     │   ├── NotAGraphError        nothing here, or something that is no graph
     │   ├── FormatError           a graph of another format
@@ -147,6 +149,18 @@ class ContentionError(ConflictError):
     retryable = True
 
 
+class LimitExceeded(OmnigraphError):
+    """A query needs more time or memory than it may use."""
+
+    code = "resource_limit"
+
+
+class QueryCancelled(OmnigraphError):
+    """The caller no longer wants the answer."""
+
+    code = "cancelled"
+
+
 class StorageError(OmnigraphError):
     """The store cannot be used."""
 
@@ -177,7 +191,12 @@ class OutcomeUnknown(OmnigraphError):
     code = "outcome_unknown"
     retryable = False
 
-    def __init__(self, commit_id: str, reason: str) -> None:
-        hint = f"ask later: graph.commit({commit_id!r}) finds it if it was made"
-        super().__init__(f"it is not known whether commit {commit_id} was made: {reason}", hint=hint, commit=commit_id)
+    def __init__(self, commit_id: str | None, reason: str, *, change: str | None = None) -> None:
+        """``change`` says in words what may have happened, where it is no commit: a name that was taken or given up."""
+        if commit_id is not None:
+            change = f"commit {commit_id} was made"
+            hint = f"ask later: graph.commit({commit_id!r}) finds it if it was made"
+        else:
+            hint = "look again later"
+        super().__init__(f"it is not known whether {change}: {reason}", hint=hint, commit=commit_id)
         self.commit_id = commit_id

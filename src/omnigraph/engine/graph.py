@@ -12,10 +12,14 @@ from omnigraph.core.ports import Clock, IdSource, SystemClock, UlidSource
 from omnigraph.core.tables import TableId
 from omnigraph.core.temporal import datetime_to_milliseconds, parse_datetime
 from omnigraph.engine import sources
+from omnigraph.engine.queries import Compiler, run_query
+from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.verify import verify
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.run import Derived
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
@@ -57,6 +61,8 @@ class Graph:
     def _start(self) -> None:
         self._manifests = Manifests(self._store, read_stamp(self._store))
         self._context = WriteContext(self._manifests, Publisher(self._manifests), self._clock, self._ids)
+        self._compiler = Compiler()
+        self._derived = Derived()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_store": self._store}
@@ -93,6 +99,35 @@ class Graph:
             if commit.created_at_us <= moment:
                 return self._snapshot(self._manifests.at(commit))
         raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
+
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        profile: bool = False,
+    ) -> QueryResult:
+        """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
+
+        ``timeout`` (seconds) and ``memory_limit`` (bytes) raise ``LimitExceeded`` when the query needs more.
+        """
+        snapshot = self.snapshot(branch, at=at)
+        plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+        return run_query(
+            snapshot,
+            plan,
+            params,
+            self._derived,
+            Budget(timeout, memory_limit),
+            now_ms=self._clock.now_us() // 1000,
+            branch=None if at is not None else branch or MAIN,
+            profile=profile,
+        )
 
     def _snapshot(self, state: ManifestState) -> Snapshot:
         return Snapshot(self._store, state, self._manifests.catalog(state.schema_digest))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest.layout import FORMAT
 
 
 def commit_json(commit: GraphCommit) -> dict[str, Any]:
@@ -37,9 +38,25 @@ def commit_json(commit: GraphCommit) -> dict[str, Any]:
     }
 
 
-def shown_time(microseconds: int) -> str:
-    """A commit's time for people."""
-    return datetime.fromtimestamp(microseconds / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def snapshot_json(state: ManifestState) -> dict[str, Any]:
+    """The tables of a snapshot as the reference shows them, edges first, with the commit they belong to."""
+    return {
+        "graph_branch": state.branch,
+        "graph_commit_id": state.head,
+        "graph_manifest_version": state.counter,
+        "internal_schema_version": FORMAT,
+        "datasets": [
+            {
+                "entity_kind": key.split(":", 1)[0],
+                "type_name": key.split(":", 1)[1],
+                "dataset_path": pin.location,
+                "published_dataset_version": pin.table_version,
+                "native_dataset_branch": None,
+                "entity_count": pin.rows,
+            }
+            for key, pin in sorted(state.tables.items())
+        ],
+    }
 
 
 @dataclass(frozen=True, slots=True)

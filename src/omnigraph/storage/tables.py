@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import lance
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
+from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.filters import Comparison, build_filter, ids_filter
 from omnigraph.storage.store import Store
 
@@ -46,7 +49,7 @@ def _reading(pin: TablePin) -> Iterator[None]:
     """What Lance says of unreadable files, as our error."""
     try:
         yield
-    except (OSError, pa.ArrowInvalid) as error:
+    except FOREIGN as error:
         raise CorruptionError(
             f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
             hint="omnigraph verify names what is missing",
@@ -124,3 +127,25 @@ def _stored_rows_with(
 def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequence[str]) -> pa.Table:
     matching = rows if wanted is None else rows.filter(pc.is_in(rows.column(column), value_set=wanted))
     return matching.select(list(columns))
+
+
+def read_column(store: Store, pin: TablePin, name: str, type_: pa.DataType) -> pa.Array:
+    """A whole column in row order."""
+    batches = [batch.column(name) for batch in scan(store, pin, [name])]
+    return pa.concat_arrays(batches) if batches else pa.array([], type_)
+
+
+def take_rows(store: Store, pin: TablePin, numbers: npt.NDArray[np.int64], name: str) -> pa.Array:
+    """A column at sorted row numbers: positions among the live rows of the version."""
+    dataset = store.open(pin.location, pin.lance_version)
+    if not len(numbers):
+        return pa.array([], dataset.schema.field(name).type)
+    column = dataset.take(numbers, columns=[name]).column(name)
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.int64]:
+    """Row numbers that satisfy a comparison, ascending."""
+    dataset = store.open(pin.location, pin.lance_version)
+    found = dataset.scanner(columns=["_rowoffset"], filter=build_filter(comparison)).to_table()
+    return np.sort(found.column("_rowoffset").to_numpy().astype(np.int64))

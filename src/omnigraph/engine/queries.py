@@ -1,0 +1,64 @@
+"""Running queries: compiled once per text and schema, bound to parameters, run over a snapshot."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import UsageError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.run import Derived, OperatorProfile, Runner
+from omnigraph.query.compile import compile_text
+from omnigraph.query.ir import MutationIR, QueryIR
+from omnigraph.query.params import bind_query, bind_values
+from omnigraph.schema.catalog import Catalog
+
+COMPILED_MAX = 512
+"""Compiled queries kept per graph."""
+
+
+@dataclass
+class Compiler:
+    """Compiled queries by text, name and schema."""
+
+    _known: OrderedDict[tuple[str, str | None, str], QueryIR | MutationIR] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def compile(self, text: str, name: str | None, digest: str, catalog: Catalog) -> QueryIR | MutationIR:
+        key = (text, name, digest)
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known
+        plan = compile_text(text, catalog, name=name)
+        with self._lock:
+            self._known[key] = plan
+            while len(self._known) > COMPILED_MAX:
+                self._known.popitem(last=False)
+        return plan
+
+
+def run_query(
+    snapshot: Snapshot,
+    plan: QueryIR | MutationIR,
+    params: Mapping[str, object] | None,
+    derived: Derived,
+    budget: Budget,
+    *,
+    now_ms: int,
+    branch: str | None,
+    profile: bool,
+) -> QueryResult:
+    """Bind and run one compiled query."""
+    if isinstance(plan, MutationIR):
+        raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="use graph.mutate")
+    bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
+    operators: list[OperatorProfile] | None = [] if profile else None
+    runner = Runner(snapshot.store, snapshot.state, snapshot.catalog, derived, budget, operators)
+    table = runner.run(bound)
+    return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))

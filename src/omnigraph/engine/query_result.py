@@ -1,0 +1,87 @@
+"""The answer of a query: an Arrow table with a name, and its conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.exec.run import OperatorProfile
+from omnigraph.rows.results import result_rows
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+SHOWN_ROWS = 10
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """Rows of a query, with the commit they were read at."""
+
+    query_name: str
+    table: pa.Table = field(repr=False)
+    branch: str | None
+    commit_id: str
+    operators: tuple[OperatorProfile, ...] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.to_pylist())
+
+    def __repr__(self) -> str:
+        shown = "\n".join(f"  {row}" for row in self.table.slice(0, SHOWN_ROWS).to_pylist())
+        more = f"\n  ... {len(self) - SHOWN_ROWS} more" if len(self) > SHOWN_ROWS else ""
+        return f"<{self.query_name}: {len(self)} rows at {self.commit_id}>\n{shown}{more}".rstrip()
+
+    @property
+    def columns(self) -> list[str]:
+        names: list[str] = self.table.column_names
+        return names
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+    def to_batches(self, rows_max: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """The rows in batches."""
+        yield from self.table.to_batches(max_chunksize=rows_max)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Rows as Python dicts with Python dates and times."""
+        rows: list[dict[str, Any]] = self.table.to_pylist()
+        return rows
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars  # noqa: PLC0415 - optional
+
+        return polars.DataFrame(self.table)
+
+    def to_json(self) -> dict[str, Any]:
+        """The envelope of the reference's reads."""
+        return {
+            "query_name": self.query_name,
+            "target": {"branch": self.branch, "snapshot": None if self.branch else self.commit_id},
+            "row_count": len(self),
+            "columns": self.columns,
+            "rows": result_rows(self.table),
+            "graph_commit_id": self.commit_id,
+        }
+
+    def profile(self) -> str:
+        """What every operator did, if the query was run with ``profile=True``."""
+        lines = [
+            f"{item.rows:>12,} rows {item.seconds * 1000:>10.2f} ms  {'  ' * item.depth}{item.operator}"
+            for item in self.operators
+        ]
+        return "\n".join(lines)

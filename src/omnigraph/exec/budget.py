@@ -1,0 +1,44 @@
+"""What one query may use: time, memory, and whether it is still wanted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from omnigraph.errors import LimitExceeded, QueryCancelled
+
+BYTES_PER_BINDING = 8
+
+
+@dataclass
+class Budget:
+    """Asked by every operator before it makes rows."""
+
+    seconds_max: float | None = None
+    bytes_max: int | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    _started: float = field(default_factory=time.monotonic)
+
+    def check(self, rows: int = 0, variables: int = 1) -> None:
+        """Raise if the query was cancelled, took too long, or is about to hold too many rows."""
+        if self.cancelled.is_set():
+            raise QueryCancelled("the query was cancelled")
+        spent = time.monotonic() - self._started
+        if self.seconds_max is not None and spent > self.seconds_max:
+            raise LimitExceeded(
+                f"the query took longer than {self.seconds_max} s",
+                hint="narrow it, or raise the limit with timeout=",
+                resource="seconds",
+                limit=self.seconds_max,
+                actual=spent,
+            )
+        needed = rows * variables * BYTES_PER_BINDING
+        if self.bytes_max is not None and needed > self.bytes_max:
+            raise LimitExceeded(
+                f"an intermediate result of {rows:,} rows needs {needed:,} bytes; {self.bytes_max:,} are allowed",
+                hint="narrow the query, or raise the limit with memory_limit=",
+                resource="bytes",
+                limit=self.bytes_max,
+                actual=needed,
+            )

@@ -1,0 +1,74 @@
+"""Which rows of a table satisfy a predicate: through the key, through storage, or column by column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omnigraph.exec.evaluate import Evaluator, constant
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.tables import Rows, TableView
+from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.query import expressions as ir
+from omnigraph.rows.keys import key_text
+from omnigraph.schema.catalog import NodeType
+from omnigraph.storage.filters import Comparison
+
+PUSHED_ROWS_MIN = 50_000
+"""Tables below this size are tested column by column in memory; asking storage costs more than it saves."""
+
+
+def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Rows:
+    """Row numbers that satisfy the predicate, ascending."""
+    if predicate is None or predicate == ir.TRUE:
+        return np.arange(table.rows)
+    if predicate == ir.FALSE or not table.rows:
+        return np.zeros(0, np.int64)
+    parts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
+    rows, rest = _narrow(table, parts)
+    frame = Frame(len(rows), {variable: table}, {variable: rows})
+    for part in rest:
+        frame = frame.where(evaluator.mask(part, frame))
+    return frame.bindings[variable]
+
+
+def _is_conjunction(predicate: ir.Expr) -> bool:
+    return isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
+
+
+def _narrow(table: TableView, parts: tuple[ir.Expr, ...]) -> tuple[Rows, tuple[ir.Expr, ...]]:
+    """Rows found by the most selective part that can be looked up, and the parts still to be tested."""
+    for part in parts:
+        ids = _key_lookup(table, part)
+        if ids is not None:
+            return table.find_ids(ids), tuple(other for other in parts if other is not part)
+    if table.rows >= PUSHED_ROWS_MIN:
+        for part in parts:
+            comparison = _pushed(part)
+            if comparison is not None:
+                return table.matching(comparison), tuple(other for other in parts if other is not part)
+    return np.arange(table.rows), parts
+
+
+def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:
+    """The ids that equality with a one-property key allows."""
+    if not isinstance(table.entity, NodeType) or len(table.entity.key) != 1:
+        return None
+    name = table.entity.key[0]
+    type_ = table.entity.properties[name].type
+    match part:
+        case ir.Compare(BinaryOperator.EQ, ir.Property(name=column), ir.Constant() as value) if column == name:
+            text = key_text(constant(value).as_py(), type_)
+            return [] if text is None else [text]
+        case ir.Member(ir.Property(name=column), ir.Constant() as items) if column == name:
+            texts = [key_text(value, type_) for value in constant(items).as_py() or ()]
+            return [text for text in texts if text is not None]
+        case _:
+            return None
+
+
+def _pushed(part: ir.Expr) -> Comparison | None:
+    match part:
+        case ir.Compare(operator, ir.Property(name=column), ir.Constant(value=value) as right) if value is not None:
+            return Comparison(column, operator.value, constant(right))
+        case _:
+            return None

@@ -1,0 +1,45 @@
+"""A full-text index in memory: Lance's analyzer and scoring over one column of text."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+import lance
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from lance.query import MatchQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows that match, with their scores."""
+
+    rows: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndex:
+    """The texts of a column by row number, searchable."""
+
+    dataset: lance.LanceDataset | None
+
+    @classmethod
+    def build(cls, texts: pa.Array) -> TextIndex:
+        """Index the texts of a column; nulls are never found."""
+        if not len(texts) or texts.null_count == len(texts):
+            return cls(None)
+        table = pa.table({"row": np.arange(len(texts)), "text": texts})
+        dataset = lance.write_dataset(table, f"memory://{uuid.uuid4().hex}")
+        dataset.create_scalar_index("text", "INVERTED")
+        return cls(dataset)
+
+    def search(self, query: str, edits: int) -> Found:
+        """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
+        if self.dataset is None or not query.strip():
+            return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        match = MatchQuery(query, "text", fuzziness=edits)
+        found = self.dataset.scanner(columns=["row", "_score"], full_text_query=match).to_table()
+        return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
