@@ -14,6 +14,7 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph.storage.columns import fit_table
+from omnigraph.storage.failures import translated
 from omnigraph.storage.store import Store
 
 TIERS = ((16, 16), (256, 2), (4096, 2))
@@ -74,9 +75,10 @@ def _live_rows(store: Store, location: str, fragment: Any, removed: set[int]) ->
         gone = {address - base for address in removed if address >> 32 == metadata.id}
         keep = [offset for offset in range(known.num_rows) if offset not in gone]
     else:
-        scanned = fragment.scanner(with_row_address=True).to_table()
+        with translated(f"rows of {location} cannot be read", location=location):
+            scanned = fragment.scanner(with_row_address=True).to_table()
         addresses = scanned.column("_rowaddr").to_pylist()
         known = scanned.drop_columns(["_rowaddr"])
         keep = [position for position, address in enumerate(addresses) if address not in removed]
     removed.difference_update({address for address in removed if address >> 32 == metadata.id})
-    return known if len(keep) == known.num_rows else known.take(keep)
+    return known if len(keep) == known.num_rows else known.take(pa.array(keep, pa.int64()))
