@@ -1,0 +1,48 @@
+"""A state and a commit are what their stored forms say, whatever they hold."""
+
+import json
+
+from hypothesis import given
+
+from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
+from omnigraph.history.state import ManifestRow, ManifestState, fork, from_rows, to_rows
+from omnigraph.manifest.layout import rows_from_arrow, rows_to_arrow
+from tests.history.states import commits, state, states
+
+
+@given(commits)
+def test_a_commit_survives_its_stored_form(commit: GraphCommit) -> None:
+    assert commit_from_json(json.loads(json.dumps(commit_to_json(commit)))) == commit
+
+
+@given(states())
+def test_a_state_survives_its_rows(given_state: ManifestState) -> None:
+    assert from_rows(to_rows(given_state), given_state.version) == given_state
+
+
+@given(states())
+def test_rows_survive_arrow(given_state: ManifestState) -> None:
+    assert rows_from_arrow(rows_to_arrow(to_rows(given_state))) == to_rows(given_state)
+
+
+def test_the_ids_of_rows_are_unique() -> None:
+    rows = to_rows(state("node:A", "edge:A"))
+    assert len({row.object_id for row in rows}) == len(rows)
+
+
+def test_rows_of_unknown_kinds_are_left_alone() -> None:
+    known = state("node:A")
+    assert from_rows([*to_rows(known), ManifestRow("x", "from the future")], 1) == known
+
+
+def test_a_fork_has_everything_of_its_parent_and_a_place_of_its_own() -> None:
+    parent = state("node:A", version=7)
+    child = fork(parent, "review", "other")
+    assert (child.branch, child.incarnation, child.version) == ("review", "other", 0)
+    assert (child.tables, child.commits, child.head, child.counter, child.schema_digest) == (
+        parent.tables,
+        parent.commits,
+        parent.head,
+        parent.counter,
+        parent.schema_digest,
+    )
