@@ -54,10 +54,15 @@ class Published:
 
 @dataclass(slots=True)
 class _Ticket:
-    """A write in the queue. The original plan is kept: every try starts from a base that was really published."""
+    """A write in the queue. The original plan is kept: every try starts from a base that was really published.
+
+    ``unclear`` is the manifest version of a swap that failed without saying whether it happened, and its failure. In an
+    object store such a swap may still arrive, until somebody holds that version.
+    """
 
     plan: PublishPlan
     restage: Restage
+    unclear: tuple[int, str] | None = None
     published: Published | None = None
     error: BaseException | None = None
 
@@ -109,8 +114,8 @@ class Publisher:
             for attempt in range(ATTEMPTS_MAX):
                 if attempt:
                     time.sleep(random.uniform(0, min(2**attempt, BACKOFF_MS_MAX)) / 1000)
-                current = self.manifests.warm(incarnation)
-                if self._try(current, batch):
+                self._try(self.manifests.warm(incarnation), batch)
+                if not any(ticket.is_open for ticket in batch):
                     return
             for ticket in batch:
                 _fail(ticket, ContentionError(f"{ATTEMPTS_MAX} others published first", hint="try again"))
@@ -124,8 +129,11 @@ class Publisher:
                     _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
             _fail(own, error)
 
-    def _try(self, current: ManifestState, batch: list[_Ticket]) -> bool:
-        """One swap for all tickets that are still open; True when none is left."""
+    def _try(self, current: ManifestState, batch: list[_Ticket]) -> None:
+        """One swap for all tickets that are still open.
+
+        A refusal that was decided from commits of this very swap waits for it: they may not be published after all.
+        """
         version = current.version + 1
         state = current
         accepted: list[tuple[_Ticket, str]] = []
@@ -133,31 +141,33 @@ class Publisher:
             if not ticket.is_open:
                 continue
             try:
-                plan = self._rebased(ticket, state)
+                self._settle(ticket, current)
+                outcome = self._rebased(ticket, state)
             except Exception as error:
                 # Whatever it is, it is the failure of this one write.
-                _fail(ticket, error)
+                if state is current:
+                    _fail(ticket, error)
                 continue
-            if plan is not None:
-                state = apply_plan(state, plan, version)
-                accepted.append((ticket, plan.info.id))
+            if isinstance(outcome, PublishPlan):
+                state = apply_plan(state, outcome, version)
+                accepted.append((ticket, outcome.info.id))
+            elif state is current:
+                ticket.published = outcome
         if not accepted:
-            return True
+            return
         state = spill(self.manifests.store, state)
         try:
             place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
             swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)))
         except SwapLost:
             self.manifests.reload(state.incarnation)
-            return False
         except SwapUnclear as error:
-            return self._resolve(state, accepted, error)
+            self._resolve(state, accepted, error)
         except SwapNotDurable as error:
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
-            return True
-        self._succeed(state, accepted)
-        return True
+        else:
+            self._succeed(state, accepted)
 
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
         self.manifests.remember(state)
@@ -166,7 +176,7 @@ class Publisher:
             assert commit is not None
             ticket.published = Published(commit, state)
 
-    def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> bool:
+    def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> None:
         """After a failure that says nothing: look. If the slot is still free, the same commits are tried again."""
         try:
             found = self.manifests.reload(state.incarnation)
@@ -174,20 +184,27 @@ class Publisher:
         except Exception:
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, str(error)))
-            return True
+            return
         if all(is_there):
             self._succeed(found, accepted)
-            return True
-        return False
+            return
+        if not self.manifests.store.root.is_local:
+            for ticket, _ in accepted:
+                ticket.unclear = (state.version, str(error))
 
-    def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | None:
-        """The ticket's plan for this state; None if its commit is there already."""
+    def _settle(self, ticket: _Ticket, current: ManifestState) -> None:
+        """An unclear swap is out of the world once its version is taken and does not hold the ticket's commit."""
+        if ticket.unclear is not None and ticket.unclear[0] <= current.version:
+            made = find_commit(self.manifests.store, current, ticket.plan.info.id)
+            ticket.unclear = None if made is None else ticket.unclear
+
+    def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | Published:
+        """The ticket's plan for this state, or its commit if that is there already."""
         plan, store = ticket.plan, self.manifests.store
         if plan.info.idempotency_key is not None:
             earlier = find_by_idempotency_key(store, state, plan.info.idempotency_key)
             if earlier is not None:
-                ticket.published = Published(earlier, state, repeated=True)
-                return None
+                return Published(earlier, state, repeated=True)
         if state.head == plan.base.head:
             check_precondition(state, plan.expected_head)
             return plan
@@ -195,8 +212,7 @@ class Publisher:
         made = next((commit for commit in since if commit.id == plan.info.id), None)
         if made is not None:
             # The store took an earlier try, lost the answer, and called the repetition a lost swap.
-            ticket.published = Published(made, state)
-            return None
+            return Published(made, state)
         check_precondition(state, plan.expected_head)
         rebase = decide(state, since, plan)
         match rebase.decision:
@@ -234,5 +250,10 @@ def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSet
 
 
 def _fail(ticket: _Ticket, error: BaseException) -> None:
-    if ticket.is_open:
+    if not ticket.is_open:
+        return
+    if ticket.unclear is not None:
+        ticket.error = OutcomeUnknown(ticket.plan.info.id, ticket.unclear[1])
+        ticket.error.__cause__ = error
+    else:
         ticket.error = error
