@@ -1,4 +1,9 @@
-"""Branch names: refs that map a name to an incarnation. Creating one copies the parent's state, not its data."""
+"""Branch names: refs that map a name to an incarnation. Creating one copies the parent's state, not its data.
+
+No store can move a name in one step. A rename takes the new name with a ref that says which name it comes from, and
+such a ref does not count while the old one is there: deleting the old ref is the moment of the rename. Whoever stops
+between the two has renamed nothing; the new name stays reserved until the rename is done again or either is deleted.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,7 @@ class Ref:
     parent_commit: str | None
     actor: str | None
     created_at_us: int
+    renamed_from: str | None = None
 
     def to_bytes(self) -> bytes:
         ref = {
@@ -35,6 +41,7 @@ class Ref:
             "parent_commit": self.parent_commit,
             "actor": self.actor,
             "created_at": self.created_at_us,
+            "renamed_from": self.renamed_from,
         }
         return json.dumps(ref, indent=2).encode() + b"\n"
 
@@ -60,23 +67,49 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     """The ref of a branch, or an error with the nearest name."""
     if name == MAIN:
         return main_ref(manifests)
-    content = manifests.store.objects.read(ref_path(check_name(name)))
-    if content is None:
+    ref = _read(manifests, check_name(name))
+    if ref is None or _is_reserved(manifests, ref):
         hint = did_you_mean(name, [ref.name for ref in list_refs(manifests)])
         raise NotFoundError(
             f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name
         )
-    return _ref(content)
+    return ref
+
+
+def _read(manifests: Manifests, name: str) -> Ref | None:
+    content = manifests.store.objects.read(ref_path(name))
+    return None if content is None else _ref(content)
 
 
 def _ref(content: bytes) -> Ref:
     stored = json.loads(content)
-    return Ref(stored["name"], stored["incarnation"], stored["parent_commit"], stored["actor"], stored["created_at"])
+    return Ref(
+        stored["name"],
+        stored["incarnation"],
+        stored["parent_commit"],
+        stored["actor"],
+        stored["created_at"],
+        stored["renamed_from"],
+    )
+
+
+def _is_reserved(manifests: Manifests, ref: Ref) -> bool:
+    """Whether a rename to this name was begun and not finished."""
+    if ref.renamed_from is None:
+        return False
+    origin = _read(manifests, ref.renamed_from)
+    return origin is not None and origin.incarnation == ref.incarnation
 
 
 def list_refs(manifests: Manifests) -> Iterator[Ref]:
     """``main``, then every branch by name."""
     yield main_ref(manifests)
+    for ref in _stored_refs(manifests):
+        if not _is_reserved(manifests, ref):
+            yield ref
+
+
+def _stored_refs(manifests: Manifests) -> Iterator[Ref]:
     paths = [path for path, _ in manifests.store.objects.list(REFS_PREFIX) if path.endswith(".json")]
     for path in sorted(paths, key=branch_of_ref):
         content = manifests.store.objects.read(path)
@@ -106,19 +139,37 @@ def delete_branch(manifests: Manifests, name: str) -> Ref:
     """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
     if name == MAIN:
         raise UsageError("main cannot be deleted")
-    ref = find_ref(manifests, name)
+    ref = _read(manifests, check_name(name)) or find_ref(manifests, name)
+    _release(manifests, ref)
     if not manifests.store.objects.delete(ref_path(ref.name)):
-        raise NotFoundError(f"there is no branch {name!r}", branch=name)
+        raise _gone(name)
     return ref
 
 
+def _release(manifests: Manifests, ref: Ref) -> None:
+    """Give up names that unfinished renames reserved: without the name they come from they would count."""
+    for other in list(_stored_refs(manifests)):
+        if other.renamed_from == ref.name and other.incarnation == ref.incarnation:
+            manifests.store.objects.delete(ref_path(other.name))
+
+
+def _gone(name: str) -> NotFoundError:
+    return NotFoundError(f"there is no branch {name!r}", branch=name)
+
+
 def rename_branch(manifests: Manifests, name: str, new_name: str) -> Ref:
-    """Give an incarnation another name. The new name is taken before the old one goes, so it is never nameless."""
+    """Give an incarnation another name."""
     if name == MAIN:
         raise UsageError("main cannot be renamed")
     old = find_ref(manifests, name)
-    new = Ref(check_name(new_name), old.incarnation, old.parent_commit, old.actor, old.created_at_us)
-    if new.name == MAIN or not manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
+    new = replace(old, name=check_name(new_name), renamed_from=old.name)
+    if new.name in (MAIN, old.name):
         raise _taken(new.name)
-    manifests.store.objects.delete(ref_path(old.name))
+    _release(manifests, old)
+    if not manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
+        raise _taken(new.name)
+    if not manifests.store.objects.delete(ref_path(old.name)):
+        # Somebody else deleted or renamed it meanwhile.
+        manifests.store.objects.delete(ref_path(new.name))
+        raise _gone(name)
     return new

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from omnigraph.core.tables import FileRecord
-from omnigraph.errors import StorageError
+from omnigraph.storage.failures import translated
 from omnigraph.storage.uri import Root
 
 _CHUNK_BYTES = 4 * 1024 * 1024
@@ -31,7 +31,8 @@ class Durability(Enum):
 def record_files(root: Root, paths: Iterable[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
     """Records of files just written. Known sizes are taken as they are; a local file is also measured and digested."""
     if root.is_local:
-        return tuple(_measure(root, path) for path in paths)
+        with translated("new files could not be read back", root=str(root)):
+            return tuple(_measure(root, path) for path in paths)
     return tuple(FileRecord(path, sizes[path]) for path in paths if path in sizes)
 
 
@@ -56,28 +57,32 @@ def sync_files(root: Root, paths: Iterable[str], durability: Durability) -> None
     if not root.is_local or durability is Durability.OS:
         return
     directories: dict[str, None] = {}
-    try:
+    with translated("new files could not be made durable", root=str(root)):
         for path in paths:
             absolute = root.local(path)
             _sync(absolute, os.O_RDONLY)
             directories[os.path.dirname(absolute)] = None
         for directory in directories:
-            _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise StorageError(f"new files could not be made durable: {error}", root=str(root)) from error
+            sync_directory(directory)
 
 
 def sync_directories(root: Root, locations: Iterable[str], durability: Durability) -> None:
     """Make new directories durable: every directory from the root down to these."""
     if not root.is_local or durability is Durability.OS:
         return
-    for directory in sorted({part for location in locations for part in _lineage(location)}):
-        _sync(root.local(directory), os.O_RDONLY | os.O_DIRECTORY)
+    with translated("new directories could not be made durable", root=str(root)):
+        for directory in sorted({part for location in locations for part in _lineage(location)}):
+            sync_directory(root.local(directory))
 
 
 def _lineage(location: str) -> Iterable[str]:
     parts = location.split("/")
     return ["", *("/".join(parts[: end + 1]) for end in range(len(parts)))]
+
+
+def sync_directory(path: str) -> None:
+    """Make the names in one directory durable."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _sync(path: str, flags: int) -> None:

@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.storage.failures import translated
+
 if TYPE_CHECKING:
     import lance
 
@@ -83,7 +85,8 @@ class KeyCache:
             if known is not None:
                 self._fragments.move_to_end(key)
                 return known
-        table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
+        with translated(f"the ids of {location} cannot be read", location=location):
+            table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
         ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
         offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
         self._store(key, offsets)

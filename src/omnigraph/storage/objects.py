@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from omnigraph.errors import StorageError
-from omnigraph.storage.durability import Durability
+from omnigraph.errors import OutcomeUnknown, StorageError
+from omnigraph.storage.durability import Durability, sync_directory
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
@@ -88,21 +88,26 @@ class LocalObjects:
         except OSError as error:
             raise _unusable(self._root, path, error) from error
         finally:
-            with contextlib.suppress(FileNotFoundError):
+            # Its name says what it is; cleanup finds it if it cannot be removed here.
+            with contextlib.suppress(OSError):
                 os.unlink(temporary)
-        self._sync_directory(target)
+        self._sync_directory(path, f"{path} was created")
         return True
 
     def replace(self, path: str, content: bytes) -> None:
         target = self._root.local(path)
         temporary = self._write_temporary(target, content)
-        os.replace(temporary, target)
-        self._sync_directory(target)
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        self._sync_directory(path, f"{path} was replaced")
 
     def _write_temporary(self, target: str, content: bytes) -> str:
-        temporary = os.path.join(os.path.dirname(target), f".{uuid.uuid4().hex}.tmp")
+        directory = os.path.dirname(target)
+        temporary = os.path.join(directory, f".{uuid.uuid4().hex}.tmp")
         try:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
+            self._make_directory(directory)
             with open(temporary, "xb") as file:
                 file.write(content)
                 if self._durability is Durability.FSYNC:
@@ -114,13 +119,24 @@ class LocalObjects:
             raise _unusable(self._root, os.path.basename(target), error) from error
         return temporary
 
-    def _sync_directory(self, target: str) -> None:
+    def _make_directory(self, directory: str) -> None:
+        """Make a directory and those above it, each durable in the one that holds it."""
+        if os.path.isdir(directory):
+            return
+        parent = os.path.dirname(directory)
+        self._make_directory(parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory)
         if self._durability is Durability.FSYNC:
-            descriptor = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY)
+            sync_directory(parent)
+
+    def _sync_directory(self, path: str, change: str) -> None:
+        """Make a change of a name durable. It is visible already, so a failure leaves its outcome open."""
+        if self._durability is Durability.FSYNC:
             try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+                sync_directory(os.path.dirname(self._root.local(path)))
+            except OSError as error:
+                raise OutcomeUnknown(None, f"it may not be durable: {error}", change=change) from error
 
     def delete(self, path: str) -> bool:
         try:
@@ -129,7 +145,7 @@ class LocalObjects:
             return False
         except OSError as error:
             raise _unusable(self._root, path, error) from error
-        self._sync_directory(self._root.local(path))
+        self._sync_directory(path, f"{path} was deleted")
         return True
 
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
@@ -145,6 +161,8 @@ class LocalObjects:
             return os.path.getsize(self._root.local(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
 
 
 class S3Objects:
@@ -161,7 +179,9 @@ class S3Objects:
             from obstore.store import S3Store
 
             known = {key.lower(): value for key, value in self._options.items()}
-            client = {"allow_http": True} if known.pop("allow_http", "").lower() == "true" else {}
+            # Every other option is also found in the environment by the client itself.
+            allow_http = known.pop("allow_http", os.environ.get("AWS_ALLOW_HTTP", ""))
+            client = {"allow_http": True} if allow_http.lower() == "true" else {}
             self._opened = S3Store.from_url(self._root.url, config=known, client_options=client)  # type: ignore[arg-type] # options are the user's
         return self._opened
 
@@ -179,10 +199,21 @@ class S3Objects:
         try:
             self._store.put(path, content, mode="create")
         except AlreadyExistsError:
-            return False
+            # The client repeats a request whose answer was lost, and the repetition finds what the first one made.
+            return self.read(path) == content
         except Exception as error:
-            raise _unusable(self._root, path, error) from error
+            return self._settle(path, content, f"{path} was created", error)
         return True
+
+    def _settle(self, path: str, wanted: bytes | None, change: str, error: Exception) -> bool:
+        """After a failure that says nothing: True if the change was made, else an error that says what is known."""
+        try:
+            found = self.read(path)
+        except StorageError:
+            raise OutcomeUnknown(None, str(error), change=change) from error
+        if found == wanted:
+            return True
+        raise _unusable(self._root, path, error) from error
 
     def replace(self, path: str, content: bytes) -> None:
         try:
@@ -196,7 +227,7 @@ class S3Objects:
         except FileNotFoundError:
             return False
         except Exception as error:
-            raise _unusable(self._root, path, error) from error
+            return self._settle(path, None, f"{path} was deleted", error)
         return True
 
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:

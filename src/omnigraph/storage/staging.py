@@ -21,6 +21,7 @@ from omnigraph.errors import StorageError
 from omnigraph.storage.addresses import FragmentRows, by_fragment
 from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
+from omnigraph.storage.failures import FOREIGN, translated
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
 from omnigraph.storage.store import Store
 
@@ -74,7 +75,7 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
         fragments = write_fragments(stored, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
     except pa.ArrowInvalid:
         raise
-    except OSError as error:
+    except FOREIGN as error:
         raise StorageError(f"rows of {location} could not be written: {error}", location=location) from error
     written = tuple(fragment for fragment in fragments if fragment.physical_rows)
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}
@@ -164,7 +165,8 @@ def _update(
     for fragment_id, offsets in removed_rows:
         fragment = base.get_fragment(fragment_id)
         assert fragment is not None, "an address comes from this very version"
-        metadata = fragment.delete_rows(offsets)
+        with translated(f"rows of {location} could not be removed", location=location):
+            metadata = fragment.delete_rows(offsets)
         if metadata is None:
             removed.append(fragment_id)
             continue
@@ -194,7 +196,7 @@ def _field_ids(dataset: LanceDataset) -> Iterable[int]:
 
 
 def _commit(store: Store, location: str, base: LanceDataset | str, operation: Any, *, detached: bool) -> LanceDataset:
-    try:
+    with translated(f"a version of {location} could not be staged", location=location):
         if isinstance(base, str):
             dataset = LanceDataset.commit(
                 base, operation, enable_stable_row_ids=True, storage_options=store.lance_options
@@ -202,8 +204,6 @@ def _commit(store: Store, location: str, base: LanceDataset | str, operation: An
         else:
             transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
             dataset = LanceDataset.commit(base, transaction, detached=detached, storage_options=store.lance_options)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise StorageError(f"a version of {location} could not be staged: {error}", location=location) from error
     return store.remember(location, dataset)
 
 

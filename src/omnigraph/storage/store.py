@@ -16,6 +16,7 @@ import lance
 
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.durability import Durability
+from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.key_cache import KeyCache
 from omnigraph.storage.objects import Objects, open_objects
 from omnigraph.storage.recent_rows import RecentRows
@@ -72,7 +73,7 @@ class Store:
             dataset = lance.dataset(
                 self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
             )
-        except (OSError, ValueError) as error:
+        except FOREIGN as error:
             raise CorruptionError(
                 f"table {location} has no readable version {version}: {error}",
                 hint="omnigraph verify names the commits that are hurt",
@@ -103,7 +104,7 @@ class Store:
             if next(iter(self.objects.list(f"{location}/_versions")), None) is None:
                 return None
             raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
-        except OSError as error:
+        except FOREIGN as error:
             raise StorageError(f"{location} cannot be opened: {error}", location=location) from error
 
     @property

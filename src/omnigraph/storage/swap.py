@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.commit import CommitConflictError
-from lance.fragment import FragmentMetadata, write_fragments
+from lance.fragment import write_fragments
 
 from omnigraph.errors import StorageError
 from omnigraph.storage.durability import sync_directories, sync_files
+from omnigraph.storage.failures import FOREIGN, translated
 from omnigraph.storage.store import Store
 
 
@@ -39,17 +40,21 @@ class ManifestVersion:
 
 
 def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVersion:
-    """Version 1 of a new manifest; SwapLost if there is one already."""
+    """Version 1 of a new manifest; SwapLost if somebody else's is there already."""
     uri = store.root.table_uri(location)
-    fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
-    operation = LanceOperation.Overwrite(rows.schema, fragments)
     try:
+        fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
+        operation = LanceOperation.Overwrite(rows.schema, fragments)
         dataset = LanceDataset.commit(uri, operation, storage_options=store.lance_options, max_retries=0)
-    except CommitConflictError as error:
-        raise SwapLost(location) from error
-    _sync(store, location, fragments, dataset.version)
-    if dataset.version != 1:
+    except FOREIGN as error:
+        # Lance has a type of its own neither for "exists already" nor for a lost answer: look what is there.
+        found = store.open_latest(location)
+        if found is None:
+            raise StorageError(f"{location} could not be created: {error}", location=location) from error
+        dataset = found
+    if dataset.version != 1 or _rows(dataset) != rows:
         raise SwapLost(location)
+    _sync_new(store, location, dataset)
     store.remember(location, dataset)
     return ManifestVersion(location, dataset.version)
 
@@ -57,10 +62,8 @@ def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVers
 def swap_manifest(store: Store, current: ManifestVersion, rows: pa.Table) -> ManifestVersion:
     """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise."""
     base = store.open(current.location, current.version)
-    try:
+    with translated("the manifest could not be staged", location=current.location):
         fragments = write_fragments(rows, base, mode="overwrite")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise StorageError(f"the manifest could not be staged: {error}", location=current.location) from error
     data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
     sync_files(store.root, data, store.durability)
     transaction = Transaction(base.version, LanceOperation.Overwrite(rows.schema, fragments))
@@ -68,7 +71,7 @@ def swap_manifest(store: Store, current: ManifestVersion, rows: pa.Table) -> Man
         dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
     except CommitConflictError as error:
         raise SwapLost(current.location) from error
-    except (OSError, ValueError, RuntimeError) as error:
+    except FOREIGN as error:
         raise SwapUnclear(str(error)) from error
     store.remember(current.location, dataset)
     try:
@@ -78,9 +81,9 @@ def swap_manifest(store: Store, current: ManifestVersion, rows: pa.Table) -> Man
     return ManifestVersion(current.location, dataset.version)
 
 
-def _sync(store: Store, location: str, fragments: list[FragmentMetadata], version: int) -> None:
-    paths = [f"{location}/data/{file.path}" for item in fragments for file in item.files]
-    sync_files(store.root, [*paths, _manifest_path(location, version)], store.durability)
+def _sync_new(store: Store, location: str, dataset: LanceDataset) -> None:
+    paths = [f"{location}/data/{file.path}" for item in dataset.get_fragments() for file in item.metadata.files]
+    sync_files(store.root, [*paths, _manifest_path(location, dataset.version)], store.durability)
     sync_directories(store.root, [f"{location}/_versions", f"{location}/data"], store.durability)
 
 
@@ -94,14 +97,20 @@ def latest_manifest(store: Store, location: str) -> tuple[ManifestVersion, pa.Ta
     if dataset is None:
         return None
     store.remember(location, dataset)
-    return ManifestVersion(location, dataset.version), dataset.to_table()
+    return ManifestVersion(location, dataset.version), _rows(dataset)
 
 
 def read_manifest(store: Store, location: str, version: int) -> pa.Table:
     """The rows of an older version."""
-    return store.open(location, version).to_table()
+    return _rows(store.open(location, version))
+
+
+def _rows(dataset: LanceDataset) -> pa.Table:
+    with translated(f"{dataset.uri} cannot be read at version {dataset.version}"):
+        return dataset.to_table()
 
 
 def newest_version(store: Store, current: ManifestVersion) -> int:
     """The number of the newest version: one LIST, and nothing is read."""
-    return int(store.open(current.location, current.version).latest_version)
+    with translated(f"{current.location} cannot be read", location=current.location):
+        return int(store.open(current.location, current.version).latest_version)

@@ -1,0 +1,73 @@
+"""A writer on S3, killed at its requests, or with requests refused, dropped, and answered into the void."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.crash.sweep import DONE, S3Sweep, sample, walk
+from tests.crash.writers import WRITERS
+from tests.faults.fault import DropAt, KillAt, RequestFault, RespondAt
+from tests.faults.s3 import Server
+
+pytestmark = pytest.mark.s3
+
+FOR_EVER = 10**6
+
+
+def kills(positions: Iterable[int]) -> list[RequestFault]:
+    return [KillAt(n, after) for n in positions for after in (False, True)]
+
+
+def hiccups(positions: Iterable[int]) -> list[RequestFault]:
+    """A request that fails once, or that is carried out without its answer arriving: clients try it again."""
+    return [
+        fault
+        for n in positions
+        for after in (False, True)
+        for fault in (RespondAt(n, 500, after=after), RespondAt(n, 503, after=after), DropAt(n, after=after))
+    ]
+
+
+def locked_out(positions: Iterable[int]) -> list[RequestFault]:
+    """Credentials that end in the middle of a write, the last request carried out or not."""
+    return [RespondAt(n, 403, times=FOR_EVER) for n in positions]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
+    writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    positions = len(sweep.requests)
+    first, *_ = sample(writer, positions, 2)
+    number = list(WRITERS).index(writer)
+    lost = (RespondAt(positions, 500, after=True), DropAt(positions, after=True))
+    walk(sweep, [KillAt(first, after=number % 2 == 0), lost[number % 2]])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_kill_at_any_request_leaves_the_old_or_the_new_graph(writer: str, tmp_path: Path, s3_server: Server) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    endings = walk(sweep, kills(range(1, len(sweep.requests) + 1)))
+    assert all(ending.killed for ending in endings)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_request_that_fails_once_or_loses_its_answer_does_no_harm(
+    writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    endings = walk(sweep, hiccups(range(1, len(sweep.requests) + 1)))
+    assert {ending.ended for ending in endings} == {DONE}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("writer", WRITERS)
+def test_losing_the_credentials_at_any_request_is_a_typed_refusal(
+    writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    walk(sweep, locked_out(range(1, len(sweep.requests) + 1)))

@@ -1,0 +1,34 @@
+"""The program under test: one writer, one write, one line that says how it ended.
+
+Run as `write_once.py <writer> <uri>`. Its exit code is 0 for every ending it can report; another one is a failure of
+the test, or the death it was sentenced to.
+"""
+
+import json
+import sys
+
+from omnigraph.errors import OmnigraphError
+from tests.crash.writers import CREATE, WRITERS, create_counted, open_counted
+from tests.faults.window import armed
+
+
+def main(name: str, uri: str) -> dict[str, object]:
+    writer = WRITERS[name]
+    graph = None
+    if name != CREATE:
+        graph = open_counted(uri, era=2)
+        writer.warm(graph)
+    try:
+        with armed():
+            if graph is None:
+                create_counted(uri, era=2)
+            else:
+                writer.write(graph)
+    except OmnigraphError as error:
+        return {"ended": "refused", "code": error.code, "message": str(error)}
+    except Exception as error:
+        return {"ended": "raw", "code": type(error).__name__, "message": repr(error)}
+    return {"ended": "done"}
+
+
+print(json.dumps(main(sys.argv[1], sys.argv[2])))

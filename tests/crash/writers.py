@@ -1,0 +1,163 @@
+"""Every kind of writer, each as a graph to start from and the one write that is disturbed.
+
+Ids and times are counted, not drawn: an undisturbed run gives the same graph every time, so that the graph after a
+crash can be compared with it byte by byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import omnigraph
+from omnigraph.core.ids import encode_ulid
+from omnigraph.engine.graph import Graph
+from omnigraph.storage.store import Store
+
+SCHEMA = """
+node Person {
+  name: String @key
+  email: String? @unique
+  age: I64?
+}
+node Firm { title: String @key }
+edge Knows: Person -> Person { since: I64? }
+edge WorksAt: Person -> Firm @card(0..1)
+"""
+
+INSERT = "query add($name: String, $age: I64) { insert Person { name: $name, age: $age } }"
+
+MIXED = """
+query reorganize() {
+  insert Firm { title: "globex" }
+  insert WorksAt { from: "bo", to: "globex" }
+  update Person set { age: 50 } where name = "ann"
+  delete Person where name = "cy"
+  insert Knows { from: "ann", to: "bo", since: 7 }
+}
+"""
+
+PEOPLE = [{"type": "Person", "data": {"name": name, "email": f"{name}@x", "age": 1}} for name in ("ann", "bo", "cy")]
+BASE = [
+    *PEOPLE,
+    {"type": "Firm", "data": {"title": "acme"}},
+    {"edge": "Knows", "from": "ann", "to": "cy", "data": {"id": "k1", "since": 1}},
+    {"edge": "Knows", "from": "bo", "to": "ann", "data": {"id": "k2", "since": 2}},
+    {"edge": "WorksAt", "from": "ann", "to": "acme", "data": {"id": "w1"}},
+]
+
+
+@dataclass
+class Counted:
+    """A clock and a source of ids that both count. Every process has its own era, so that ids never collide."""
+
+    era: int
+    ticks: int = 0
+
+    def now_us(self) -> int:
+        self.ticks += 1
+        return self.era * 1_000_000 + self.ticks
+
+    def new_id(self) -> str:
+        self.ticks += 1
+        return encode_ulid(self.era, self.ticks)
+
+
+def open_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync") -> Graph:
+    counted = Counted(era)
+    return Graph(Store(uri, None, durability), clock=counted, ids=counted)
+
+
+def create_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync") -> Graph:
+    counted = Counted(era)
+    return omnigraph.create(uri, SCHEMA, durability=durability, clock=counted, ids=counted)
+
+
+def _nothing(graph: Graph) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Writer:
+    """`prepare` is done before, `warm` in the same process before the write, `write` under faults."""
+
+    write: Callable[[Graph], object]
+    prepare: Callable[[Graph], object] = field(default=_nothing)
+    warm: Callable[[Graph], object] = field(default=_nothing)
+
+
+def _insert(graph: Graph, name: str = "dee") -> None:
+    graph.mutate(INSERT, {"name": name, "age": 4}, actor="writer")
+
+
+def _insert_many(graph: Graph, count: int) -> None:
+    for number in range(count):
+        _insert(graph, f"p{number:03}")
+
+
+def _merge(graph: Graph) -> None:
+    graph.load(
+        [
+            {"type": "Person", "data": {"name": "ann", "age": 9}},
+            {"type": "Person", "data": {"name": "eve", "email": "eve@x"}},
+            {"edge": "Knows", "from": "eve", "to": "ann", "data": {"id": "k2", "since": 5}},
+        ],
+        "merge",
+    )
+
+
+def _append(graph: Graph) -> None:
+    graph.load(
+        [
+            {"type": "Person", "data": {"name": "fay", "email": "fay@x"}},
+            {"type": "Firm", "data": {"title": "initech"}},
+            {"edge": "WorksAt", "from": "fay", "to": "initech", "data": {"id": "w2"}},
+        ],
+        "append",
+    )
+
+
+def _overwrite(graph: Graph) -> None:
+    graph.load(
+        [
+            {"type": "Person", "data": {"name": "ann", "age": 2}},
+            {"type": "Person", "data": {"name": "gil", "age": 3}},
+            {"edge": "Knows", "from": "gil", "to": "ann", "data": {"id": "k9"}},
+        ],
+        "overwrite",
+    )
+
+
+def _branch(graph: Graph) -> None:
+    graph.create_branch("review")
+    graph.mutate(INSERT, {"name": "hal", "age": 1}, branch="review")
+
+
+CREATE = "create"
+"""The one writer that starts from nothing."""
+
+WRITERS: dict[str, Writer] = {
+    CREATE: Writer(_nothing),
+    "insert": Writer(_insert),
+    "insert-warm": Writer(_insert, warm=lambda graph: _insert(graph, "first")),
+    "mixed": Writer(lambda graph: graph.mutate(MIXED)),
+    "fold": Writer(_insert, prepare=lambda graph: _insert_many(graph, 15)),
+    "spill": Writer(_insert, prepare=lambda graph: _insert_many(graph, 62)),
+    "load-append": Writer(_append),
+    "load-merge": Writer(_merge),
+    "load-overwrite": Writer(_overwrite),
+    "branch-create": Writer(lambda graph: graph.create_branch("trial")),
+    "branch-write": Writer(
+        lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch
+    ),
+    "branch-delete": Writer(lambda graph: graph.delete_branch("review"), prepare=_branch),
+    "branch-rename": Writer(lambda graph: graph.rename_branch("review", "final"), prepare=_branch),
+}
+
+
+def build(name: str, uri: str | os.PathLike[str]) -> None:
+    """The graph a writer starts from."""
+    graph = create_counted(uri, era=1, durability="os")
+    graph.load(BASE, "append")
+    WRITERS[name].prepare(graph)
