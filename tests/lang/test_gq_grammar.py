@@ -1,8 +1,6 @@
 """Every rule of the query grammar: what it accepts (shown by the canonical form) and what it refuses, and where."""
 
 import pytest
-from tests.lang.marked import Broken, check_broken
-from tests.lang.strategies import NOWHERE
 
 from omnigraph.lang.gq_ast import (
     Aggregate,
@@ -30,6 +28,8 @@ from omnigraph.lang.gq_format import format_queries
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name
+from tests.lang.marked import Broken, check_broken
+from tests.lang.strategies import NOWHERE
 
 
 def _query(text: str) -> Query:

@@ -1,8 +1,6 @@
 """Every rule of the schema grammar: what it accepts (shown by the canonical form) and what it refuses, and where."""
 
 import pytest
-from tests.lang.marked import Broken, check_broken
-from tests.lang.strategies import NOWHERE
 
 from omnigraph.lang.pg_ast import (
     Annotation,
@@ -19,6 +17,8 @@ from omnigraph.lang.pg_format import format_schema
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name, TypeRef
+from tests.lang.marked import Broken, check_broken
+from tests.lang.strategies import NOWHERE
 
 SCALARS = ("String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "DateTime", "Date")
 

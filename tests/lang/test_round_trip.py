@@ -3,7 +3,6 @@
 from collections import Counter
 
 from hypothesis import example, given
-from tests.lang import strategies
 
 from omnigraph.lang.gq_ast import QueryFile
 from omnigraph.lang.gq_format import format_queries
@@ -13,6 +12,7 @@ from omnigraph.lang.pg_ast import SchemaFile
 from omnigraph.lang.pg_format import format_schema
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
+from tests.lang import strategies
 
 
 @given(strategies.schema_files)

@@ -198,15 +198,16 @@ class Cursor:
         first, so that their closing is not taken for the end of the surrounding block. Other brackets count until
         the end of the line only, because a missing one must not hide the rest of the text.
         """
-        first = self._index if since is None else since
         braces = depth = 0
+        # At the end nothing is left to skip, and every open block around comes here in turn.
+        first = self._index if since is None or self.at_end else since
         for token in self._tokens[first : self._index]:
             braces = max(0, braces + _BRACES.get(token.text, 0))
             depth = max(0, depth + _BRACKETS.get(token.text, 0))
         while not self.at_end and not is_start(self):
-            if braces == 0 and (self.at("}") or self.starts_line):
+            if depth and not braces and (self.at("}") or self.starts_line):
                 depth = 0
-            if braces == 0 and depth == 0 and is_anchor(self):
+            if not braces and not depth and is_anchor(self):
                 return
             braces = max(0, braces + _BRACES.get(self.token.text, 0))
             depth = max(0, depth + _BRACKETS.get(self.token.text, 0))

@@ -12,6 +12,7 @@ from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_ast import (
     AliasRef,
+    BinaryOperator,
     Binding,
     Clause,
     Filter,
@@ -26,6 +27,7 @@ from omnigraph.lang.gq_expressions import parse_expression, parse_value, parse_v
 from omnigraph.lang.lexer import Kind, Token
 
 _BLOCKS = ("not", "maybe")
+_OPERATORS = frozenset(operator.value for operator in BinaryOperator)
 NOT_A_CLAUSE = {
     "not": "`not` takes a block, `not { ... }`; a comparison has `!=`",
     "where": "conditions stand among the clauses, without `where`",
@@ -87,9 +89,16 @@ def _at_return(cursor: Cursor) -> bool:
     return cursor.at("return") and (following == "{" or (following == "distinct" and cursor.peek(2).text == "{"))
 
 
+def at_operand(cursor: Cursor) -> bool:
+    """Whether an operator stands before: then this goes on with a broken expression and starts nothing."""
+    return cursor.peek(-1).text in _OPERATORS
+
+
 def _at_clause_boundary(cursor: Cursor) -> bool:
     starts = cursor.token.text in _BLOCKS and cursor.peek().text == "{"
-    if cursor.token.kind is Kind.VARIABLE:
+    if at_operand(cursor):
+        starts = False
+    elif cursor.token.kind is Kind.VARIABLE:
         # In the middle of a line it may be the other end of a broken traversal.
         starts = cursor.starts_line or cursor.peek().text in (":", ".")
     elif cursor.token.kind is Kind.WORD and cursor.peek().text == "(":

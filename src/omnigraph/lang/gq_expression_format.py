@@ -53,7 +53,6 @@ _LEVELS = {
 _CONTINUES_EXPRESSION = re.compile(r"-|(?:or|and|is|in|contains|starts_with)\b")
 _TRAVERSAL = re.compile(r"\$\w+ (?!not\b|not_)[a-z_]\w* \$")
 _NOT_A_CLAUSE = re.compile(rf"(?:{'|'.join(NOT_A_CLAUSE)})\b")
-_BARE_DISTINCT = re.compile(r"distinct\b(?!$)")
 
 
 def spell_expression(expression: Expr) -> str:
@@ -80,6 +79,13 @@ def _last_operand(expression: Expr) -> Expr:
     while isinstance(expression, Binary | Negate):
         expression = expression.right if isinstance(expression, Binary) else expression.operand
     return expression
+
+
+def _distinct_guard(expression: Expr) -> Guard:
+    while isinstance(expression, Binary | IsNull):
+        expression = expression.left if isinstance(expression, Binary) else expression.operand
+    is_distinct = isinstance(expression, AliasRef) and expression.name.text == "distinct"
+    return Guard.LEFT if is_distinct else Guard.NONE
 
 
 def _spell(expression: Expr, level: int, guard: Guard) -> str:
@@ -120,12 +126,10 @@ def _spell_operand(expression: Expr) -> str:
         case Call(function, arguments):
             return f"{function}({_spell_all(arguments)})"
         case Aggregate(function, argument, distinct):
-            if distinct:
-                return f"{function.value}(distinct {spell_expression(argument)})"
-            text = spell_expression(argument)
-            # Without parentheses an alias called `distinct` would be read as the keyword.
-            guard = Guard.LEFT if _BARE_DISTINCT.match(text) else Guard.NONE
-            return f"{function.value}({_spell(argument, _OR, guard)})"
+            # Without parentheses an alias called `distinct` at the start would be read as the keyword.
+            guard = Guard.NONE if distinct or isinstance(argument, AliasRef) else _distinct_guard(argument)
+            keyword = "distinct " if distinct else ""
+            return f"{function.value}({keyword}{_spell(argument, _OR, guard)})"
         case Binary() | IsNull():
             return _spell(expression, _OR, Guard.NONE)
         case _:

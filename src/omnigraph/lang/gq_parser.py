@@ -27,7 +27,7 @@ from omnigraph.lang.gq_ast import (
     Statement,
     Update,
 )
-from omnigraph.lang.gq_clauses import at_query, parse_block, parse_clauses
+from omnigraph.lang.gq_clauses import at_operand, at_query, parse_block, parse_clauses
 from omnigraph.lang.gq_expressions import (
     COMPARISONS,
     parse_expression,
@@ -190,7 +190,8 @@ def _at_order(cursor: Cursor) -> bool:
 
 
 def _at_projection_boundary(cursor: Cursor) -> bool:
-    return cursor.token.kind is Kind.VARIABLE or cursor.at("}") or _at_order(cursor)
+    starts = cursor.token.kind is Kind.VARIABLE and not at_operand(cursor)
+    return starts or cursor.at("}") or _at_order(cursor)
 
 
 def _projection(cursor: Cursor) -> Projection:
