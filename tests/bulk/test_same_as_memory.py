@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -73,7 +72,10 @@ INPUTS = st.fixed_dictionaries(
     {"one.jsonl": st.lists(RECORDS, min_size=1, max_size=10), "two.jsonl": st.lists(RECORDS, max_size=6)}
 )
 SEED = [
-    *({"type": "Person", "data": {"name": name, "mail": mail, "height": 1.5}} for name, mail in (("a", "x"), ("b", "y"))),
+    *(
+        {"type": "Person", "data": {"name": name, "mail": mail, "height": 1.5}}
+        for name, mail in (("a", "x"), ("b", "y"))
+    ),
     *({"type": "Person", "data": {"name": name}} for name in ("c", "é")),
     *({"type": "Note", "data": {"id": id_, "text": id_}} for id_ in ("n1", "n2", "n3")),
     {"edge": "Knows", "from": "a", "to": "b", "data": {"id": "e1", "since": 1}},
@@ -86,11 +88,11 @@ BRANCHES = count(1)
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     made = create(tmp_path_factory.mktemp("same") / "graph", SCHEMA, durability="os")
     made.create_branch("empty")
     load_sources(made, "main", {"seed": SEED}, LoadMode.APPEND, batch_rows=1)
-    yield made
+    return made
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -155,7 +155,7 @@ def open_keys() -> Iterator[InputKeys]:
     directory = tempfile.mkdtemp(prefix="omnigraph-load-")
     try:
         connection = duckdb.connect(
-            os.path.join(directory, "keys.duckdb"),
+            ":memory:",
             config={
                 "memory_limit": f"{limits.KEY_DATABASE_BYTES // 2**20}MiB",
                 "temp_directory": os.path.join(directory, "spill"),
