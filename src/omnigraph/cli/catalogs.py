@@ -1,7 +1,8 @@
-"""From a schema file to a catalog, for commands that work without a graph."""
+"""The catalog that a command works with: of a schema file, or of a graph."""
 
 from __future__ import annotations
 
+from omnigraph.cli.addresses import Address
 from omnigraph.cli.files import read_source
 from omnigraph.lang.pg_parser import ParsedSchema, parse_schema
 from omnigraph.schema.catalog import Catalog
@@ -14,6 +15,9 @@ def catalog_of(parsed: ParsedSchema) -> Catalog:
     return Catalog(accept(parsed, domain=PLANNING_DOMAIN))
 
 
-def read_catalog(path: str) -> Catalog:
-    """The catalog of a schema file."""
-    return catalog_of(parse_schema(read_source(path)))
+def read_catalog(schema_path: str | None, address: Address | None) -> Catalog:
+    """The catalog of a schema file, or of the main branch of a graph."""
+    if schema_path is not None:
+        return catalog_of(parse_schema(read_source(schema_path)))
+    assert address is not None, "there is a schema or a graph"
+    return address.open().catalog()

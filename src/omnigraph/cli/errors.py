@@ -13,19 +13,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, USAGE
+from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.output import paint, say, say_json
-from omnigraph.errors import CompileError, OmnigraphError, UsageError
+from omnigraph.errors import (
+    CompileError,
+    KeyConflictError,
+    OmnigraphError,
+    PreconditionFailed,
+    UsageError,
+    ViolationError,
+)
 
 if TYPE_CHECKING:
     from omnigraph.lang.diagnostics import Diagnostic
+
+
+class Interrupted(click.Abort):
+    """Ctrl-C at a moment when there is something to say about what was done."""
 
 
 def report(error: Exception, *, as_json: bool) -> int:
     """Tell what went wrong and return the exit code."""
     match error:
         case click.Abort():
-            say("interrupted", to_stderr=True)
+            say(f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", to_stderr=True)
             return INTERRUPTED
         case click.UsageError():
             return _report_usage(error, as_json)
@@ -34,8 +45,8 @@ def report(error: Exception, *, as_json: bool) -> int:
             return FAILED
         case OmnigraphError():
             _report_ours(error, as_json)
-            return USAGE if isinstance(error, UsageError) else FAILED
-        case OSError():
+            return _status(error)
+        case OSError() if error.errno is not None and error.filename is None:
             # Files we read or write are handled where their names are known; what is left is our own output.
             message = f"cannot write the output: {(error.strerror or str(error)).lower()}"
             _tell(message, code="io_error", hint=None, as_json=False)
@@ -50,7 +61,43 @@ def told(error: OmnigraphError) -> dict[str, object]:
     if diagnostics := located(error):
         shown["error"] = diagnostics[0].headline()
         shown["diagnostics"] = [item.to_json() for item in diagnostics]
+    match error:
+        case ViolationError():
+            samples = [_violation(sample) for sample in error.samples]
+            shown["violations"] = {"total": error.total, "counts": error.counts, "samples": samples}
+        case PreconditionFailed():
+            shown["precondition_failure"] = dict(error.facts)
+        case KeyConflictError():
+            shown["key_conflict"] = dict(error.facts)
+        case _:
+            pass
     return shown
+
+
+def _violation(sample: object) -> dict[str, object]:
+    from omnigraph.rows.violations import Violation
+
+    assert isinstance(sample, Violation)
+    place = sample.place
+    return {
+        "code": sample.code.value,
+        "message": sample.message,
+        "source": place.source if place else None,
+        "line": place.line if place else None,
+        "table_key": sample.table_key,
+        "id": sample.entity_id,
+        "property": sample.property,
+    }
+
+
+def _status(error: OmnigraphError) -> int:
+    match error:
+        case PreconditionFailed():
+            return PRECONDITION_LOST
+        case UsageError():
+            return USAGE
+        case _:
+            return FAILED
 
 
 def tell(error: OmnigraphError) -> None:

@@ -20,6 +20,9 @@ from omnigraph.lang.source import Source
 _BYTES_MAX = 4 * SOURCE_CHARS_MAX
 """No text within the limit of characters is longer in UTF-8; a device that never ends stops here as well."""
 
+_SUFFIXES = (".pg", ".gq", ".jsonl", ".ndjson", ".json")
+"""Files that somebody may have meant."""
+
 
 def read_source(path: str) -> Source:
     """The text of a file, named as the user named it."""
@@ -28,7 +31,7 @@ def read_source(path: str) -> Source:
         with open(path, "rb") as file:
             content = file.read(_BYTES_MAX + 1)
     except OSError as error:
-        raise _unreadable(path, shown, error) from error
+        raise unreadable(path, error) from error
     return Source(_decode(content, shown), shown)
 
 
@@ -79,7 +82,9 @@ def _decode(content: bytes, shown: str) -> str:
         ) from error
 
 
-def _unreadable(path: str, shown: str, error: OSError) -> InputError | NotFoundError:
+def unreadable(path: str, error: OSError) -> InputError | NotFoundError:
+    """What to say about a file that cannot be opened."""
+    shown = click.format_filename(path)
     if isinstance(error, FileNotFoundError):
         return NotFoundError(f"no such file: {shown}", hint=_similar_file(path), path=shown)
     if isinstance(error, IsADirectoryError):
@@ -96,6 +101,6 @@ def _similar_file(path: str) -> str | None:
     if not wanted.parent.is_dir():
         return f"there is no directory {click.format_filename(str(wanted.parent))}"
     with suppress(OSError):
-        names = sorted(file.name for file in wanted.parent.iterdir() if file.suffix in (".pg", ".gq"))
+        names = sorted(file.name for file in wanted.parent.iterdir() if file.suffix in _SUFFIXES)
         return did_you_mean(wanted.name, (click.format_filename(name) for name in names))
     return None

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import click
 
+from omnigraph.cli.addresses import Address, reads_schema, uri_argument
 from omnigraph.cli.catalogs import catalog_of
 from omnigraph.cli.excerpts import draw, label
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.files import read_source
-from omnigraph.cli.options import json_option, schema_option
+from omnigraph.cli.options import json_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.lang.diagnostics import Diagnostic, Severity
 from omnigraph.lang.gq_parser import parse_queries
@@ -29,6 +30,7 @@ class SchemaReport:
     parsed: ParsedSchema
     found: tuple[Diagnostic, ...]
     catalog: Catalog | None
+    where: dict[str, str]
 
     def count(self, severity: Severity) -> int:
         return sum(item.severity is severity for item in self.found)
@@ -44,17 +46,20 @@ class SchemaReport:
 
 
 @click.command("lint")
-@schema_option
+@uri_argument
+@reads_schema
 @click.option("--query", "query_paths", multiple=True, metavar="FILE.gq", help="Queries to check; may be repeated.")
 @json_option
-def command(schema_path: str, query_paths: tuple[str, ...], as_json: bool) -> int:
+def command(schema_path: str | None, address: Address | None, query_paths: tuple[str, ...], as_json: bool) -> int:
     """Check a schema, and query files against it.
+
+    The schema is a file (--schema) or that of a graph (URI or --store).
 
     Reports every mistake with its place, and what is allowed but will surprise later. Exits with 1 if there are errors.
     """
-    schema_source = read_source(schema_path)
+    schema_source = read_source(schema_path) if schema_path is not None else None
     sources = [read_source(path) for path in query_paths]
-    schema = _check_schema(schema_source)
+    schema = _check_schema(schema_source) if schema_source is not None else _check_graph(address)
     files = [_check_queries(source, schema.catalog) for source in sources]
     if as_json:
         say_json(_as_json(schema, files))
@@ -68,7 +73,16 @@ def _check_schema(source: Source) -> SchemaReport:
     parsed = parse_schema(source)
     found = lint_schema(parsed)
     has_errors = any(item.severity is Severity.ERROR for item in found)
-    return SchemaReport(parsed, found, None if has_errors else catalog_of(parsed))
+    where = {"kind": "file", "path": source.name}
+    return SchemaReport(parsed, found, None if has_errors else catalog_of(parsed), where)
+
+
+def _check_graph(address: Address | None) -> SchemaReport:
+    """The schema that a graph has; it was accepted, so it has no errors."""
+    assert address is not None, "there is a schema or a graph"
+    graph = address.open()
+    parsed = parse_schema(Source(graph.schema_text(), f"<schema of {address.uri}>"))
+    return SchemaReport(parsed, lint_schema(parsed), graph.catalog(), {"kind": "graph", "uri": graph.uri})
 
 
 def _check_queries(source: Source, catalog: Catalog | None) -> LintReport:
@@ -87,7 +101,7 @@ def _check_queries(source: Source, catalog: Catalog | None) -> LintReport:
 def _as_json(schema: SchemaReport, files: list[LintReport]) -> dict[str, object]:
     """One query file is the report itself, several are listed; the schema's own findings stand beside them."""
     shown_schema = schema.to_json()
-    about_schema = {"schema_source": {"kind": "file", "path": schema.parsed.source.name}, "schema": shown_schema}
+    about_schema = {"schema_source": schema.where, "schema": shown_schema}
     errors = schema.count(Severity.ERROR) + sum(file.errors for file in files)
     totals: dict[str, object] = {
         "status": "error" if errors else "ok",

@@ -6,4 +6,26 @@ import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, errors included.")
 
-schema_option = click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema.")
+quiet_option = click.option("--quiet", is_flag=True, help="Neither say what is written to nor show progress.")
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is lost.")
+
+branch_option = click.option("--branch", metavar="BRANCH", default="main", help="The branch; main if not given.")
+
+message_option = click.option("--message", metavar="TEXT", help="Why, for the commit.")
+
+idempotency_key_option = click.option(
+    "--idempotency-key", metavar="KEY", help="Write once: a second run with the same key finds the first commit."
+)
+
+actor_option = click.option(
+    "--as",
+    "actor",
+    metavar="ACTOR",
+    envvar="OMNIGRAPH_ACTOR",
+    help="Who makes the commit; or OMNIGRAPH_ACTOR.",
+)
+
+at_option = click.option(
+    "--at", metavar="COMMIT|TIME", help="The graph at a commit, or at a time such as 2026-01-31T12:00:00Z."
+)

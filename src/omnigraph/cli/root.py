@@ -12,14 +12,24 @@ from omnigraph.cli.errors import report
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import Entry, LazyGroup
 
+_GRAPHS: Final = "Graphs"
+_HISTORY: Final = "History"
 _LANGUAGES: Final = "Languages"
 _ABOUT: Final = "About"
 
 COMMANDS: Final = {
+    "init": Entry(_GRAPHS, "omnigraph.cli.init", "Create a graph from a schema."),
+    "load": Entry(_GRAPHS, "omnigraph.cli.load", "Load entities from JSON lines as one commit."),
+    "mutate": Entry(_GRAPHS, "omnigraph.cli.mutate", "Insert, update and delete as one commit.", ("change",)),
+    "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),
+    "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),
+    "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
+    "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, rename and delete branches."),
+    "commit": Entry(_HISTORY, "omnigraph.cli.commit", "List and show commits."),
     "lint": Entry(_LANGUAGES, "omnigraph.cli.lint", "Check a schema, and query files against it.", ("check",)),
     "fmt": Entry(_LANGUAGES, "omnigraph.cli.fmt", "Format .pg and .gq files in place."),
     "explain": Entry(_LANGUAGES, "omnigraph.cli.explain", "Show how a query or mutation would run."),
-    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Compare schemas and plan migrations."),
+    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Show schemas and plan migrations."),
     "version": Entry(_ABOUT, "omnigraph.cli.version", "Show the version of the program and of the storage format."),
 }
 

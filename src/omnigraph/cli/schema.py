@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from omnigraph.cli.addresses import Address, reads_graph, uri_argument
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.files import read_source
 from omnigraph.cli.lazy import CommandGroup
-from omnigraph.cli.options import json_option
+from omnigraph.cli.options import branch_option, json_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.steps import MigrationPlan, Safety, step_text
@@ -18,7 +19,7 @@ _WORDS = {Safety.SAFE: "safe", Safety.NEEDS_DATA_CHECK: "destructive", Safety.RE
 
 @click.group("schema", cls=CommandGroup)
 def command() -> None:
-    """Compare schemas and plan migrations."""
+    """Show schemas and plan migrations."""
 
 
 @command.command("plan")
@@ -38,6 +39,21 @@ def plan_command(before_path: str, after_path: str, allow_data_loss: bool, as_js
     else:
         _show(plan)
     return OK if plan.supported else FAILED
+
+
+@command.command("show")
+@uri_argument
+@branch_option
+@reads_graph
+@json_option
+def show_command(address: Address, branch: str, as_json: bool) -> int:
+    """Show the schema of a graph."""
+    text = address.open().schema_text(branch)
+    if as_json:
+        say_json({"schema_source": text})
+    else:
+        say(text.removesuffix("\n"))
+    return OK
 
 
 def _show(plan: MigrationPlan) -> None:

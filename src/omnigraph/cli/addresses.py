@@ -1,0 +1,152 @@
+"""Which graph a command works on: its address from the command line or the environment, and opening it.
+
+The engine is imported when a graph is opened and not before: help and mistakes in the options stay instant.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from omnigraph.cli.output import say
+from omnigraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from omnigraph.engine.graph import Graph
+
+Command: TypeAlias = Callable[..., int]
+
+STORE_VARIABLE = "OMNIGRAPH_STORE"
+DURABILITIES = ("fsync", "os")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a graph is and how to reach it."""
+
+    uri: str
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    durability: str = DURABILITIES[0]
+
+    def open(self) -> Graph:
+        """The graph that is there."""
+        from omnigraph.engine.graph import open_graph
+
+        return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability)
+
+    def create(self, schema: str, actor: str | None) -> Graph:
+        """A new graph."""
+        from omnigraph.engine.graph import create
+
+        return create(self.uri, schema, storage_options=self.storage_options, durability=self.durability, actor=actor)
+
+    def announce(self, verb: str, quiet: bool) -> None:
+        """Say on standard error which graph is about to be written to."""
+        if not quiet:
+            say(f"omnigraph {verb} → {self.uri}", to_stderr=True)
+
+    def confirm_loss(self, what: str, *, yes: bool) -> None:
+        """Ask before something is lost in a store that others may share. On a local disk nobody is asked."""
+        from omnigraph.storage.uri import parse_root
+
+        if yes or parse_root(self.uri).is_local:
+            return
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UsageError(f"this would {what} at {self.uri}", hint="pass --yes if that is meant")
+        click.confirm(f"This will {what} at {self.uri}. Go on?", abort=True, err=True)
+
+
+uri_argument = click.argument("uri", required=False)
+
+
+def reads_graph(command: Command) -> Command:
+    """Give a command the options that name a graph; it is called with an ``address``."""
+    return _with_options(_addressed(command), _STORE_OPTIONS)
+
+
+def writes_graph(command: Command) -> Command:
+    """The same for a command that writes: it may say how durable its writes have to be."""
+    return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION))
+
+
+def reads_schema(command: Command) -> Command:
+    """Give a command a schema to work with: a file (``schema_path``) or a graph (``address``), and never both."""
+
+    @functools.wraps(command)
+    def run(*, schema_path: str | None, store: str | None, uri: str | None = None, **others: Any) -> int:
+        if schema_path is not None:
+            if uri is not None or store is not None:
+                raise click.UsageError("pass either --schema or a graph, not both")
+            others.pop("storage_options")
+            return command(schema_path=schema_path, address=None, **others)
+        if not (uri or store or os.environ.get(STORE_VARIABLE)):
+            raise click.UsageError("pass a schema with --schema, or a graph with --store")
+        return _addressed(command)(schema_path=None, store=store, uri=uri, **others)
+
+    option = click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema.")
+    return _with_options(run, (option, *_STORE_OPTIONS))
+
+
+def _addressed(command: Command) -> Command:
+    @functools.wraps(command)
+    def run(
+        *,
+        store: str | None,
+        storage_options: Mapping[str, str],
+        uri: str | None = None,
+        durability: str = DURABILITIES[0],
+        **others: Any,
+    ) -> int:
+        return command(address=Address(_chosen(uri, store), storage_options, durability), **others)
+
+    return run
+
+
+def _chosen(uri: str | None, store: str | None) -> str:
+    if uri is not None and store is not None:
+        raise click.UsageError("the graph is named twice: pass either URI or --store, not both")
+    chosen = uri or store or os.environ.get(STORE_VARIABLE)
+    if not chosen:
+        raise click.UsageError(f"which graph? name it with --store, or set {STORE_VARIABLE}")
+    return chosen
+
+
+def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        key, sign, value = text.partition("=")
+        if not key or not sign:
+            raise click.BadParameter(f"{text!r} is not key=value")
+        pairs[key] = value
+    return pairs
+
+
+_STORE_OPTIONS = (
+    click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://...; or {STORE_VARIABLE}."),
+    click.option(
+        "--storage-option",
+        "storage_options",
+        multiple=True,
+        callback=_pairs,
+        metavar="KEY=VALUE",
+        help="An option of the object store; may be repeated. S3 also reads AWS_* variables.",
+    ),
+)
+_DURABILITY_OPTION = click.option(
+    "--durability",
+    type=click.Choice(DURABILITIES),
+    default=DURABILITIES[0],
+    help="What a write survives on a local disk: loss of power (fsync, the default) or only the program (os).",
+)

@@ -1,0 +1,104 @@
+"""``omnigraph branch``: lines of history that go on from any commit."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.addresses import Address, reads_graph, uri_argument, writes_graph
+from omnigraph.cli.commit import when
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.options import actor_option, json_option, quiet_option, yes_option
+from omnigraph.cli.output import paint, say, say_json
+from omnigraph.cli.tables import aligned
+
+
+@click.group("branch", cls=CommandGroup)
+def command() -> None:
+    """Create, list, rename and delete branches."""
+
+
+@command.command("create")
+@click.argument("name")
+@click.option("--from", "parent", metavar="BRANCH", help="The branch to start from; main if not given.")
+@click.option("--at", "commit_id", metavar="COMMIT", help="The commit to start from, instead of a branch.")
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def create_command(
+    address: Address,
+    name: str,
+    parent: str | None,
+    commit_id: str | None,
+    actor: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Make a branch from a branch or from any commit. No data is copied."""
+    if parent is not None and commit_id is not None:
+        raise click.UsageError("pass either --from or --at, not both")
+    graph = address.open()
+    address.announce("branch create", quiet)
+    start = parent or "main"
+    made = graph.create_branch(name, start, at=commit_id, actor=actor)
+    if as_json:
+        say_json({"uri": graph.uri, "from": commit_id or start, **made.to_json()})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: branch {made.name} at {made.head}")
+    return OK
+
+
+@command.command("list")
+@uri_argument
+@reads_graph
+@json_option
+def list_command(address: Address, as_json: bool) -> int:
+    """List the branches with their heads."""
+    branches = address.open().branches()
+    if as_json:
+        by_name = sorted(branches, key=lambda branch: branch.name)
+        say_json({"branches": [item.name for item in by_name], "details": [item.to_json() for item in by_name]})
+    else:
+        rows = [(item.name, item.head, when(item.created_at_us), item.actor) for item in branches]
+        say(aligned(("branch", "head", "created", "actor"), rows))
+    return OK
+
+
+@command.command("delete")
+@click.argument("name")
+@writes_graph
+@actor_option
+@yes_option
+@quiet_option
+@json_option
+def delete_command(address: Address, name: str, actor: str | None, yes: bool, quiet: bool, as_json: bool) -> int:
+    """Delete a branch."""
+    graph = address.open()
+    address.confirm_loss(f"delete branch {name}", yes=yes)
+    address.announce("branch delete", quiet)
+    graph.delete_branch(name)
+    if as_json:
+        say_json({"uri": graph.uri, "name": name, "actor_id": actor})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: deleted branch {name}")
+    return OK
+
+
+@command.command("rename")
+@click.argument("name", metavar="OLD")
+@click.argument("new_name", metavar="NEW")
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def rename_command(address: Address, name: str, new_name: str, actor: str | None, quiet: bool, as_json: bool) -> int:
+    """Give a branch another name."""
+    graph = address.open()
+    address.announce("branch rename", quiet)
+    graph.rename_branch(name, new_name)
+    if as_json:
+        say_json({"uri": graph.uri, "old_name": name, "name": new_name, "actor_id": actor})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: branch {name} is called {new_name}")
+    return OK

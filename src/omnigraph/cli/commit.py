@@ -1,0 +1,124 @@
+"""``omnigraph commit``: the history of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.addresses import Address, reads_graph, uri_argument
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.options import branch_option, json_option
+from omnigraph.cli.output import say, say_json
+from omnigraph.cli.tables import aligned, cell
+from omnigraph.core.commit import CommitKind
+from omnigraph.core.temporal import format_datetime
+
+if TYPE_CHECKING:
+    from omnigraph.core.commit import GraphCommit
+
+_OPTIONS_OF_THEIR_OWN = ("branch", "limit")
+
+
+@click.group("commit", cls=CommandGroup)
+def command() -> None:
+    """List and show commits."""
+
+
+def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    filters: dict[str, str] = {}
+    for text in given:
+        key, sign, value = text.partition("=")
+        if not key or not sign:
+            raise click.BadParameter(f"{text!r} is not key=value, such as actor=ann")
+        if key in _OPTIONS_OF_THEIR_OWN:
+            raise click.BadParameter(f"{key} has an option of its own: --{key}")
+        if filters.setdefault(key, value) != value:
+            raise click.BadParameter(f"{key} cannot be {filters[key]!r} and {value!r} at once")
+    kinds = [kind.value for kind in CommitKind]
+    if filters.get("kind", kinds[0]) not in kinds:
+        raise click.BadParameter(f"{filters['kind']!r} is no kind of commit; there are {', '.join(kinds)}")
+    return filters
+
+
+@command.command("list")
+@uri_argument
+@branch_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    callback=_filters,
+    metavar="KEY=VALUE",
+    help="Only where actor, kind, message, idempotency_key or a key of the provenance is this; may be repeated.",
+)
+@reads_graph
+@json_option
+def list_command(address: Address, branch: str, limit: int | None, filters: dict[str, str], as_json: bool) -> int:
+    """List the commits of a branch, newest first."""
+    graph = address.open()
+    commits = list(graph.commits(branch, limit=limit, **filters))
+    if as_json:
+        from omnigraph.engine.results import commit_json
+
+        say_json({"commits": [commit_json(commit) for commit in commits]})
+    elif not commits:
+        say("no commits")
+    else:
+        rows = [
+            (commit.id, when(commit.created_at_us), commit.kind.value, _changes(commit), commit.actor, commit.message)
+            for commit in commits
+        ]
+        say(aligned(("commit", "time", "kind", "changes", "actor", "message"), rows))
+    return OK
+
+
+@command.command("show")
+@click.argument("commit_id", metavar="ID")
+@reads_graph
+@json_option
+def show_command(address: Address, commit_id: str, as_json: bool) -> int:
+    """Show one commit and the tables it changed."""
+    commit = address.open().commit(commit_id)
+    if as_json:
+        from omnigraph.engine.results import commit_json
+
+        say_json(commit_json(commit))
+        return OK
+    facts = [
+        ("commit", commit.id),
+        ("time", when(commit.created_at_us)),
+        ("kind", commit.kind.value),
+        ("branch", commit.branch),
+        ("parents", ", ".join(commit.parents)),
+        ("actor", commit.actor),
+        ("message", commit.message),
+        ("key", commit.idempotency_key),
+        *commit.provenance.items(),
+    ]
+    present = [(name, value) for name, value in facts if value]
+    width = max(len(name) for name, _ in present)
+    for name, value in present:
+        say(f"{cell(name).ljust(width)}  {cell(value)}")
+    if commit.tables:
+        say()
+        rows = [(change.key, change.inserted, change.updated, change.deleted) for change in commit.tables]
+        say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    return OK
+
+
+def when(microseconds: int) -> str:
+    """A time in UTC, in the form that `--at` reads."""
+    return format_datetime(microseconds // 1000)
+
+
+def _changes(commit: GraphCommit) -> str:
+    """`+3 ~1 -2`: inserted, updated, deleted, as far as there were any."""
+    totals = (
+        ("+", sum(change.inserted for change in commit.tables)),
+        ("~", sum(change.updated for change in commit.tables)),
+        ("-", sum(change.deleted for change in commit.tables)),
+    )
+    return " ".join(f"{sign}{number:,}" for sign, number in totals if number)

@@ -1,0 +1,113 @@
+"""``omnigraph load``: JSON lines into a graph, as one commit."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.data_files import DataFile, open_data
+from omnigraph.cli.errors import Interrupted
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.options import (
+    actor_option,
+    branch_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    quiet_option,
+    yes_option,
+)
+from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from omnigraph.engine.results import LoadResult
+
+MODES = ("append", "merge", "overwrite")
+
+
+@click.command("load")
+@uri_argument
+@click.option(
+    "--data", "paths", multiple=True, required=True, metavar="FILE", help="JSON lines; may be repeated; - is stdin."
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    required=True,
+    help="For ids that exist: fail (append), replace the entity (merge), replace all of the types (overwrite).",
+)
+@branch_option
+@click.option("--from", "base", metavar="BRANCH", help="Make the branch from this one first, if it does not exist.")
+@message_option
+@idempotency_key_option
+@writes_graph
+@actor_option
+@yes_option
+@quiet_option
+@json_option
+def command(
+    address: Address,
+    paths: tuple[str, ...],
+    mode: str,
+    branch: str,
+    base: str | None,
+    message: str | None,
+    idempotency_key: str | None,
+    actor: str | None,
+    yes: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Load entities from JSON lines as one commit.
+
+    All of the input becomes visible at once, or nothing: every problem is reported with its file and line.
+    """
+    with ExitStack() as stack:
+        files = [stack.enter_context(open_data(path)) for path in paths]
+        graph = address.open()
+        if mode == "overwrite":
+            address.confirm_loss(f"replace entities of branch {branch}", yes=yes)
+        address.announce("load", quiet)
+        watched = files[0] if len(files) == 1 else None
+        total = watched.size if watched else None
+        report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
+        try:
+            result = graph.load(
+                watched or [file.path for file in files],
+                mode,
+                branch=branch,
+                base=base,
+                actor=actor,
+                message=message,
+                idempotency_key=idempotency_key,
+                progress=lambda entities: report(watched.position if watched else 0, entities),
+            )
+        except KeyboardInterrupt:
+            raise Interrupted(_after_interrupt(watched)) from None
+    if as_json:
+        say_json({"uri": graph.uri, **result.to_json()})
+    else:
+        _show(result)
+    return OK
+
+
+def _after_interrupt(watched: DataFile | None) -> str:
+    if watched is not None and not watched.is_read:
+        return "nothing was loaded"
+    return "all of it was loaded or nothing; `omnigraph commit list --limit 1` tells"
+
+
+def _show(result: LoadResult) -> None:
+    ok = paint("ok", "green", bold=True)
+    if result.repeated:
+        say(f"{ok}: already loaded, as commit {result.commit.id}")
+        return
+    for name, number in [*sorted(result.nodes.items()), *sorted(result.edges.items())]:
+        say(f"  {name}: {number:,}")
+    created = f" (made from {result.base_branch})" if result.branch_created else ""
+    loaded = count(result.total, "entity", "entities")
+    say(f"{ok}: loaded {loaded} into {result.branch}{created}, commit {result.commit.id}")

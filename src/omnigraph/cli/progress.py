@@ -1,0 +1,41 @@
+"""Progress of long work on a terminal. Elsewhere nothing is drawn, and the library that draws is not loaded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[int, int], None]
+"""Tells how much of the total is done, and how many things that was."""
+
+
+def _silent(done: int, count: int) -> None:
+    """Draws nothing."""
+
+
+@contextmanager
+def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> Iterator[Report]:
+    """A bar on standard error while the block runs; without a ``total`` only counts are shown."""
+    if quiet or not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[counted]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
+        task = drawing.add_task(label, total=total, counted="")
+
+        def report(done: int, count: int) -> None:
+            elapsed = drawing.tasks[0].elapsed or 0.0
+            rate = f" ({count / elapsed:,.0f}/s)" if elapsed > 1 else ""
+            drawing.update(task, completed=done, counted=f"{count:,} {things}{rate}")
+
+        yield report

@@ -1,0 +1,34 @@
+"""``omnigraph snapshot``: what a graph holds at one moment."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.addresses import Address, reads_graph, uri_argument
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.options import at_option, json_option
+from omnigraph.cli.output import say, say_json
+from omnigraph.cli.tables import aligned
+
+
+@click.command("snapshot")
+@uri_argument
+@click.option("--branch", metavar="BRANCH", help="The branch; main if not given.")
+@at_option
+@reads_graph
+@json_option
+def command(address: Address, branch: str | None, at: str | None, as_json: bool) -> int:
+    """Show the tables of a graph with their versions and counts."""
+    from omnigraph.engine.results import snapshot_json
+
+    graph = address.open()
+    state = graph.snapshot(branch, at=at).state
+    if as_json:
+        say_json({"uri": graph.uri, **snapshot_json(state)})
+        return OK
+    say(f"branch {state.branch}, commit {state.head}")
+    say()
+    pins = sorted(state.tables.items())
+    rows = [(*reversed(key.split(":", 1)), pin.rows, pin.table_version) for key, pin in pins]
+    say(aligned(("type", "kind", "entities", "version"), rows))
+    return OK
