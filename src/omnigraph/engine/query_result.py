@@ -12,7 +12,7 @@ from omnigraph.exec.run import OperatorProfile
 from omnigraph.rows.results import result_rows
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped] # has no types of its own
     import polars
 
 SHOWN_ROWS = 10
@@ -63,7 +63,7 @@ class QueryResult:
         return self.table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        import polars  # noqa: PLC0415 - optional
+        import polars
 
         return polars.DataFrame(self.table)
 

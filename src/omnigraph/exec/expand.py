@@ -1,8 +1,8 @@
 """Following edges: one hop, bound edges, several hops, and cycles that close.
 
-Several hops mean reachability: a node is reached at its shortest distance, and only if that lies within the bounds. A node with
-an edge to itself is also reached one hop after its distance, which matters exactly when its distance is one below the lower
-bound.
+Several hops mean reachability: a node is reached at its shortest distance, and only if that lies within the bounds. A
+node with an edge to itself is also reached one hop after its distance, which matters exactly when its distance is one
+below the lower bound.
 """
 
 from __future__ import annotations

@@ -14,7 +14,10 @@ from omnigraph.exec.tables import Rows, TableView
 
 @dataclass
 class Frame:
-    """A bag of rows. ``bindings`` hold row numbers (-1: null); ``columns`` hold what is not a row, such as scores and paths."""
+    """A bag of rows.
+
+    ``bindings`` hold row numbers (-1: null); ``columns`` hold what is not a row, such as scores and paths.
+    """
 
     length: int
     tables: Mapping[str, TableView]

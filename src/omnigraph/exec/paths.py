@@ -31,7 +31,10 @@ def shortest_paths(
     wants_nodes: bool,
     budget: Budget,
 ) -> Paths:
-    """One path per row whose ends are connected within the bounds. Among equally short ones the smallest row numbers win."""
+    """One path per row whose ends are connected within the bounds.
+
+    Among equally short ones the smallest row numbers win.
+    """
     kept: list[int] = []
     lengths: list[int] = []
     nodes: list[list[int]] = []

@@ -1,7 +1,8 @@
 """Text and vector search over whole tables, exact.
 
-Full text uses Lance's own analyzer. A column without an index is indexed in memory for its pin, so that an index changes how
-long a search takes and never what it finds. Scores are those of the whole table: filters of a query do not change them.
+Full text uses Lance's own analyzer. A column without an index is indexed in memory for its pin, so that an index
+changes how long a search takes and never what it finds. Scores are those of the whole table: filters of a query do
+not change them.
 """
 
 from __future__ import annotations

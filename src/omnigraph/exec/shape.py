@@ -20,7 +20,7 @@ Function = AggregateFunction
 
 
 def codes(column: pa.Array) -> Rows:
-    """Small integers, equal exactly where the values are equal; numbered in order of first appearance. Nulls are equal."""
+    """Small integers, equal exactly where the values are equal; numbered as they first appear. Nulls are equal."""
     if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(repr(value), len(numbers)) for value in column.to_pylist()], np.int64)

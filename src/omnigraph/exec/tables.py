@@ -1,7 +1,7 @@
 """Tables of a snapshot as the executor sees them: numbered rows, columns on demand.
 
-A row's number is its position among the live rows of the pinned version. Columns are remembered per pin within a bound; a pin
-never changes, so what is remembered is never wrong.
+A row's number is its position among the live rows of the pinned version. Columns are remembered per pin within a
+bound; a pin never changes, so what is remembered is never wrong.
 """
 
 from __future__ import annotations

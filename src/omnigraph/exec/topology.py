@@ -1,7 +1,8 @@
 """Who is connected to whom, as arrays of row numbers.
 
-Built from the id columns of one edge table and its two node tables, for exactly those pins, and kept for them. Neighbours of a
-node lie together and in order, so that a pair can be looked up by binary search and parallel edges stand side by side.
+Built from the id columns of one edge table and its two node tables, for exactly those pins, and kept for them.
+Neighbours of a node lie together and in order, so that a pair can be looked up by binary search and parallel edges
+stand side by side.
 """
 
 from __future__ import annotations
