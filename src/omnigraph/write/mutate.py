@@ -237,7 +237,8 @@ class _Run:
             if not table.rows and not removed:
                 continue
             rows = _table_of(table)
-            check_values(table.entity, rows, _nowhere, violations)
+            for batch in rows.to_batches():
+                check_values(table.entity, batch, _nowhere, violations)
             deltas[key] = TableDelta(table.entity, rows, removed)
         if violations.total:
             raise violation_error(violations)
