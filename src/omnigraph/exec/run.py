@@ -14,6 +14,7 @@ from omnigraph.exec import expand, paths, shape
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
+from omnigraph.exec.group import group
 from omnigraph.exec.ranking import score
 from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.search import Searcher
@@ -24,7 +25,6 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import (
     AntiJoin,
-    Column,
     CrossJoin,
     Direction,
     Distinct,
@@ -104,7 +104,7 @@ class Runner:
                 frame = self._frame(operator.input)
                 return [self._evaluator.column(column.expression, frame) for column in operator.columns]
             case Group():
-                return self._group(operator)
+                return group(operator, self._frame(operator.input), self._evaluator)
             case Distinct():
                 columns = self._shaped(operator.input)
                 _, first = shape.group_codes(columns, len(columns[0]))
@@ -118,28 +118,6 @@ class Runner:
                 return [column.slice(operator.offset, operator.limit) for column in columns]
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
-
-    def _group(self, operator: Group) -> list[pa.Array]:
-        frame = self._frame(operator.input)
-        keys = {
-            position: self._evaluator.column(column.expression, frame)
-            for position, column in enumerate(operator.columns)
-            if not isinstance(column.expression, ir.Aggregate)
-        }
-        if keys:
-            groups, first = shape.group_codes(list(keys.values()), frame.length)
-            count = len(first)
-        else:
-            groups, first, count = np.zeros(frame.length, np.int64), np.zeros(0, np.int64), 1
-        return [
-            keys[position].take(pa.array(first)) if position in keys else self._aggregate(column, frame, groups, count)
-            for position, column in enumerate(operator.columns)
-        ]
-
-    def _aggregate(self, column: Column, frame: Frame, groups: Rows, count: int) -> pa.Array:
-        assert isinstance(column.expression, ir.Aggregate)
-        values = self._evaluator.column(column.expression.argument, frame)
-        return shape.aggregate(column.expression, values, groups, count)
 
     # --- rows ------------------------------------------------------------------------------------------
 
