@@ -1,9 +1,23 @@
-"""A deterministic social graph as JSON lines of any size: persons with a key, a unique mail and a biography, and edges."""
+"""How much memory and time a load of any size takes: JSON lines of a social graph, loaded in a fresh process.
+
+`python -m benchmarks.bulk_load --gigabytes 5`. The lines are deterministic: persons with a key, a unique mail and a
+biography, and four edges each, some of them before the person they point to. The goal is less than 2 GB of memory.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Iterator
+
+from omnigraph.engine.graph import create
 
 SCHEMA = """
 node Person {
@@ -66,3 +80,40 @@ def write(path: str, bytes_min: int) -> int:
         for block in blocks(bytes_min):
             size += file.write(block)
     return size
+
+
+def load(path: str, root: str) -> None:
+    """What the fresh process does: make a graph, load the file, and tell what that took."""
+    graph = create(root, SCHEMA)
+    start = time.perf_counter()
+    result = graph.load(path, "append")
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    processor = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    size = os.path.getsize(path)
+    print(
+        f"{result.total:,} rows, {size / 1e9:.2f} GB of JSON lines in {seconds:.1f} s: {size / 1e6 / seconds:.1f} MB/s"
+    )
+    print(f"peak memory {memory / 1e6:,.0f} MB; {processor:.1f} s of processor time")
+
+
+def main(bytes_min: int = 200_000_000) -> None:
+    directory = tempfile.mkdtemp(prefix="omnigraph-bulk-")
+    try:
+        path = os.path.join(directory, "lines.jsonl")
+        write(path, bytes_min)
+        command = [sys.executable, "-m", "benchmarks.bulk_load", "--load", path, os.path.join(directory, "graph")]
+        subprocess.run(command, check=True)
+    finally:
+        shutil.rmtree(directory)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=0.2, help="size of the file")
+    parser.add_argument("--load", nargs=2, metavar=("FILE", "ROOT"), help="load a file that is there")
+    given = parser.parse_args()
+    if given.load:
+        load(*given.load)
+    else:
+        main(int(given.gigabytes * 1e9))

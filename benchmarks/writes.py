@@ -1,0 +1,183 @@
+"""What a graph costs on top of Lance: one-row commits and loads, against raw pylance doing the same writes.
+
+`python -m benchmarks.writes` (`--quick` for a short run). Both sides take turns in one process and on one disk, so that
+the ratios hold although the machine is shared. The raw side keeps the promise of the graph: the data file, the manifest
+and their directories are synced before a write counts as done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import lance
+import pyarrow as pa
+from lance import LanceDataset, LanceOperation
+from lance.fragment import write_fragments
+
+from omnigraph.core.ports import UlidSource
+from omnigraph.engine import sources
+from omnigraph.engine.graph import Graph, create
+from omnigraph.rows.arrow_types import table_schema
+from omnigraph.rows.violations import Violations
+
+SCHEMA = """
+node Person {
+    name: String @key
+    city: String?
+    age: I32?
+    score: F64?
+    visits: I64?
+}
+"""
+INSERT = """
+query add($name: String, $city: String, $age: I32, $score: F64, $visits: I64) {
+    insert Person { name: $name, city: $city, age: $age, score: $score, visits: $visits }
+}
+"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    commits: int
+    small_rounds: int
+    large_rows: int
+    large_rounds: int
+
+
+FULL = Sizes(commits=300, small_rounds=30, large_rows=1_000_000, large_rounds=3)
+QUICK = Sizes(commits=50, small_rounds=5, large_rows=100_000, large_rounds=1)
+
+
+def rows(first: int, count: int) -> pa.Table:
+    numbers = range(first, first + count)
+    return pa.table(
+        {
+            "name": pa.array([f"person-{number:09d}" for number in numbers], pa.string()),
+            "city": pa.array([f"city-{number % 1000}" for number in numbers], pa.string()),
+            "age": pa.array([number % 90 for number in numbers], pa.int32()),
+            "score": pa.array([number / 7 for number in numbers], pa.float64()),
+            "visits": pa.array([number * 3 for number in numbers], pa.int64()),
+        }
+    )
+
+
+def stored(table: pa.Table) -> pa.Table:
+    """The same rows as a graph stores them: with their id."""
+    return table.add_column(0, pa.field("id", pa.string(), nullable=False), table.column("name"))
+
+
+class RawTable:
+    """A Lance dataset and nothing else."""
+
+    def __init__(self, path: str, schema: pa.Schema) -> None:
+        self.path = path
+        self.dataset = lance.write_dataset(schema.empty_table(), f"file-object-store://{path}", mode="create")
+
+    def append(self, table: pa.Table) -> None:
+        fragments = write_fragments(table, self.dataset, mode="append")
+        self.dataset = LanceDataset.commit(
+            self.dataset, LanceOperation.Append(fragments), read_version=self.dataset.version
+        )
+        self._sync([file.path for fragment in fragments for file in fragment.files])
+
+    def write(self, table: pa.Table) -> None:
+        """``lance.write_dataset``, as anybody would call it."""
+        self.dataset = lance.write_dataset(table, self.dataset.uri, mode="overwrite")
+        self._sync([file.path for fragment in self.dataset.get_fragments() for file in fragment.metadata.files])
+
+    def _sync(self, names: list[str]) -> None:
+        manifest = f"{self.path}/_versions/{2**64 - 1 - self.dataset.version:020d}.manifest"
+        for path in [*(f"{self.path}/data/{name}" for name in names), manifest]:
+            _sync(path)
+        _sync(f"{self.path}/data")
+        _sync(f"{self.path}/_versions")
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def timed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def parsing(path: str, graph: Graph) -> None:
+    """What reading JSON lines costs without a graph behind it."""
+    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_id, Violations()):
+        pass
+
+
+def one_row(directory: str, sizes: Sizes) -> list[tuple[str, float, float, float]]:
+    graph = create(f"{directory}/one-graph", SCHEMA)
+    raw = RawTable(f"{directory}/one-raw", _schema(graph))
+    graph_seconds, raw_seconds = [], []
+    for number in range(sizes.commits):
+        [row] = rows(number, 1).to_pylist()
+        table = stored(rows(number, 1)).select(raw.dataset.schema.names)
+        raw_seconds.append(timed(lambda table=table: raw.append(table)))
+        graph_seconds.append(timed(lambda row=row: graph.mutate(INSERT, row)))
+    return [("one-row commit", statistics.median(graph_seconds), statistics.median(raw_seconds), 0.0)]
+
+
+def loads(directory: str, count: int, rounds: int) -> list[tuple[str, float, float, float]]:
+    graph = create(f"{directory}/graph-{count}", SCHEMA)
+    raw = RawTable(f"{directory}/raw-{count}", _schema(graph))
+    path = f"{directory}/{count}.jsonl"
+    arrow, lines, raws, parses = [], [], [], []
+    for _ in range(rounds):
+        table = rows(0, count)
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(
+                f'{{"type":"Person","data":{{"name":"{name}","city":"{city}","age":{age},"score":{score!r},'
+                f'"visits":{visits}}}}}\n'
+                for name, city, age, score, visits in zip(*(column.to_pylist() for column in table), strict=True)
+            )
+        with_id = stored(table).select(raw.dataset.schema.names)
+        raws.append(timed(lambda with_id=with_id: raw.write(with_id)))
+        arrow.append(timed(lambda table=table: graph.load(table, "overwrite", type_name="Person")))
+        parses.append(timed(lambda: parsing(path, graph)))
+        lines.append(timed(lambda: graph.load(path, "overwrite")))
+    middle = statistics.median
+    name = f"{count:,} rows"
+    return [
+        (f"{name}, Arrow", middle(arrow), middle(raws), 0.0),
+        (f"{name}, JSON lines", middle(lines), middle(raws), middle(parses)),
+    ]
+
+
+def _schema(graph: Graph) -> pa.Schema:
+    return table_schema(graph.catalog().nodes["Person"])
+
+
+def main(sizes: Sizes = FULL) -> None:
+    directory = tempfile.mkdtemp(prefix="omnigraph-writes-")
+    try:
+        measured = one_row(directory, sizes)
+        measured += loads(directory, 1_000, sizes.small_rounds)
+        measured += loads(directory, sizes.large_rows, sizes.large_rounds)
+    finally:
+        shutil.rmtree(directory)
+    print("| Write | graph ms | raw Lance ms | parsing ms | (graph - parsing) / raw |")
+    print("|---|---|---|---|---|")
+    for name, graph, raw, parse in measured:
+        parsed = f"{parse * 1000:.1f}" if parse else "-"
+        print(f"| {name} | {graph * 1000:.1f} | {raw * 1000:.1f} | {parsed} | {(graph - parse) / raw:.2f} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller writes")
+    main(QUICK if parser.parse_args().quick else FULL)
