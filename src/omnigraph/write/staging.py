@@ -42,8 +42,8 @@ def stage_deltas(
         return _stage_table(store, capture, deltas[key], modes[key])
 
     keys = sorted(deltas)
-    if len(keys) == 1:
-        staged = [stage(keys[0])]
+    if len(keys) <= 1:
+        staged = [stage(key) for key in keys]
     else:
         with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
             staged = list(pool.map(stage, keys))
