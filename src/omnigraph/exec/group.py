@@ -1,6 +1,6 @@
 """Grouping: first by the rows that variables are bound to, then by what is read of them.
 
-A group key is a property of a variable, so rows that bind the same entities have the same key. Grouping whole rows as integers
+A group key is a property of a variable, so rows that bind the same entities have the same key. Grouping row numbers
 first means that a property is read once per group and not once per row.
 """
 
@@ -22,10 +22,9 @@ from omnigraph.query.variables import variables_of
 def group(operator: Group, frame: Frame, evaluator: Evaluator) -> list[pa.Array]:
     """One value per group and column; without a key there is exactly one group."""
     keys = [column for column in operator.columns if not isinstance(column.expression, ir.Aggregate)]
-    if not keys:
-        groups, values = np.zeros(frame.length, np.int64), {}
-        count = 1
-    else:
+    groups, count = np.zeros(frame.length, np.int64), 1
+    values: dict[int, pa.Array] = {}
+    if keys:
         groups, values, count = _grouped(keys, frame, evaluator)
     return [
         values[id(column)] if id(column) in values else _aggregate(column, frame, groups, count, evaluator)
