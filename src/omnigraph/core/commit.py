@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from omnigraph.core.tables import FileRecord
@@ -60,6 +62,9 @@ class GraphCommit:
     provenance: Mapping[str, str] = field(default_factory=dict)
     files: tuple[FileRecord, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
 
 @dataclass(frozen=True, slots=True)
 class ManifestPlace:
@@ -90,6 +95,12 @@ def commit_to_json(commit: GraphCommit) -> dict[str, Any]:
         "provenance": dict(commit.provenance),
         "files": [[record.path, record.size, record.checksum] for record in commit.files],
     }
+
+
+@lru_cache(maxsize=4096)
+def commit_text(commit: GraphCommit) -> str:
+    """The stored form as text. A publish stores the newest commits again, so the text of each is made once."""
+    return json.dumps(commit_to_json(commit), separators=(",", ":"), ensure_ascii=False)
 
 
 def commit_from_json(stored: Mapping[str, Any]) -> GraphCommit:

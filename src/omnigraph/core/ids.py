@@ -16,7 +16,7 @@ _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 def encode_ulid(milliseconds: int, randomness: int) -> str:
     """26 characters: 48 bits of time, 80 bits of randomness."""
-    number = (min(milliseconds, _TIME_MAX) << _RANDOM_BITS) | (randomness & (2**_RANDOM_BITS - 1))
+    number: int = (min(milliseconds, _TIME_MAX) << _RANDOM_BITS) | (randomness & (2**_RANDOM_BITS - 1))
     return _leading(number >> 20) + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
 
 

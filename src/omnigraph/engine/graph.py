@@ -29,7 +29,6 @@ from omnigraph.manifest.create import create_graph
 from omnigraph.manifest.layout import MAIN, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Capture, Manifests
-from omnigraph.query.compile import compile_text
 from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
 from omnigraph.rows.arrow_types import table_schema
@@ -184,7 +183,7 @@ class Graph:
 
         def prepare(capture: Capture) -> PreparedMutation:
             nonlocal query_name
-            plan = compile_text(text, capture.catalog, name=name)
+            plan = self._compiler.compile(text, name, capture.state.schema_digest, capture.catalog)
             if not isinstance(plan, MutationIR):
                 raise UsageError(f"query `{plan.name}` reads; `mutate` runs insert, update and delete")
             query_name = plan.name

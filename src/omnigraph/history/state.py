@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
+from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
 from omnigraph.core.tables import TablePin
 
 RECENT_COMMITS_MAX = 64
@@ -85,7 +85,7 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
             )
         )
     for commit in state.commits:
-        rows.append(ManifestRow(f"graph_commit:{commit.id}", "graph_commit", metadata=_compact(commit_to_json(commit))))
+        rows.append(ManifestRow(f"graph_commit:{commit.id}", "graph_commit", metadata=commit_text(commit)))
     return rows
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
+from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
 from omnigraph.core.tables import TablePin
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
 from omnigraph.storage import staging
@@ -68,7 +68,7 @@ def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
             "actor": commit.actor,
             "kind": commit.kind.value,
             "idempotency_key": commit.idempotency_key,
-            "body": json.dumps(commit_to_json(commit), separators=(",", ":")),
+            "body": commit_text(commit),
         }
         for commit in commits
     ]

@@ -17,7 +17,8 @@ FragmentRows = tuple[int, list[int]]
 
 def by_fragment(addresses: Iterable[int]) -> Iterator[FragmentRows]:
     """Some addresses, by fragment."""
-    return sorted_by_fragment([pa.array(sorted(addresses), pa.uint64())])
+    ordered = sorted(addresses)
+    return sorted_by_fragment([pa.array(ordered, pa.uint64())] if ordered else [])
 
 
 def sorted_by_fragment(arrays: Iterable[pa.Array]) -> Iterator[FragmentRows]:
