@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.errors import ViolationError
+from omnigraph.errors import InputError, ViolationError
 from tests.protocol.graphs import contents, edge, note, person, reopen, run
 
 # What is wrong, the records that are wrong on top of BASE, and the same as statements of a mutation.
@@ -99,7 +99,7 @@ def test_enum_values_are_checked(graph: omnigraph.Graph, write: Any) -> None:
 
 
 def test_an_enum_value_in_a_parameter_is_checked(graph: omnigraph.Graph) -> None:
-    with pytest.raises(ViolationError, match="sad"):
+    with pytest.raises(InputError, match="sad"):
         graph.mutate('query q($m: String) { insert Person {name: "x", mood: $m} }', {"m": "sad"})
 
 

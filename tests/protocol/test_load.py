@@ -49,7 +49,7 @@ def test_records_load_from_files_streams_and_iterables(graph: omnigraph.Graph, t
     [
         lambda: PEOPLE,
         lambda: PEOPLE.to_batches()[0],
-        lambda: PEOPLE.to_reader(),
+        PEOPLE.to_reader,
         lambda: PEOPLE.to_pandas(types_mapper=pd.ArrowDtype),
         lambda: pl.from_arrow(PEOPLE),
     ],
@@ -100,7 +100,8 @@ def test_in_merge_the_last_of_equal_ids_wins_for_entities_without_a_key(graph: o
 def test_merge_replaces_whole_entities_and_adds_the_others(graph: omnigraph.Graph) -> None:
     graph.load([person("a", age=1, email="a@x"), person("b", age=2)])
     result = graph.load([person("a", age=9), person("c")], "merge")
-    assert contents(graph)["Person"] == [{"name": "a", "age": 9}, {"name": "b", "age": 2}, {"name": "c"}]
+    assert {row["name"]: row.get("age") for row in contents(graph)["Person"]} == {"a": 9, "b": 2, "c": None}
+    assert not [row for row in contents(graph)["Person"] if "email" in row]
     [change] = result.commit.tables
     assert (change.inserted, change.updated, change.deleted) == (1, 1, 0)
 
@@ -140,7 +141,7 @@ def test_an_unknown_mode_is_refused(graph: omnigraph.Graph) -> None:
 
 
 def test_a_missing_file_is_named(graph: omnigraph.Graph, tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="nothing.jsonl"):
+    with pytest.raises(NotFoundError, match="nothing"):
         graph.load(tmp_path / "nothing.jsonl")
 
 
