@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 
 from omnigraph.cli.root import COMMANDS, root
+from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.cli.run import EXAMPLES, run
 
 SCHEMA = EXAMPLES / "social.pg"

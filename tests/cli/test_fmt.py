@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.cli.run import EXAMPLES, run
 
 UNTIDY = "node  A{x:String // a comment\n}"

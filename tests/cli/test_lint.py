@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.cli.run import EXAMPLES, run, run_program
 
 SCHEMA = EXAMPLES / "social.pg"

@@ -9,12 +9,12 @@ import sys
 
 import click
 import pytest
-from tests.cli.run import EXAMPLES, PROGRAM, run, run_program
 
 import omnigraph.cli.version as version_module
 from omnigraph import __version__
 from omnigraph.cli.main import main
 from omnigraph.cli.root import COMMANDS, root
+from tests.cli.run import EXAMPLES, PROGRAM, run, run_program
 
 
 def test_help_lists_every_command_in_its_section() -> None:

@@ -1,0 +1,43 @@
+"""The same commands on S3: options or the usual environment, and asking before something is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.graphs import ADD, LINES, SCHEMA, as_json, write_lines
+from tests.cli.run import run
+from tests.faults.s3 import Bucket, Server
+
+pytestmark = pytest.mark.s3
+
+
+@pytest.mark.parametrize("by", ["options", "environment"])
+def test_a_graph_in_a_bucket_is_made_written_read_and_verified(
+    by: str, s3_server: Server, s3_bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = s3_server.storage_options()
+    options: list[str] = []
+    if by == "options":
+        options = [word for key, value in settings.items() for word in ("--storage-option", f"{key}={value}")]
+    else:
+        for key, value in settings.items():
+            monkeypatch.setenv(f"AWS_{key.upper().removeprefix('AWS_')}", value)
+    (tmp_path / "schema.pg").write_text(SCHEMA)
+    data = write_lines(tmp_path / "data.jsonl", LINES)
+    uri = s3_bucket.uri("graph")
+    for words in (
+        ["init", uri, "--schema", tmp_path / "schema.pg"],
+        ["load", uri, "--data", data, "--mode", "append"],
+        ["mutate", "--store", uri, "-e", ADD, "--params", '{"name": "Grace"}'],
+        ["branch", "create", "b", "--store", uri],
+        ["verify", uri],
+    ):
+        result = run(*words, *options)
+        assert result.exit_code == 0, result.output
+    assert len(run("export", uri, *options).stdout.splitlines()) == 5
+    for words in (["branch", "delete", "b", "--store", uri], ["load", uri, "--data", data, "--mode", "overwrite"]):
+        refused = run(*words, *options)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "--yes" in refused.stderr
+    assert run("branch", "delete", "b", "--store", uri, "--yes", *options).exit_code == 0
+    assert as_json("branch", "list", uri, *options)["branches"] == ["main"]
