@@ -133,23 +133,24 @@ def one_row(directory: str, sizes: Sizes) -> list[tuple[str, float, float, float
 
 
 def loads(directory: str, count: int, rounds: int) -> list[tuple[str, float, float, float]]:
-    graph = create(f"{directory}/graph-{count}", SCHEMA)
-    raw = RawTable(f"{directory}/raw-{count}", _schema(graph))
+    """Every round writes a new table and two new graphs, and reads the file once more for its own sake."""
+    table = rows(0, count)
     path = f"{directory}/{count}.jsonl"
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(
+            f'{{"type":"Person","data":{{"name":"{name}","city":"{city}","age":{age},"score":{score!r},'
+            f'"visits":{visits}}}}}\n'
+            for name, city, age, score, visits in zip(*(column.to_pylist() for column in table), strict=True)
+        )
     arrow, lines, raws, parses = [], [], [], []
-    for _ in range(rounds):
-        table = rows(0, count)
-        with open(path, "w", encoding="ascii") as file:
-            file.writelines(
-                f'{{"type":"Person","data":{{"name":"{name}","city":"{city}","age":{age},"score":{score!r},'
-                f'"visits":{visits}}}}}\n'
-                for name, city, age, score, visits in zip(*(column.to_pylist() for column in table), strict=True)
-            )
+    for number in range(rounds):
+        graphs = [create(f"{directory}/graph-{count}-{number}-{kind}", SCHEMA) for kind in ("arrow", "lines")]
+        raw = RawTable(f"{directory}/raw-{count}-{number}", _schema(graphs[0]))
         with_id = stored(table).select(raw.dataset.schema.names)
-        raws.append(timed(lambda with_id=with_id: raw.write(with_id)))
-        arrow.append(timed(lambda table=table: graph.load(table, "overwrite", type_name="Person")))
-        parses.append(timed(lambda: parsing(path, graph)))
-        lines.append(timed(lambda: graph.load(path, "overwrite")))
+        raws.append(timed(lambda raw=raw, with_id=with_id: raw.write(with_id)))
+        arrow.append(timed(lambda graph=graphs[0]: graph.load(table, "append", type_name="Person")))
+        parses.append(timed(lambda graph=graphs[1]: parsing(path, graph)))
+        lines.append(timed(lambda graph=graphs[1]: graph.load(path, "append")))
     middle = statistics.median
     name = f"{count:,} rows"
     return [

@@ -22,7 +22,7 @@ from omnigraph.rows.json_records import explicit_id_message, required_message, u
 from omnigraph.rows.json_values import kind_of
 from omnigraph.rows.keys import node_ids
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
-from omnigraph.rows.typed_rows import Gathering, TypedRows
+from omnigraph.rows.typed_rows import Gathering, TypedRows, counting
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
@@ -127,7 +127,7 @@ class _Typing:
         keep = pa.array([row for row in range(batch.num_rows) if row not in bad], pa.int64()) if bad else None
         if keep is not None:
             arrays = {name: array.take(keep) for name, array in arrays.items()}
-        lines = pa.array(range(first, first + batch.num_rows), pa.int64())
+        lines = counting(first, batch.num_rows)
         lines = lines if keep is None else lines.take(keep)
         return self._identified(pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema), lines)
 

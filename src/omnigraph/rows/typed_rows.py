@@ -61,6 +61,11 @@ class Gathering:
             yield TypedRows(whole.entity, whole.batch.slice(start, rows_max), whole.lines.slice(start, rows_max))
 
 
+def counting(first: int, count: int) -> pa.Array:
+    """``first``, ``first + 1`` and so on, without a Python object for each."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
+
+
 def joined(pieces: list[TypedRows]) -> TypedRows:
     """One piece of several of the same type, in order."""
     if len(pieces) == 1:

@@ -23,11 +23,11 @@ _FIRST = f'ORDER BY "row" LIMIT {SAMPLES_PER_KIND_MAX}'
 def settle_duplicates(keys: InputKeys, mode: LoadMode, violations: Violations) -> None:
     """Ids that are twice in the input: an error, or the last one wins and the earlier rows are set aside."""
     for _, table in sorted(keys.tables.items()):
-        # Numbers are grouped several times faster than texts, and almost every input ends here.
-        doubtful = f"SELECT hash(k0) FROM {table.name} GROUP BY ALL HAVING count(*) > 1"
+        if not _find_doubtful(keys, table, ["id"]):
+            continue
         keys.run(
             f'CREATE OR REPLACE TEMP TABLE twice AS SELECT k0 AS id, max("row") AS last FROM {table.name} '
-            f"WHERE hash(k0) IN ({doubtful}) GROUP BY k0 HAVING count(*) > 1"
+            "WHERE hash(k0) IN (SELECT hash FROM doubtful) GROUP BY k0 HAVING count(*) > 1"
         )
         earlier = f'FROM {table.name} t JOIN twice ON t.k0 = twice.id AND t."row" <> twice.last'
         count = keys.number(f"SELECT count(*) {earlier}")
@@ -39,6 +39,20 @@ def settle_duplicates(keys: InputKeys, mode: LoadMode, violations: Violations) -
         keys.run(f'CREATE TABLE {table.superseded_name} AS SELECT t."row" {earlier}')
         keys.run(f'DELETE FROM {table.name} WHERE "row" IN (SELECT "row" FROM {table.superseded_name})')
         table.superseded = count
+
+
+def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> int:
+    """Fill ``doubtful`` with hashes that several rows share; how many there are.
+
+    Numbers are grouped several times faster than texts, and for almost every input this is the end of it.
+    """
+    texts = [table.columns[column] for column in columns]
+    given = " AND ".join(f"{text} IS NOT NULL" for text in texts)
+    keys.run(
+        f"CREATE OR REPLACE TEMP TABLE doubtful AS SELECT hash({', '.join(texts)}) AS hash FROM {table.name} "
+        f"WHERE {given} GROUP BY ALL HAVING count(*) > 1"
+    )
+    return keys.number("SELECT count(*) FROM doubtful")
 
 
 def _report_duplicates(keys: InputKeys, table: KeyTable, count: int, earlier: str, violations: Violations) -> None:
@@ -112,12 +126,13 @@ class GraphChecks:
     # --- unique ----------------------------------------------------------------------------------------
 
     def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
+        if not _find_doubtful(self.keys, table, columns):
+            return
         texts = [table.columns[column] for column in columns]
         listed, given = ", ".join(texts), " AND ".join(f"{text} IS NOT NULL" for text in texts)
-        doubtful = f"SELECT hash({listed}) FROM {table.name} WHERE {given} GROUP BY ALL HAVING count(*) > 1"
         self.keys.run(
             f'CREATE OR REPLACE TEMP TABLE shared AS SELECT {listed}, min("row") AS first FROM {table.name} '
-            f"WHERE {given} AND hash({listed}) IN ({doubtful}) GROUP BY {listed} HAVING count(*) > 1"
+            f"WHERE {given} AND hash({listed}) IN (SELECT hash FROM doubtful) GROUP BY {listed} HAVING count(*) > 1"
         )
         same = " AND ".join(f"t.{text} = shared.{text}" for text in texts)
         later = f'FROM {table.name} t JOIN shared ON {same} AND t."row" <> shared.first'

@@ -32,7 +32,7 @@ class _Pending:
 
 
 class FragmentWriter:
-    """Writes the rows of any number of types. ``written`` is complete after ``finish``."""
+    """Writes the rows of any number of types. ``written`` is complete after ``wait``."""
 
     def __init__(self, store: Store, pins: Mapping[str, TablePin], keys: InputKeys) -> None:
         self.written: dict[str, list[WrittenRows]] = {}
@@ -59,10 +59,15 @@ class FragmentWriter:
             self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
 
     def finish(self) -> None:
-        """Write the rest."""
+        """Begin to write the rest. The keys are complete then."""
         for key in sorted(self._pending):
             self._submit(key)
-        self._wait()
+
+    def wait(self) -> None:
+        """Until what was begun is written; raises what went wrong there."""
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
     def close(self) -> None:
         """End the second thread; what it is writing is finished first."""
@@ -78,13 +83,9 @@ class FragmentWriter:
 
     def _submit(self, key: str) -> None:
         pieces = self._pending.pop(key).pieces
-        self._wait()
+        self.wait()
         self._writing = self._pool.submit(self._write, key, pieces)
-
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
-            self._writing = None
+        self._keys.add(pieces[0][1].entity, pieces)
 
     def _write(self, key: str, pieces: list[Piece]) -> None:
         pin = self._pins[key]
@@ -92,6 +93,5 @@ class FragmentWriter:
         reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
         written = write_rows(self._store, self._store.open(pin.location, pin.lance_version), pin.location, reader)
         self.written.setdefault(key, []).append(written)
-        self._keys.add(pieces[0][1].entity, pieces)
         # Staging syncs these files too. Done here, it happens while the next rows are being read.
         sync_files(self._store.root, [record.path for record in written.files], self._store.durability)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from omnigraph.errors import StorageError
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.rows.validate import text_column, unique_columns
 from omnigraph.rows.violations import Place
 from omnigraph.schema.catalog import EdgeType
@@ -102,7 +102,7 @@ class InputKeys:
     def _keys(self, table: KeyTable, source: int, rows: TypedRows) -> pa.RecordBatch:
         count = rows.batch.num_rows
         keys = {
-            "row": pa.array(range(table.written, table.written + count), pa.int64()),
+            "row": counting(table.written, count),
             "source": pa.repeat(pa.scalar(source, pa.int32()), count),
             "line": rows.lines.cast(pa.int64()),
         }

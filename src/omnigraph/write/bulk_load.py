@@ -122,12 +122,9 @@ def load_bulk(
         whole = BulkInput(keys, fragments, mode)
         try:
             try:
-                _take(rows, fragments, violations)
+                _take(rows, whole, violations)
             finally:
                 fragments.close()
-            settle_duplicates(keys, mode, violations)
-            if violations.total:
-                raise violation_error(violations)
             _, published = run(context, incarnation, lambda capture: _prepare(context, capture, whole), info, options)
         except BaseException:
             # Once a plan is in the publisher's hands only the manifest can say whether it was published.
@@ -140,14 +137,18 @@ def load_bulk(
     return whole.counts(), published
 
 
-def _take(rows: Iterable[SourcedRows], fragments: FragmentWriter, violations: Violations) -> None:
+def _take(rows: Iterable[SourcedRows], whole: BulkInput, violations: Violations) -> None:
     """Write the rows. After the first violation the rest is only read, to find the others."""
     for source, typed in rows:
         if not violations.total:
-            fragments.add(source, typed)
+            whole.fragments.add(source, typed)
     if violations.total:
         raise violation_error(violations)
-    fragments.finish()
+    whole.fragments.finish()
+    settle_duplicates(whole.keys, whole.mode, violations)
+    whole.fragments.wait()
+    if violations.total:
+        raise violation_error(violations)
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
