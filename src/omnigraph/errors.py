@@ -58,6 +58,17 @@ class OmnigraphError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The inherited way calls the class with the message alone, which most of ours do not accept.
+        return _revive, (type(self), self.args, self.__dict__)
+
+
+def _revive(error_type: type[OmnigraphError], args: tuple[object, ...], state: dict[str, object]) -> OmnigraphError:
+    """An error as it was in the process that raised it."""
+    error = error_type.__new__(error_type, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class InputError(OmnigraphError):
     """The input is wrong; nothing was changed."""

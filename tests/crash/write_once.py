@@ -8,12 +8,15 @@ import json
 import sys
 
 from omnigraph.errors import OmnigraphError
+from omnigraph.write import limits
 from tests.crash.writers import CREATE, WRITERS, create_counted, open_counted
 from tests.faults.window import armed
 
 
 def main(name: str, uri: str) -> dict[str, object]:
     writer = WRITERS[name]
+    if writer.is_bulk:
+        limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
     graph = None
     if name != CREATE:
         graph = open_counted(uri, era=2)

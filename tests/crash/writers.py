@@ -80,11 +80,15 @@ def _nothing(graph: Graph) -> None:
 
 @dataclass(frozen=True)
 class Writer:
-    """`prepare` is done before, `warm` in the same process before the write, `write` under faults."""
+    """`prepare` is done before, `warm` in the same process before the write, `write` under faults.
+
+    With `is_bulk` the write takes the path of loads that do not fit into memory.
+    """
 
     write: Callable[[Graph], object]
     prepare: Callable[[Graph], object] = field(default=_nothing)
     warm: Callable[[Graph], object] = field(default=_nothing)
+    is_bulk: bool = False
 
 
 def _insert(graph: Graph, name: str = "dee") -> None:
@@ -147,6 +151,9 @@ WRITERS: dict[str, Writer] = {
     "load-append": Writer(_append),
     "load-merge": Writer(_merge),
     "load-overwrite": Writer(_overwrite),
+    "bulk-append": Writer(_append, is_bulk=True),
+    "bulk-merge": Writer(_merge, is_bulk=True),
+    "bulk-overwrite": Writer(_overwrite, is_bulk=True),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch
