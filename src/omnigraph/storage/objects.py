@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
+from omnigraph.storage.s3_options import split_options
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
@@ -178,11 +179,13 @@ class S3Objects:
         if self._opened is None:
             from obstore.store import S3Store
 
-            known = {key.lower(): value for key, value in self._options.items()}
-            # Every other option is also found in the environment by the client itself.
-            allow_http = known.pop("allow_http", os.environ.get("AWS_ALLOW_HTTP", ""))
-            client = {"allow_http": True} if allow_http.lower() == "true" else {}
-            self._opened = S3Store.from_url(self._root.url, config=known, client_options=client)  # type: ignore[arg-type] # options are the user's
+            options = split_options(self._options, os.environ)
+            self._opened = S3Store.from_url(
+                self._root.url,
+                config=options.config,  # type: ignore[arg-type] # options are the user's
+                client_options=options.client,  # type: ignore[arg-type] # the same
+                retry_config=options.retry,  # type: ignore[arg-type] # the same
+            )
         return self._opened
 
     def read(self, path: str) -> bytes | None:
