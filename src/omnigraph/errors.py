@@ -6,6 +6,7 @@
     │   ├── ParameterError        query parameters do not fit their declaration
     │   ├── MigrationRefused      a schema change that cannot be planned
     │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
+    │   ├── BlobRangeError        bytes that a blob does not have
     │   └── UsageError            an argument or combination of arguments makes no sense
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
     ├── ConflictError             two changes that cannot both stand; nothing was changed
@@ -100,6 +101,12 @@ class MigrationRefused(InputError):
 
 class UsageError(InputError):
     """Arguments that make no sense together."""
+class BlobRangeError(InputError):
+    """A range that is not within the blob: ``start``, ``end`` and the blob's ``length`` are facts."""
+
+    code = "blob_range"
+
+
 
     code = "usage"
 

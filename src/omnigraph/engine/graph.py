@@ -10,12 +10,13 @@ from typing import Any
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.ports import Clock, IdSource, SystemClock, UlidSource
 from omnigraph.core.tables import TableId
-from omnigraph.core.temporal import datetime_to_milliseconds, parse_datetime
-from omnigraph.engine import sources
+from omnigraph.engine import blobs, sources
+from omnigraph.engine.commit_filters import passes
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.travel import moment_us
 from omnigraph.engine.verify import verify
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
@@ -88,7 +89,7 @@ class Graph:
         """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""
         if at is None:
             return self._snapshot(self._head(branch or MAIN))
-        moment = _moment_us(at)
+        moment = moment_us(at)
         if moment is None:
             if branch is not None:
                 raise UsageError("a commit is named without a branch", hint="leave out the branch")
@@ -137,6 +138,19 @@ class Graph:
     def catalog(self, branch: str = MAIN) -> Catalog:
         """The types of a branch."""
         return self._manifests.catalog(self._head(branch).schema_digest)
+    def read_blob(
+        self,
+        kind: str,
+        type_name: str,
+        id: str,
+        property: str,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+    ) -> blobs.Blob:
+        """The value of a Blob property of one node or edge (``kind``); null is not found."""
+        return blobs.read_blob(self.snapshot(branch, at=at), kind, type_name, id, property)
+
 
     def schema_text(self, branch: str = MAIN) -> str:
         """The schema of a branch as it was written."""
@@ -230,9 +244,14 @@ class Graph:
         catalog = self._manifests.catalog(self._manifests.warm(ref.incarnation).schema_digest)
         violations = Violations()
         rows = sources.read(data, catalog, type_name, self._ids.new_id, violations)
-        counts, published = load_rows(
-            self._context, ref.incarnation, rows, load_mode, violations, info, options, progress
-        )
+        try:
+            counts, published = load_rows(
+                self._context, ref.incarnation, rows, load_mode, violations, info, options, progress
+            )
+        except BaseException:
+            if created:
+                self.delete_branch(branch)
+            raise
         return LoadResult(
             branch,
             load_mode.value,
@@ -289,7 +308,7 @@ class Graph:
         for commit in newest_first(self._store, self._head(branch)):
             if limit is not None and found >= limit:
                 return
-            if _passes(commit, filters):
+            if passes(commit, filters):
                 found += 1
                 yield commit
 
@@ -363,31 +382,3 @@ def _load_mode(mode: str | LoadMode) -> LoadMode:
 
 def _branch_info(ref: branches.Ref, state: ManifestState) -> BranchInfo:
     return BranchInfo(ref.name, state.head, ref.created_at_us, ref.parent_commit, ref.actor)
-
-
-def _moment_us(at: str | datetime) -> int | None:
-    """A time in microseconds, or None if ``at`` names a commit. A text means the end of its millisecond."""
-    if isinstance(at, datetime):
-        return datetime_to_milliseconds(at) * 1000 + at.microsecond % 1000
-    parsed = parse_datetime(at)
-    return None if parsed is None else parsed * 1000 + 999
-
-
-def _passes(commit: GraphCommit, filters: Mapping[str, str]) -> bool:
-    for key, wanted in filters.items():
-        match key:
-            case "actor":
-                actual: str | None = commit.actor
-            case "kind":
-                actual = commit.kind.value
-            case "branch":
-                actual = commit.branch
-            case "message":
-                actual = commit.message
-            case "idempotency_key":
-                actual = commit.idempotency_key
-            case _:
-                actual = commit.provenance.get(key)
-        if actual != wanted:
-            return False
-    return True

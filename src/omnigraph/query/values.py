@@ -153,7 +153,7 @@ def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
     if wanted.is_list or wanted.is_vector:
         return f"{wanted} is expected, not {given}"
     if wanted.is_blob:
-        return None if given.is_text else "a Blob is written as a string"
+        return None if given.is_text or given.is_blob else "a Blob is written as a string"
     if wanted.enum_values is not None and isinstance(value, str) and value not in wanted.enum_values:
         return f"expected one of {', '.join(wanted.enum_values)}"
     if wanted.scalar.is_integer and given.scalar.is_integer and isinstance(value, int):

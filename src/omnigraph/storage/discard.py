@@ -11,7 +11,6 @@ def discard_rows(store: Store, written: WrittenRows) -> None:
     for fragment in written.fragments:
         for file in fragment.files:
             path = f"{written.location}/data/{file.path}"
-            # Large blobs lie in files of their own, in a directory named like the data file.
-            for sidecar, _ in list(store.objects.list(f"{path.removesuffix('.lance')}/")):
-                store.objects.delete(sidecar)
+            for blob_path, _ in store.blob_files.of(path):
+                store.objects.delete(blob_path)
             store.objects.delete(path)

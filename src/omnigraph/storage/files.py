@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from omnigraph.core.tables import TablePin
+from omnigraph.storage.blob_files import has_blobs
 from omnigraph.storage.store import Store
 
 DETACHED_BIT = 1 << 63
@@ -18,11 +19,15 @@ def manifest_file(location: str, version: int) -> str:
 
 
 def version_files(store: Store, pin: TablePin) -> Iterator[str]:
-    """The manifest, data and deletion files of a version."""
+    """The manifest, data, blob and deletion files of a version."""
     yield manifest_file(pin.location, pin.lance_version)
-    for fragment in store.open(pin.location, pin.lance_version).get_fragments():
+    dataset = store.open(pin.location, pin.lance_version)
+    for fragment in dataset.get_fragments():
         metadata = fragment.metadata
         for file in metadata.files:
-            yield f"{pin.location}/data/{file.path}"
+            path = f"{pin.location}/data/{file.path}"
+            yield path
+            if has_blobs(dataset.schema):
+                yield from (blob_path for blob_path, _ in store.blob_files.of(path))
         if metadata.deletion_file is not None:
             yield f"{pin.location}/{metadata.deletion_file.path(metadata.id)}"

@@ -8,11 +8,14 @@ small fragments are remembered by the process that wrote them, so that folding t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from lance import LanceDataset
 
+from omnigraph.storage.blob_files import has_blobs
 from omnigraph.storage.columns import fit_table
 from omnigraph.storage.failures import translated
 from omnigraph.storage.store import Store
@@ -33,11 +36,12 @@ def fold_tail(
     store: Store, base: LanceDataset, location: str, rows: pa.Table, removed: set[int]
 ) -> tuple[pa.Table, tuple[int, ...]]:
     """The rows to write and the ids of the fragments they replace; removed addresses inside those are dropped here."""
-    has_blobs = any(isinstance(field.type, pa.ExtensionType) for field in base.schema)
-    if rows.num_rows >= TIERS[-1][0] or has_blobs:
-        # A scan gives only descriptions of blobs, so their rows cannot simply be written again.
+    if rows.num_rows >= TIERS[-1][0]:
         return rows, ()
-    victims = _victims(base, rows.num_rows)
+    victims = _victims(base, rows.num_rows, _file_bytes)
+    if victims and has_blobs(base.schema):
+        # Now it is worth asking how large the blobs beside the fragments are.
+        victims = _victims(base, rows.num_rows, partial(_all_bytes, store, location))
     if not victims:
         return rows, ()
     parts = [_live_rows(store, location, fragment, removed) for fragment in victims]
@@ -46,11 +50,20 @@ def fold_tail(
     return pa.concat_tables(whole).combine_chunks(), ids
 
 
-def _victims(base: LanceDataset, new_rows: int) -> list[Any]:
+def _file_bytes(fragment: Any) -> int:
+    return sum(file.file_size_bytes or 0 for file in fragment.metadata.files)
+
+
+def _all_bytes(store: Store, location: str, fragment: Any) -> int:
+    paths = (f"{location}/data/{file.path}" for file in fragment.metadata.files)
+    return _file_bytes(fragment) + sum(size for path in paths for _, size in store.blob_files.of(path))
+
+
+def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) -> list[Any]:
     tiers: list[list[Any]] = [[] for _ in TIERS]
     for fragment in base.get_fragments():
         metadata = fragment.metadata
-        if sum(file.file_size_bytes or 0 for file in metadata.files) > FRAGMENT_BYTES_MAX:
+        if bytes_of(fragment) > FRAGMENT_BYTES_MAX:
             continue
         for tier, (bound, _) in zip(tiers, TIERS, strict=True):
             if metadata.physical_rows < bound:
@@ -76,7 +89,7 @@ def _live_rows(store: Store, location: str, fragment: Any, removed: set[int]) ->
         keep = [offset for offset in range(known.num_rows) if offset not in gone]
     else:
         with translated(f"rows of {location} cannot be read", location=location):
-            scanned = fragment.scanner(with_row_address=True).to_table()
+            scanned = fragment.scanner(with_row_address=True, blob_handling="all_binary").to_table()
         addresses = scanned.column("_rowaddr").to_pylist()
         known = scanned.drop_columns(["_rowaddr"])
         keep = [position for position, address in enumerate(addresses) if address not in removed]

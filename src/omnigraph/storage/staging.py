@@ -19,6 +19,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import StorageError
 from omnigraph.storage.addresses import FragmentRows, by_fragment
+from omnigraph.storage.blob_files import INLINE_BYTES_MAX, has_blobs
 from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.failures import FOREIGN, translated
@@ -79,6 +80,8 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
         raise StorageError(f"rows of {location} could not be written: {error}", location=location) from error
     written = tuple(fragment for fragment in fragments if fragment.physical_rows)
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}
+    if has_blobs(base.schema):
+        sizes |= _blob_sizes(store, list(sizes), rows)
     ids: tuple[str, ...] | None = None
     if isinstance(rows, pa.Table) and rows.num_rows <= CACHED_TABLE_ROWS_MAX and len(written) == 1:
         ids = tuple(rows.column("id").to_pylist())
@@ -86,6 +89,14 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
     return WrittenRows(
         location, written, sum(item.physical_rows for item in written), _record(store, list(sizes), sizes), ids
     )
+
+
+def _blob_sizes(store: Store, data_paths: list[str], rows: pa.Table | pa.RecordBatchReader) -> dict[str, int]:
+    if isinstance(rows, pa.Table) and rows.nbytes <= INLINE_BYTES_MAX:
+        # No value can be large, so there is nothing to ask for.
+        for path in data_paths:
+            store.blob_files.remember(path, ())
+    return dict(file for path in data_paths for file in store.blob_files.of(path))
 
 
 def stage_delta(

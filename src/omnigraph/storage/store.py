@@ -15,6 +15,7 @@ from typing import Any
 import lance
 
 from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.blob_files import BlobFiles
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.key_cache import KeyCache
@@ -48,6 +49,7 @@ class Store:
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
         self.keys = KeyCache()
         self.recent = RecentRows()
+        self.blob_files = BlobFiles(self.objects)
         self._open: OrderedDict[tuple[str, int], lance.LanceDataset] = OrderedDict()
         self._lock = threading.Lock()
 

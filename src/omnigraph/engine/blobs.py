@@ -1,0 +1,99 @@
+"""Blobs: one value of a Blob property, read whole or in part without reading the rest of its entity."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.storage.blobs import StoredBlob, find_blob
+from omnigraph.storage.tables import find_ids
+
+READ_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes asked of the store at once."""
+
+ENTITY_KINDS = ("node", "edge")
+
+
+@dataclass(frozen=True)
+class Blob:
+    """One value, at one commit. It never changes, whatever is written to the graph."""
+
+    commit_id: str
+    _stored: StoredBlob = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the value."""
+        return self._stored.size
+
+    @cached_property
+    def etag(self) -> str:
+        """A strong entity tag: equal for equal bytes, wherever they are stored. Asking for it reads the value once."""
+        digest = hashlib.sha256()
+        for chunk in self.chunks():
+            digest.update(chunk)
+        return f'"{digest.hexdigest()[:32]}"'
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """The bytes from ``start``: ``length`` of them, or all that follow. A range that is not there is refused."""
+        return b"".join(self.chunks(start, length))
+
+    def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """The same in pieces, so that no more than one of them is in memory."""
+        end = self._end(start, length)
+        return (
+            self._stored.read(position, min(READ_BYTES_MAX, end - position))
+            for position in range(start, end, READ_BYTES_MAX)
+        )
+
+    def _end(self, start: int, length: int | None) -> int:
+        end = self.size if length is None else start + length
+        if 0 <= start <= end <= self.size:
+            return end
+        raise BlobRangeError(
+            f"the blob has {self.size} bytes, and not those from {start} to {end}",
+            start=start,
+            end=end,
+            length=self.size,
+        )
+
+
+def read_blob(snapshot: Snapshot, kind: str, type_name: str, id_: str, property_name: str) -> Blob:
+    """The value of a Blob property of one entity."""
+    entity = _entity(snapshot, kind, type_name)
+    _check_property(entity, property_name)
+    pin = snapshot.state.tables[entity.table_key]
+    address = find_ids(snapshot.store, pin, [id_]).get(id_)
+    if address is None:
+        raise NotFoundError(f"there is no {type_name} with id {id_!r}", type=type_name, id=id_)
+    stored = find_blob(snapshot.store, pin, address, property_name)
+    if stored is None:
+        message = f"{type_name}.{property_name} of {id_!r} is null"
+        raise NotFoundError(message, type=type_name, id=id_, property=property_name)
+    return Blob(snapshot.commit_id, stored)
+
+
+def _entity(snapshot: Snapshot, kind: str, type_name: str) -> Entity:
+    if kind not in ENTITY_KINDS:
+        raise UsageError(f"{kind!r} is no kind of entity", hint=f"the kinds are {' and '.join(ENTITY_KINDS)}")
+    present = [entity for entity in snapshot.entities() if entity.table_key.startswith(f"{kind}:")]
+    for entity in present:
+        if entity.name == type_name:
+            return entity
+    hint = did_you_mean(type_name, [entity.name for entity in present])
+    raise NotFoundError(f"there is no {kind} type {type_name!r}", hint=hint, type=type_name)
+
+
+def _check_property(entity: Entity, name: str) -> None:
+    declared = entity.properties.get(name)
+    if declared is None:
+        hint = did_you_mean(name, list(entity.properties))
+        raise NotFoundError(f"{entity.name} has no property {name!r}", hint=hint, type=entity.name, property=name)
+    if not declared.type.is_blob:
+        raise UsageError(f"{entity.name}.{name} is {declared.type}, not a Blob", hint="a query reads it")
