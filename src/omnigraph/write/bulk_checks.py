@@ -23,7 +23,7 @@ _FIRST = f'ORDER BY "row" LIMIT {SAMPLES_PER_KIND_MAX}'
 def settle_duplicates(keys: InputKeys, mode: LoadMode, violations: Violations) -> None:
     """Ids that are twice in the input: an error, or the last one wins and the earlier rows are set aside."""
     for _, table in sorted(keys.tables.items()):
-        if not _find_doubtful(keys, table, ["id"]):
+        if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
             continue
         keys.run(
             f'CREATE OR REPLACE TEMP TABLE twice AS SELECT k0 AS id, max("row") AS last FROM {table.name} '

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.errors import StorageError
 from omnigraph.rows.arrow_types import Entity
@@ -40,6 +41,15 @@ class KeyTable:
     columns: dict[str, str]
     written: int = 0
     superseded: int = 0
+    is_ascending: bool = True
+    last_id: str = ""
+
+    def note_ids(self, ids: pa.Array) -> None:
+        """Watch whether ids only grow, as minted ones and those of sorted files do: then none is there twice."""
+        if self.is_ascending and len(ids):
+            grows = pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1)), min_count=0).as_py()
+            self.is_ascending = grows and (self.written == 0 or self.last_id < ids[0].as_py())
+            self.last_id = ids[-1].as_py()
 
     @property
     def rows(self) -> int:
@@ -108,6 +118,7 @@ class InputKeys:
         }
         for column, name in table.columns.items():
             keys[name] = text_column(table.entity, column, rows.batch)
+        table.note_ids(keys[table.columns["id"]])
         table.written += count
         return pa.RecordBatch.from_pydict(keys)
 
