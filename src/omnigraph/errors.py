@@ -17,6 +17,8 @@
     │   └── ContentionError       too many others published first (retryable)
     ├── LimitExceeded             a query needs more time or memory than it may use
     ├── QueryCancelled            the caller no longer wants the answer
+    ├── EmbeddingError            a text could not be turned into a vector
+    │   └── EmbeddingUnavailable  the provider did not answer, or not in time (retryable)
     ├── StorageError              the store cannot be used as it is
     │   ├── NotAGraphError        nothing here, or something that is no graph
     │   ├── FormatError           a graph of another format
@@ -99,14 +101,14 @@ class MigrationRefused(InputError):
     code = "migration_refused"
 
 
-class UsageError(InputError):
-    """Arguments that make no sense together."""
 class BlobRangeError(InputError):
     """A range that is not within the blob: ``start``, ``end`` and the blob's ``length`` are facts."""
 
     code = "blob_range"
 
 
+class UsageError(InputError):
+    """Arguments that make no sense together."""
 
     code = "usage"
 
@@ -177,6 +179,19 @@ class QueryCancelled(OmnigraphError):
     """The caller no longer wants the answer."""
 
     code = "cancelled"
+
+
+class EmbeddingError(OmnigraphError):
+    """A text could not be turned into a vector: nobody is configured to do it, or the answer is of no use."""
+
+    code = "embedding"
+
+
+class EmbeddingUnavailable(EmbeddingError):
+    """The provider did not answer, or not in time, however often it was asked."""
+
+    code = "embedding_unavailable"
+    retryable = True
 
 
 class StorageError(OmnigraphError):

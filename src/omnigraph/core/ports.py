@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from omnigraph.core.ids import encode_ulid
 
@@ -24,6 +25,23 @@ class IdSource(Protocol):
 
     def new_id(self) -> str:
         """A ULID, larger than every one this source gave before."""
+        ...
+
+
+EmbeddingRole = Literal["query", "document"]
+"""Some models embed what is searched for and what is searched in differently."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model, as ``@embed`` records it."""
+        ...
+
+    def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
+        """One vector of that many numbers per text; raises EmbeddingError."""
         ...
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from omnigraph.core.commit import CommitKind, GraphCommit
-from omnigraph.core.ports import Clock, IdSource, SystemClock, UlidSource
+from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.core.tables import TableId
 from omnigraph.engine import blobs, sources
 from omnigraph.engine.commit_filters import passes
@@ -52,8 +52,16 @@ class Graph:
     pickled.
     """
 
-    def __init__(self, store: Store, *, clock: Clock | None = None, ids: IdSource | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        ids: IdSource | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
         self._store = store
+        self._embedder = embedder
         self._clock = clock or SystemClock()
         self._ids = ids or UlidSource(self._clock)
         self._start()
@@ -65,10 +73,10 @@ class Graph:
         self._derived = Derived()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_store": self._store}
+        return {"_store": self._store, "_embedder": self._embedder}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["_store"])  # type: ignore[misc] # unpickling is opening again
+        self.__init__(state["_store"], embedder=state["_embedder"])  # type: ignore[misc] # unpickling is opening again
 
     def __repr__(self) -> str:
         return f"<Graph {self.uri}>"
@@ -124,20 +132,12 @@ class Graph:
             params,
             self._derived,
             Budget(timeout, memory_limit),
+            embedder=self._embedder,
             now_ms=self._clock.now_us() // 1000,
             branch=None if at is not None else branch or MAIN,
             profile=profile,
         )
 
-    def _snapshot(self, state: ManifestState) -> Snapshot:
-        return Snapshot(self._store, state, self._manifests.catalog(state.schema_digest))
-
-    def _head(self, branch: str) -> ManifestState:
-        return self._manifests.fresh(branches.find_ref(self._manifests, branch).incarnation)
-
-    def catalog(self, branch: str = MAIN) -> Catalog:
-        """The types of a branch."""
-        return self._manifests.catalog(self._head(branch).schema_digest)
     def read_blob(
         self,
         kind: str,
@@ -151,6 +151,15 @@ class Graph:
         """The value of a Blob property of one node or edge (``kind``); null is not found."""
         return blobs.read_blob(self.snapshot(branch, at=at), kind, type_name, id, property)
 
+    def _snapshot(self, state: ManifestState) -> Snapshot:
+        return Snapshot(self._store, state, self._manifests.catalog(state.schema_digest))
+
+    def _head(self, branch: str) -> ManifestState:
+        return self._manifests.fresh(branches.find_ref(self._manifests, branch).incarnation)
+
+    def catalog(self, branch: str = MAIN) -> Catalog:
+        """The types of a branch."""
+        return self._manifests.catalog(self._head(branch).schema_digest)
 
     def schema_text(self, branch: str = MAIN) -> str:
         """The schema of a branch as it was written."""
@@ -333,9 +342,13 @@ def open_graph(
     *,
     storage_options: Mapping[str, str] | None = None,
     durability: Durability | str = Durability.FSYNC,
+    embedder: Embedder | None = None,
 ) -> Graph:
-    """Open a graph. S3 takes ``storage_options`` or the usual ``AWS_*`` variables."""
-    return Graph(Store(uri, storage_options, durability))
+    """Open a graph. S3 takes ``storage_options`` or the usual ``AWS_*`` variables.
+
+    The ``embedder`` turns texts of ``nearest`` into vectors, for example ``omnigraph.embed.from_environment()``.
+    """
+    return Graph(Store(uri, storage_options, durability), embedder=embedder)
 
 
 def create(
@@ -347,6 +360,7 @@ def create(
     actor: str | None = None,
     clock: Clock | None = None,
     ids: IdSource | None = None,
+    embedder: Embedder | None = None,
 ) -> Graph:
     """Make a new graph with a schema text and open it."""
     store = Store(uri, storage_options, durability)
@@ -369,7 +383,7 @@ def create(
         created_at_us=clock.now_us(),
         actor=actor,
     )
-    return Graph(store, clock=clock, ids=ids)
+    return Graph(store, clock=clock, ids=ids, embedder=embedder)
 
 
 def _load_mode(mode: str | LoadMode) -> LoadMode:

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from omnigraph.core.ports import Embedder
+from omnigraph.engine.embedding import embed_texts
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
@@ -51,6 +53,7 @@ def run_query(
     budget: Budget,
     *,
     now_ms: int,
+    embedder: Embedder | None,
     branch: str | None,
     profile: bool,
 ) -> QueryResult:
@@ -59,6 +62,7 @@ def run_query(
         raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="use graph.mutate")
     bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
     operators: list[OperatorProfile] | None = [] if profile else None
+    bound = embed_texts(bound, snapshot.catalog, embedder)
     runner = Runner(snapshot.store, snapshot.state, snapshot.catalog, derived, budget, operators)
     table = runner.run(bound)
     return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))

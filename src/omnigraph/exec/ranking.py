@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.errors import UsageError
 from omnigraph.exec import shape
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
@@ -35,10 +34,9 @@ def score(operator: Score, frame: Frame, searcher: Searcher, evaluator: Evaluato
 def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher) -> pa.Array:
     if isinstance(ranking, ir.Nearest):
         assert isinstance(ranking.query, ir.Constant)
-        if not isinstance(ranking.query.value, tuple):
-            raise UsageError(
-                "`nearest` with a text needs an embedder, and none is configured", hint="pass a vector parameter"
-            )
+        if ranking.query.value is None:
+            return pa.nulls(frame.length, pa.float32())
+        assert isinstance(ranking.query.value, tuple), "texts were embedded"
         query = tuple(float(number) for number in ranking.query.value if isinstance(number, int | float))
         return distances(frame.values(ranking.vector.variable, ranking.vector.name), query)
     assert isinstance(ranking.text, ir.Property)

@@ -1,0 +1,142 @@
+"""The embedder that the environment describes. Nothing is read, and nothing needs to be right, before it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from omnigraph.core.ports import Embedder, EmbeddingRole
+from omnigraph.embed.offline import MockEmbedder
+from omnigraph.embed.providers import Gemini, OpenAi, Provider
+from omnigraph.embed.remote import Patience, RemoteEmbedder
+from omnigraph.errors import EmbeddingError
+
+PREFIX = "OMNIGRAPH_EMBED_"
+MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
+_YES = frozenset({"1", "true", "yes", "on"})
+_NUMBER_MAX = 24 * 60 * 60 * 1000
+"""The largest number in a variable: a day in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a provider is if nothing more is said."""
+
+    provider: Provider
+    base_url: str
+    model: str
+    keys: tuple[str, ...]
+
+
+PROVIDERS: dict[str, Defaults] = {
+    "openai-compatible": Defaults(
+        OpenAi(),
+        "https://openrouter.ai/api/v1",
+        "openai/text-embedding-3-large",
+        ("OPENROUTER_API_KEY", "OPENAI_API_KEY"),
+    ),
+    "openai": Defaults(OpenAi(), "https://api.openai.com/v1", "text-embedding-3-large", ("OPENAI_API_KEY",)),
+    "gemini": Defaults(
+        Gemini(), "https://generativelanguage.googleapis.com/v1beta", "gemini-embedding-2", ("GEMINI_API_KEY",)
+    ),
+}
+DEFAULT_PROVIDER = "openai-compatible"
+MOCK = "mock"
+
+
+def from_environment(environ: Mapping[str, str] | None = None) -> Embedder:
+    """An embedder configured by ``OMNIGRAPH_EMBED_*``; what is missing or wrong is said when a text is embedded."""
+    return _EnvironmentEmbedder(environ)
+
+
+@dataclass(frozen=True)
+class _EnvironmentEmbedder:
+    """Reads the environment at its first use. Travels to another process without keys, and reads anew there."""
+
+    environ: Mapping[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return "<embedder of the environment>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"environ": None}
+
+    @property
+    def model(self) -> str:
+        return self._resolved.model
+
+    def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
+        return self._keyed.embed(texts, dimension, role)
+
+    @cached_property
+    def _resolved(self) -> Embedder:
+        """The embedder, perhaps with an empty key: its model can be asked for without one."""
+        environ = os.environ if self.environ is None else self.environ
+        return _resolve(environ)
+
+    @property
+    def _keyed(self) -> Embedder:
+        resolved = self._resolved
+        if isinstance(resolved, RemoteEmbedder) and not resolved.key:
+            environ = os.environ if self.environ is None else self.environ
+            keys = " or ".join(PROVIDERS[_provider_name(environ)].keys)
+            raise EmbeddingError(
+                "embedding a text needs a key, and there is none",
+                hint=f"set {keys}; {PREFIX}PROVIDER chooses another provider",
+                provider=_provider_name(environ),
+            )
+        return resolved
+
+
+def _resolve(environ: Mapping[str, str]) -> Embedder:
+    name = _provider_name(environ)
+    model = environ.get(f"{PREFIX}MODEL", "").strip()
+    if name == MOCK:
+        return MockEmbedder(model)
+    defaults = PROVIDERS[name]
+    base_url = environ.get(f"{PREFIX}BASE_URL", "").strip() or defaults.base_url
+    if not _is_web_address(base_url):
+        raise EmbeddingError(f"{PREFIX}BASE_URL is {base_url!r}, which is no http or https URL")
+    key = next((value for name in defaults.keys if (value := environ.get(name, "").strip())), "")
+    if not key.isprintable() or not key.isascii():
+        raise EmbeddingError("the key for embeddings holds characters that cannot be sent")
+    usual = Patience()
+    patience = Patience(
+        timeout_ms=_number(environ, "TIMEOUT_MS", usual.timeout_ms, low=1),
+        attempts=_number(environ, "RETRY_ATTEMPTS", usual.attempts, low=1),
+        backoff_ms=_number(environ, "RETRY_BACKOFF_MS", usual.backoff_ms, low=0),
+        deadline_ms=_number(environ, "DEADLINE_MS", usual.deadline_ms, low=0),
+    )
+    return RemoteEmbedder(defaults.provider, base_url.rstrip("/"), model or defaults.model, key, patience)
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _provider_name(environ: Mapping[str, str]) -> str:
+    if environ.get(MOCK_VARIABLE, "").strip().lower() in _YES:
+        return MOCK
+    name = environ.get(f"{PREFIX}PROVIDER", "").strip().lower() or DEFAULT_PROVIDER
+    if name != MOCK and name not in PROVIDERS:
+        known = ", ".join([*PROVIDERS, MOCK])
+        raise EmbeddingError(f"{PREFIX}PROVIDER is {name!r}", hint=f"the providers are {known}", provider=name)
+    return name
+
+
+def _number(environ: Mapping[str, str], name: str, default: int, *, low: int) -> int:
+    text = environ.get(f"{PREFIX}{name}", "").strip()
+    if not text:
+        return default
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_NUMBER_MAX))
+    if not is_number or not low <= int(text) <= _NUMBER_MAX:
+        raise EmbeddingError(f"{PREFIX}{name} is {text!r}, not a whole number from {low} to {_NUMBER_MAX}")
+    return int(text)

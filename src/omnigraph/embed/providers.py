@@ -1,0 +1,93 @@
+"""How each service is asked, and where in its answer the vectors are. Pure: no request is made here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import quote
+
+from omnigraph.core.ports import EmbeddingRole
+from omnigraph.embed.transport import Request
+from omnigraph.errors import EmbeddingError
+
+
+class Provider(Protocol):
+    """The dialect of a service."""
+
+    @property
+    def texts_max(self) -> int:
+        """Texts in one request."""
+        ...
+
+    def request(
+        self, base_url: str, key: str, model: str, texts: Sequence[str], dimension: int, role: EmbeddingRole
+    ) -> Request: ...
+
+    def vectors(self, answer: object, count: int) -> list[object]:
+        """What stands in the place of the vectors, one for each text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAi:
+    """OpenAI and everybody who speaks as it does."""
+
+    texts_max: int = 128
+
+    def request(
+        self, base_url: str, key: str, model: str, texts: Sequence[str], dimension: int, role: EmbeddingRole
+    ) -> Request:
+        body = {"model": model, "input": list(texts), "dimensions": dimension}
+        return Request(f"{base_url}/embeddings", {"Authorization": f"Bearer {key}"}, body)
+
+    def vectors(self, answer: object, count: int) -> list[object]:
+        match answer:
+            case {"data": [*items]} if len(items) == count:
+                return [_member(item, "embedding") for item in sorted(items, key=_place)]
+            case _:
+                raise _misshapen(f"no `data` with {count} items")
+
+
+def _place(item: object) -> int:
+    match item:
+        case {"index": int() as index}:
+            return index
+        case _:
+            # Some services leave it out; then the items stand in order, and sorting keeps it.
+            return 0
+
+
+_TASKS: dict[EmbeddingRole, str] = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gemini:
+    """Google's service, which takes one text at a time."""
+
+    texts_max: int = 1
+
+    def request(
+        self, base_url: str, key: str, model: str, texts: Sequence[str], dimension: int, role: EmbeddingRole
+    ) -> Request:
+        (text,) = texts
+        body = {
+            "model": f"models/{model}",
+            "content": {"parts": [{"text": text}]},
+            "taskType": _TASKS[role],
+            "outputDimensionality": dimension,
+        }
+        return Request(f"{base_url}/models/{quote(model)}:embedContent", {"x-goog-api-key": key}, body)
+
+    def vectors(self, answer: object, count: int) -> list[object]:
+        return [_member(_member(answer, "embedding"), "values")]
+
+
+def _member(item: object, name: str) -> object:
+    if not isinstance(item, dict) or name not in item:
+        raise _misshapen(f"no `{name}`")
+    return item[name]
+
+
+def _misshapen(what: str) -> EmbeddingError:
+    return EmbeddingError(f"the answer of the embedding service has {what}", hint="is the base URL right?")

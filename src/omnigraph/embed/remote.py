@@ -1,0 +1,83 @@
+"""Asking a service for vectors: in batches, again where that may help, and never longer than the deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from omnigraph.core.ports import EmbeddingRole
+from omnigraph.embed.providers import Provider
+from omnigraph.embed.transport import HttpTransport, Request, Transport
+from omnigraph.embed.vectors import unit_vector
+from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
+
+DOUBLINGS_MAX = 10
+"""The pause before another attempt stops growing after this many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long and how often a service is asked. Times in milliseconds; a deadline of 0 is none."""
+
+    timeout_ms: int = 30_000
+    attempts: int = 4
+    backoff_ms: int = 200
+    deadline_ms: int = 60_000
+
+
+@dataclass(frozen=True)
+class RemoteEmbedder:
+    """An embedder behind HTTP. The deadline is for one call of ``embed``, whatever the number of texts."""
+
+    provider: Provider
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    patience: Patience = Patience()
+    transport: Transport = field(default_factory=HttpTransport, repr=False)
+    monotonic: Callable[[], float] = field(default=time.monotonic, repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> list[tuple[float, ...]]:
+        deadline = self.monotonic() + self.patience.deadline_ms / 1000 if self.patience.deadline_ms else None
+        found: list[tuple[float, ...]] = []
+        for start in range(0, len(texts), self.provider.texts_max):
+            part = texts[start : start + self.provider.texts_max]
+            request = self.provider.request(self.base_url, self.key, self.model, part, dimension, role)
+            answer = self._ask(request, deadline)
+            found += [
+                unit_vector(numbers, dimension, self.model) for numbers in self.provider.vectors(answer, len(part))
+            ]
+        return found
+
+    def _ask(self, request: Request, deadline: float | None) -> object:
+        failed: EmbeddingUnavailable | None = None
+        for pause in self._pauses():
+            left = None if deadline is None else deadline - self.monotonic()
+            if left is not None and left <= pause:
+                raise self._too_late(failed) from failed
+            if pause:
+                self.sleep(pause)
+            timeout = self.patience.timeout_ms / 1000
+            try:
+                return self.transport(request, timeout if left is None else min(timeout, left - pause))
+            except EmbeddingUnavailable as error:
+                failed = error
+        assert failed is not None, "there is at least one attempt"
+        raise failed
+
+    def _pauses(self) -> Iterator[float]:
+        """Seconds before each attempt: none, then the backoff and its doublings."""
+        yield 0.0
+        for number in range(max(self.patience.attempts, 1) - 1):
+            yield self.patience.backoff_ms / 1000 * 2 ** min(number, DOUBLINGS_MAX)
+
+    def _too_late(self, failed: EmbeddingError | None) -> EmbeddingUnavailable:
+        reason = f": {failed.message}" if failed is not None else ""
+        return EmbeddingUnavailable(
+            f"model {self.model!r} gave no vector within {self.patience.deadline_ms} ms{reason}",
+            hint="raise OMNIGRAPH_EMBED_DEADLINE_MS, or set it to 0 to wait as long as it takes",
+            model=self.model,
+            deadline_ms=self.patience.deadline_ms,
+        )

@@ -1,0 +1,115 @@
+"""Texts that a query compares with vectors: embedded once per query, before it runs.
+
+The executors see vectors only. A query without such a text needs no embedder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from omnigraph.core.numbers import round_float
+from omnigraph.core.ports import Embedder
+from omnigraph.core.scalars import Scalar
+from omnigraph.errors import EmbeddingError
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import AntiJoin, Expand, Operator, QueryIR, Scan, Score
+from omnigraph.query.rewrite.tree import inputs, map_parts
+from omnigraph.schema.catalog import Catalog
+
+Vectors = dict[tuple[str, int], tuple[float, ...]]
+"""By text and dimension."""
+
+
+def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> QueryIR:
+    """The bound query with a vector in place of every text of ``nearest``."""
+    wanted = [(arm, _text(arm)) for arm in _nearest(query.root)]
+    texts = [(arm, text) for arm, text in wanted if text is not None]
+    if not texts:
+        return query
+    if embedder is None:
+        raise EmbeddingError(
+            "`nearest` with a text needs an embedder, and the graph was opened without one",
+            hint="open it with embedder=omnigraph.embed.from_environment(), or pass a vector",
+        )
+    types = dict(_variables(query.root))
+    for arm, _ in texts:
+        _check_model(catalog, types[arm.vector.variable], arm.vector.name, embedder)
+    vectors = _embedded({(text, _dimension(arm)) for arm, text in texts}, embedder)
+
+    def fill(part: ir.Expr) -> ir.Expr:
+        text = _text(part) if isinstance(part, ir.Nearest) else None
+        if text is None:
+            return part
+        assert isinstance(part, ir.Nearest)
+        vector = ir.Constant(vectors[text, _dimension(part)], replace(part.vector.type, nullable=False))
+        return replace(part, query=vector)
+
+    return replace(query, root=map_parts(query.root, fill))
+
+
+def _operators(root: Operator) -> Iterator[Operator]:
+    """Operators whose variables can be ranked by: what happens inside ``not`` stays there."""
+    yield root
+    for below in (root.input,) if isinstance(root, AntiJoin) else inputs(root):
+        yield from _operators(below)
+
+
+def _nearest(root: Operator) -> Iterator[ir.Nearest]:
+    for operator in _operators(root):
+        if isinstance(operator, Score):
+            for ranking in operator.rankings:
+                arms = ranking.arms if isinstance(ranking, ir.Rrf) else (ranking,)
+                yield from (arm for arm in arms if isinstance(arm, ir.Nearest))
+
+
+def _variables(root: Operator) -> Iterator[tuple[str, str]]:
+    """Node variables with their types."""
+    for operator in _operators(root):
+        if isinstance(operator, Scan):
+            yield operator.variable, operator.type_name
+        elif isinstance(operator, Expand) and not operator.closes:
+            yield operator.new_variable, operator.new_type
+
+
+def _text(arm: ir.Nearest) -> str | None:
+    assert isinstance(arm.query, ir.Constant), "parameters were bound"
+    return arm.query.value if isinstance(arm.query.value, str) else None
+
+
+def _dimension(arm: ir.Nearest) -> int:
+    assert arm.vector.type.dimension is not None, "a vector property has a dimension"
+    return arm.vector.type.dimension
+
+
+def _check_model(catalog: Catalog, type_name: str, name: str, embedder: Embedder) -> None:
+    declared = catalog.nodes[type_name].properties[name].embed
+    if declared is None or declared.model is None or declared.model == embedder.model:
+        return
+    raise EmbeddingError(
+        f"the vectors of {type_name}.{name} are by model {declared.model!r}, the embedder is {embedder.model!r}",
+        hint="vectors of different models cannot be compared: OMNIGRAPH_EMBED_MODEL sets the model",
+        declared=declared.model,
+        configured=embedder.model,
+    )
+
+
+def _embedded(wanted: set[tuple[str, int]], embedder: Embedder) -> Vectors:
+    vectors: Vectors = {}
+    for dimension in sorted({dimension for _, dimension in wanted}):
+        texts = sorted(text for text, wanted_dimension in wanted if wanted_dimension == dimension)
+        found = embedder.embed(texts, dimension, "query")
+        if len(found) != len(texts):
+            raise EmbeddingError(f"the embedder gave {len(found)} vectors for {len(texts)} texts")
+        for text, numbers in zip(texts, found, strict=True):
+            vectors[text, dimension] = _checked(numbers, dimension)
+    return vectors
+
+
+def _checked(numbers: Sequence[float], dimension: int) -> tuple[float, ...]:
+    """The embedder may be anybody's, so what it gives is looked at."""
+    vector = tuple(round_float(float(number), Scalar.F32) for number in numbers)
+    if len(vector) != dimension or not all(math.isfinite(number) for number in vector):
+        raise EmbeddingError(f"the embedder gave no vector of {dimension} finite numbers")
+    return vector

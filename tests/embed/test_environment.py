@@ -1,0 +1,117 @@
+"""The environment decides who embeds, and is read only when a text is embedded."""
+
+import pickle
+
+import pytest
+
+from omnigraph.embed import from_environment
+from omnigraph.errors import EmbeddingError
+from tests.embed.service import Answer, gemini_answer, openai_answer, serving
+
+DEFAULTS = {
+    "": ("https://openrouter.ai/api/v1", "openai/text-embedding-3-large"),
+    "openai-compatible": ("https://openrouter.ai/api/v1", "openai/text-embedding-3-large"),
+    "openai": ("https://api.openai.com/v1", "text-embedding-3-large"),
+    "gemini": ("https://generativelanguage.googleapis.com/v1beta", "gemini-embedding-2"),
+}
+
+
+@pytest.mark.parametrize(("provider", "expected"), DEFAULTS.items())
+def test_each_provider_has_its_base_url_and_model(provider: str, expected: tuple[str, str]) -> None:
+    embedder = from_environment({"OMNIGRAPH_EMBED_PROVIDER": provider})
+    resolved = embedder._resolved  # type: ignore[attr-defined]
+    assert (resolved.base_url, resolved.model) == expected
+    patience = resolved.patience
+    assert (patience.timeout_ms, patience.attempts, patience.backoff_ms, patience.deadline_ms) == (30000, 4, 200, 60000)
+    assert embedder.model == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("provider", "environ", "key"),
+    [
+        ("", {"OPENROUTER_API_KEY": "router", "OPENAI_API_KEY": "openai"}, "router"),
+        ("", {"OPENAI_API_KEY": "openai"}, "openai"),
+        ("", {"OPENROUTER_API_KEY": " ", "OPENAI_API_KEY": "openai"}, "openai"),
+        ("openai", {"OPENROUTER_API_KEY": "router", "OPENAI_API_KEY": "openai"}, "openai"),
+        ("gemini", {"GEMINI_API_KEY": "gemini", "OPENAI_API_KEY": "openai"}, "gemini"),
+    ],
+)
+def test_each_provider_has_its_keys_in_order(provider: str, environ: dict[str, str], key: str) -> None:
+    answer = Answer(gemini_answer([1.0]) if provider == "gemini" else openai_answer([1.0]))
+    with serving(answer) as service:
+        settings = {**environ, "OMNIGRAPH_EMBED_PROVIDER": provider, "OMNIGRAPH_EMBED_BASE_URL": f"{service.url}/"}
+        assert from_environment(settings).embed(["t"], 1, "query") == [(1.0,)]
+    (asked,) = service.asked
+    sent = asked.headers["x-goog-api-key"] if provider == "gemini" else asked.headers["authorization"]
+    assert sent.removeprefix("Bearer ") == key
+    assert "//" not in asked.path
+
+
+def test_every_variable_is_heeded() -> None:
+    environ = {
+        "OMNIGRAPH_EMBED_PROVIDER": "OpenAI",
+        "OMNIGRAPH_EMBED_BASE_URL": "http://localhost:1/x/",
+        "OMNIGRAPH_EMBED_MODEL": "mine",
+        "OMNIGRAPH_EMBED_TIMEOUT_MS": "1",
+        "OMNIGRAPH_EMBED_RETRY_ATTEMPTS": "2",
+        "OMNIGRAPH_EMBED_RETRY_BACKOFF_MS": "0",
+        "OMNIGRAPH_EMBED_DEADLINE_MS": "0",
+    }
+    resolved = from_environment(environ)._resolved  # type: ignore[attr-defined]
+    patience = resolved.patience
+    assert (resolved.base_url, resolved.model) == ("http://localhost:1/x", "mine")
+    assert (patience.timeout_ms, patience.attempts, patience.backoff_ms, patience.deadline_ms) == (1, 2, 0, 0)
+
+
+@pytest.mark.parametrize("yes", ["1", "true", "YES", " on "])
+def test_the_mock_can_be_forced_over_everything(yes: str) -> None:
+    environ = {"OMNIGRAPH_EMBEDDINGS_MOCK": yes, "OMNIGRAPH_EMBED_PROVIDER": "gemini", "OMNIGRAPH_EMBED_MODEL": "m"}
+    embedder = from_environment(environ)
+    assert embedder.model == "m"
+    assert len(embedder.embed(["t"], 3, "query")[0]) == 3
+
+
+def test_the_mock_is_a_provider_and_without_a_model_its_name_is_empty() -> None:
+    embedder = from_environment({"OMNIGRAPH_EMBED_PROVIDER": "mock", "OMNIGRAPH_EMBEDDINGS_MOCK": "0"})
+    assert embedder.model == ""
+    assert len(embedder.embed(["t"], 2, "query")[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({}, "needs a key"),
+        ({"OMNIGRAPH_EMBED_PROVIDER": "gemini"}, "GEMINI_API_KEY"),
+        ({"OMNIGRAPH_EMBED_PROVIDER": "parrot"}, "openai-compatible, openai, gemini, mock"),
+        ({"OMNIGRAPH_EMBED_BASE_URL": "file:///etc/passwd"}, "no http or https URL"),
+        ({"OMNIGRAPH_EMBED_BASE_URL": "http://host:port/"}, "no http or https URL"),
+        ({"OMNIGRAPH_EMBED_TIMEOUT_MS": "soon"}, "OMNIGRAPH_EMBED_TIMEOUT_MS is 'soon'"),
+        ({"OMNIGRAPH_EMBED_TIMEOUT_MS": "0"}, "from 1"),
+        ({"OMNIGRAPH_EMBED_RETRY_ATTEMPTS": "-1"}, "from 1"),
+        ({"OMNIGRAPH_EMBED_DEADLINE_MS": "9" * 5000}, "whole number"),
+        ({"OPENAI_API_KEY": "se\ncret"}, "cannot be sent"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said_when_a_text_is_embedded(environ: dict[str, str], message: str) -> None:
+    embedder = from_environment(environ)
+    with pytest.raises(EmbeddingError) as caught:
+        embedder.embed(["t"], 2, "query")
+    assert message in str(caught.value)
+
+
+def test_the_environment_is_read_at_the_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = from_environment()
+    monkeypatch.setenv("OMNIGRAPH_EMBEDDINGS_MOCK", "1")
+    monkeypatch.setenv("OMNIGRAPH_EMBED_MODEL", "later")
+    assert embedder.model == "later"
+
+
+def test_it_travels_without_keys_and_reads_the_environment_of_the_other_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = from_environment({"OPENAI_API_KEY": "very-secret"})
+    assert embedder.model
+    content = pickle.dumps(embedder)
+    assert b"very-secret" not in content
+    assert "very-secret" not in repr(embedder)
+    monkeypatch.setenv("OMNIGRAPH_EMBEDDINGS_MOCK", "1")
+    monkeypatch.setenv("OMNIGRAPH_EMBED_MODEL", "there")
+    assert pickle.loads(content).model == "there"
