@@ -46,6 +46,35 @@ def build_filter(comparison: Comparison) -> pc.Expression | str:
             raise AssertionError(f"not a comparison: {comparison.operator}")
 
 
-def ids_filter(column: str, values: Sequence[str]) -> pc.Expression:
+def takes_expressions(schema: pa.Schema) -> bool:
+    """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
+    return not any(pa.types.is_list(field.type) and _is_unsigned(field.type.value_type) for field in schema)
+
+
+def _is_unsigned(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_unsigned_integer(type_))
+
+
+def ids_filter(column: str, values: Sequence[str], schema: pa.Schema) -> pc.Expression | str:
     """``column in values`` for text."""
-    return pc.field(column).isin(pa.array(values, pa.string()))
+    if takes_expressions(schema):
+        return pc.field(column).isin(pa.array(values, pa.string()))
+    # In Lance's SQL a text ends at a single quote and nothing else; a quote inside is doubled.
+    texts = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+    return f"`{column}` IN ({texts})"
+
+
+def satisfied(column: pa.Array, comparison: Comparison) -> pa.Array:
+    """Which values satisfy a comparison, for tables that Lance cannot filter; null does not."""
+    compare = {
+        "=": pc.equal,
+        "!=": pc.not_equal,
+        "<": pc.less,
+        "<=": pc.less_equal,
+        ">": pc.greater,
+        ">=": pc.greater_equal,
+    }[comparison.operator]
+    value = comparison.value
+    if pa.types.is_boolean(column.type):
+        column, value = column.cast(pa.int8()), value.cast(pa.int8())
+    return pc.fill_null(compare(column, value), False)

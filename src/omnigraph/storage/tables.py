@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.failures import FOREIGN
-from omnigraph.storage.filters import Comparison, build_filter, ids_filter
+from omnigraph.storage.filters import Comparison, build_filter, ids_filter, satisfied, takes_expressions
 from omnigraph.storage.store import Store
 
 IDS_PER_FILTER_MAX = 2_000
@@ -33,6 +33,15 @@ def scan(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table, batch by batch, in storage order."""
     dataset = store.open(pin.location, pin.lance_version)
+    if where is not None and not takes_expressions(dataset.schema):
+        names = dataset.schema.names if columns is None else list(columns)
+        needed = list(dict.fromkeys([*names, where.column]))
+        shown = [*names, *(["_rowaddr"] if with_address else [])]
+        for batch in scan(
+            store, pin, needed, with_address=with_address, blobs_as_bytes=blobs_as_bytes, batch_rows=batch_rows
+        ):
+            yield batch.filter(satisfied(batch.column(where.column), where)).select(shown)
+        return
     scanner = dataset.scanner(
         columns=None if columns is None else list(columns),
         filter=None if where is None else build_filter(where),
@@ -80,7 +89,9 @@ def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int
     found: dict[str, int] = {}
     for start in range(0, len(wanted), IDS_PER_FILTER_MAX):
         part = wanted[start : start + IDS_PER_FILTER_MAX]
-        table = dataset.scanner(columns=["id"], filter=ids_filter("id", part), with_row_address=True).to_table()
+        table = dataset.scanner(
+            columns=["id"], filter=ids_filter("id", part, dataset.schema), with_row_address=True
+        ).to_table()
         found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
     return found
 
@@ -115,7 +126,7 @@ def _stored_rows_with(
 ) -> Iterator[pa.RecordBatch]:
     dataset = store.open(pin.location, pin.lance_version)
     if values is None or len(values) <= IDS_PER_FILTER_MAX:
-        where = None if values is None else ids_filter(column, values)
+        where = None if values is None else ids_filter(column, values, dataset.schema)
         yield from dataset.scanner(columns=list(columns), filter=where, fragments=fragments).to_batches()
         return
     names = list(dict.fromkeys([*columns, column]))
@@ -147,5 +158,8 @@ def take_rows(store: Store, pin: TablePin, numbers: npt.NDArray[np.int64], name:
 def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.int64]:
     """Row numbers that satisfy a comparison, ascending."""
     dataset = store.open(pin.location, pin.lance_version)
+    if not takes_expressions(dataset.schema):
+        column = read_column(store, pin, comparison.column, comparison.value.type)
+        return np.flatnonzero(satisfied(column, comparison).to_numpy(zero_copy_only=False))
     found = dataset.scanner(columns=["_rowoffset"], filter=build_filter(comparison)).to_table()
     return np.sort(found.column("_rowoffset").to_numpy().astype(np.int64))
