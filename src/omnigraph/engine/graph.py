@@ -20,7 +20,7 @@ from omnigraph.engine.travel import moment_us
 from omnigraph.engine.verify import verify
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.run import Derived
+from omnigraph.exec.graph_view import Derived
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source

@@ -13,7 +13,8 @@ from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.run import Derived, OperatorProfile, Runner
+from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.run import OperatorProfile, Runner
 from omnigraph.query.compile import compile_text
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_query, bind_values
@@ -52,8 +53,8 @@ def run_query(
     derived: Derived,
     budget: Budget,
     *,
-    now_ms: int,
     embedder: Embedder | None,
+    now_ms: int,
     branch: str | None,
     profile: bool,
 ) -> QueryResult:
@@ -61,8 +62,8 @@ def run_query(
     if isinstance(plan, MutationIR):
         raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="use graph.mutate")
     bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
-    operators: list[OperatorProfile] | None = [] if profile else None
     bound = embed_texts(bound, snapshot.catalog, embedder)
-    runner = Runner(snapshot.store, snapshot.state, snapshot.catalog, derived, budget, operators)
-    table = runner.run(bound)
+    operators: list[OperatorProfile] | None = [] if profile else None
+    view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
+    table = Runner(view, budget, operators).run(bound)
     return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))

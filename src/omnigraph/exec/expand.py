@@ -25,6 +25,12 @@ class Reached:
     node: Rows
     edge: Rows | None = None
 
+    def where(self, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reached:
+        """The rows where the mask is true."""
+        if keep.all():
+            return self
+        return Reached(self.position[keep], self.node[keep], None if self.edge is None else self.edge[keep])
+
 
 def neighbours(topology: Topology, direction: Direction, *, reverse: bool) -> Adjacency:
     """The neighbour lists to walk from the bound end."""
@@ -85,25 +91,26 @@ def _reach(
 ) -> tuple[Rows, int]:
     """Sorted keys ``start position * width + node`` of everything reached."""
     width = max(lists.nodes, 1)
+    if hops.low > hops.high:
+        # Two hops over an edge between two types: the numbers of the far type mean nothing here.
+        return np.zeros(0, np.int64), width
     frontier = np.arange(len(starts)) * width + starts
     visited = frontier
-    reached: list[Rows] = []
-    if hops.low <= hops.high:
-        reached.append(_looped(frontier, starts, loops, width, from_target) if hops.low == 1 else frontier[:0])
+    reached = [_looped(frontier, starts, loops, width, from_target) if hops.low == 1 else frontier[:0]]
     for hop in range(1, hops.high + 1):
         if not len(frontier):
             break
         budget.check(len(frontier), 2)
         position, slot = lists.of(frontier % width)
         budget.check(len(position), 4)
-        found = _sorted_set((frontier // width)[position] * width + lists.neighbours[slot])
+        found = sorted_set((frontier // width)[position] * width + lists.neighbours[slot])
         frontier = found[~_contains(visited, found)]
-        visited = _sorted_set(np.concatenate((visited, frontier)))
+        visited = sorted_set(np.concatenate((visited, frontier)))
         if hop >= hops.low:
             reached.append(frontier)
         elif hop == hops.low - 1:
             reached.append(_looped(frontier, starts, loops, width, from_target))
-    return (_sorted_set(np.concatenate(reached)) if reached else frontier[:0]), width
+    return sorted_set(np.concatenate(reached)), width
 
 
 def _looped(
@@ -116,7 +123,7 @@ def _looped(
     return keys[loops[targets]]
 
 
-def _sorted_set(keys: Rows) -> Rows:
+def sorted_set(keys: Rows) -> Rows:
     """Sorted and each once. Sorting and comparing neighbours beats ``np.unique`` by far on large arrays."""
     if len(keys) < 2:
         return keys
@@ -148,15 +155,18 @@ def closing(
     """Rows whose two bound ends are connected: kept once, or once per edge if edges are bound."""
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))
     if hops.high == 1 and hops.low == 1:
-        return _closing_edge(lists, bound, sources, targets, keep_edges)
+        return _closing_edge(lists, bound, sources, targets, keep_edges, budget)
     distinct, inverse = _distinct(sources)
     keys, width = _reach(lists.pairs, loops, distinct, hops, False, budget)
     kept = bound[_contains(keys, inverse[bound] * width + targets[bound])]
     return Reached(kept, targets[kept])
 
 
-def _closing_edge(lists: Adjacency, bound: Rows, sources: Rows, targets: Rows, keep_edges: bool) -> Reached:
+def _closing_edge(
+    lists: Adjacency, bound: Rows, sources: Rows, targets: Rows, keep_edges: bool, budget: Budget
+) -> Reached:
     used = lists if keep_edges else lists.pairs
+    budget.check(int((used.offsets[sources[bound] + 1] - used.offsets[sources[bound]]).sum()), 2)
     position, slot = used.of(sources[bound])
     hit = used.neighbours[slot] == targets[bound][position]
     kept = bound[position[hit]]

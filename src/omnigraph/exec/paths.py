@@ -1,4 +1,4 @@
-"""Shortest paths between two bound nodes."""
+"""Shortest paths between two bound nodes of one type. Between two types a path is an edge, which ``expand`` finds."""
 
 from __future__ import annotations
 

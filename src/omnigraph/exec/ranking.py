@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.exec import shape
-from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import Searcher, distances
 from omnigraph.exec.tables import Rows
@@ -16,7 +15,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
 
 
-def score(operator: Score, frame: Frame, searcher: Searcher, evaluator: Evaluator) -> Frame:
+def score(operator: Score, frame: Frame, searcher: Searcher) -> Frame:
     """The frame with its scores; rows that lack a required one are gone."""
     for number, ranking in enumerate(operator.rankings):
         if isinstance(ranking, ir.Rrf):

@@ -6,11 +6,13 @@ Groups and order are computed on integer codes of the columns, so that one mecha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.exec.numbers import one_zero
 from omnigraph.exec.tables import Rows
 from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
@@ -23,10 +25,15 @@ def codes(column: pa.Array) -> Rows:
     """Small integers, equal exactly where the values are equal; numbered as they first appear. Nulls are equal."""
     if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         numbers: dict[str, int] = {}
-        return np.array([numbers.setdefault(repr(value), len(numbers)) for value in column.to_pylist()], np.int64)
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
+        return np.array([numbers.setdefault(_list_text(value), len(numbers)) for value in column.to_pylist()], np.int64)
+    encoded = pc.dictionary_encode(one_zero(column), null_encoding="encode")
     indices: Rows = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return indices
+
+
+def _list_text(items: list[Any] | None) -> str:
+    """Equal for lists whose items are equal: zero has one sign, NaN is itself."""
+    return repr(items and [item + 0.0 if isinstance(item, float) else item for item in items])
 
 
 def group_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Rows, Rows]:
@@ -41,7 +48,7 @@ def group_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Rows, Rows]:
 
 
 def ranks(column: pa.Array) -> Rows:
-    """Integers in the order of the values; null is smallest."""
+    """Integers in the order of the values; null is smallest, what is not a number is above every number."""
     if pa.types.is_boolean(column.type):
         column = pc.cast(column, pa.int8())
     order: Rows = pc.array_sort_indices(column, null_placement="at_start").to_numpy().astype(np.int64)
@@ -52,6 +59,8 @@ def ranks(column: pa.Array) -> Rows:
     steps[1:] = ordered[1:] != ordered[:-1]
     placed = np.empty(len(order), np.int64)
     placed[order] = np.cumsum(steps)
+    if pa.types.is_floating(column.type):
+        placed[np.isnan(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False))] = len(order)
     return placed
 
 

@@ -84,6 +84,7 @@ class Topology:
     edges: Rows
     source_nodes: int
     target_nodes: int
+    within_one_type: bool
 
     @cached_property
     def out(self) -> Adjacency:
@@ -104,9 +105,10 @@ class Topology:
 
     @cached_property
     def loops(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which nodes have an edge to themselves."""
-        looped = np.zeros(self.source_nodes, bool)
-        looped[self.sources[self.sources == self.targets]] = True
+        """Which nodes have an edge to themselves; between two types equal numbers are different nodes."""
+        looped = np.zeros(max(self.source_nodes, self.target_nodes), bool)
+        if self.within_one_type:
+            looped[self.sources[self.sources == self.targets]] = True
         return looped
 
 
@@ -115,7 +117,8 @@ def build(edge: TableView, source: TableView, target: TableView) -> Topology:
     sources = _numbers(edge.column("src"), source.column("id"))
     targets = _numbers(edge.column("dst"), target.column("id"))
     known = (sources >= 0) & (targets >= 0)
-    return Topology(sources[known], targets[known], np.flatnonzero(known), source.rows, target.rows)
+    within = source.pin.key == target.pin.key
+    return Topology(sources[known], targets[known], np.flatnonzero(known), source.rows, target.rows, within)
 
 
 def _numbers(ids: pa.Array, known: pa.Array) -> Rows:
