@@ -1,0 +1,595 @@
+"""Random schemas, graphs, parameters and type-correct reads. Everything follows from one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from omnigraph.core.temporal import format_date, format_datetime
+
+TEXTS = ["", "a", "b", "ab", "Ab", "ba", "a%", "_a", "O'Neil", 'quo"te', "ünï", "z\U0001f600", "a b", "nul\x00l"]
+ENUM = ["high", "low", "mid"]
+INTEGERS = {
+    "I32": [-(2**31), -7, -1, 0, 1, 2, 3, 7, 2**31 - 1],
+    "I64": [-(2**63), -(2**53) - 1, -1, 0, 1, 2, 3, 2**53, 2**53 + 1, 2**63 - 1],
+    "U32": [0, 1, 2, 3, 7, 2**31, 2**32 - 1],
+    "U64": [0, 1, 2, 3, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1],
+}
+# Halves and quarters: sums of them are exact in any order.
+FLOATS = [-2.5, -1.0, -0.0, 0.0, 0.25, 1.0, 2.0, 2.5, 3.0, 7.0, 100.75]
+WIDE_FLOATS = [*FLOATS, float(2**53), float(2**63), float(2**64), 16777217.0]
+DAYS = [-1, 0, 1, 18_000, 19_000]
+MOMENTS = [-1, 0, 1, 1_577_836_800_000, 1_577_836_800_001]
+SCALARS = ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime"]
+NUMBERS = ["I32", "I64", "U32", "U64", "F32", "F64"]
+# Arithmetic stays within I64: whether a row that another condition drops may overflow is not defined.
+CALM = ["I32", "U32", "F32", "F64"]
+
+
+@dataclass
+class Property:
+    name: str
+    scalar: str
+    is_list: bool = False
+    nullable: bool = True
+    enum: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What it can be compared with."""
+        return kind_of(self.scalar)
+
+    @property
+    def text(self) -> str:
+        name = f"enum({', '.join(ENUM)})" if self.enum else f"[{self.scalar}]" if self.is_list else self.scalar
+        return f"{self.name}: {name}{'?' if self.nullable else ''}"
+
+
+def kind_of(scalar: str) -> str:
+    return "number" if scalar in NUMBERS else scalar
+
+
+@dataclass
+class Type:
+    name: str
+    properties: list[Property]
+    key: Property | None = None
+    source: str = ""
+    target: str = ""
+
+    @property
+    def every(self) -> list[Property]:
+        return [*self.properties, *([self.key] if self.key else [])]
+
+
+@dataclass
+class Schema:
+    nodes: dict[str, Type]
+    edges: dict[str, Type]
+
+    @property
+    def text(self) -> str:
+        lines = []
+        for node in self.nodes.values():
+            body = [prop.text for prop in node.properties] + ([f"{node.key.text} @key"] if node.key else [])
+            lines.append(f"node {node.name} {{ {' '.join(body)} }}")
+        for edge in self.edges.values():
+            body = [prop.text for prop in edge.properties]
+            lines.append(f"edge {edge.name}: {edge.source} -> {edge.target} {{ {' '.join(body)} }}")
+        return "\n".join(lines)
+
+
+def scalar_value(rng: Random, scalar: str) -> Any:
+    match scalar:
+        case "String":
+            return rng.choice(TEXTS)
+        case "Bool":
+            return rng.random() < 0.5
+        case "Date":
+            return rng.choice(DAYS)
+        case "DateTime":
+            return rng.choice(MOMENTS)
+        case "F32" | "F64":
+            return rng.choice(FLOATS)
+        case _:
+            return rng.choice(INTEGERS[scalar])
+
+
+def property_value(rng: Random, prop: Property) -> Any:
+    if prop.nullable and rng.random() < 0.2:
+        return None
+    if prop.enum:
+        return rng.choice(ENUM)
+    if prop.is_list:
+        return [scalar_value(rng, prop.scalar) for _ in range(rng.randrange(4))]
+    return scalar_value(rng, prop.scalar)
+
+
+def make_schema(rng: Random) -> Schema:
+    nodes: dict[str, Type] = {}
+    for number in range(rng.randint(2, 4)):
+        key = rng.choice([None, "String", "String", "I32", "Date", "U64", "F64", "Bool"])
+        own = Property("key", key, nullable=False) if key else None
+        nodes[f"N{number}"] = Type(f"N{number}", _properties(rng, rng.randint(1, 7)), own)
+    edges: dict[str, Type] = {}
+    for number in range(rng.randint(2, 4)):
+        source = rng.choice(list(nodes))
+        target = source if rng.random() < 0.6 else rng.choice(list(nodes))
+        properties = _properties(rng, rng.randint(0, 3))
+        edges[f"E{number}"] = Type(f"E{number}", properties, None, source, target)
+    return Schema(nodes, edges)
+
+
+def _properties(rng: Random, count: int) -> list[Property]:
+    found = []
+    for number in range(count):
+        is_list = rng.random() < 0.25
+        enum = not is_list and rng.random() < 0.1
+        scalar = "String" if enum else rng.choice(SCALARS)
+        found.append(Property(f"p{number}", scalar, is_list, rng.random() < 0.7, enum))
+    return found
+
+
+def make_records(rng: Random, schema: Schema) -> list[dict[str, Any]]:
+    """Nodes and edges to load; self-loops, parallel edges and isolated nodes are common."""
+    records: list[dict[str, Any]] = []
+    ids: dict[str, list[str]] = {}
+    for node in schema.nodes.values():
+        ids[node.name] = []
+        for number in range(rng.choice([0, 1, 3, 5, 8, 8, 12])):
+            data = {prop.name: property_value(rng, prop) for prop in node.properties}
+            id_ = f"{node.name}-{number}"
+            if node.key:
+                data["key"] = key_value(node.key.scalar, number)
+                id_ = key_id(node.key.scalar, data["key"])
+                if id_ in ids[node.name]:
+                    continue
+            else:
+                data["id"] = id_
+            ids[node.name].append(id_)
+            records.append({"type": node.name, "data": data})
+    for edge in schema.edges.values():
+        records += make_edges(rng, edge, ids[edge.source], ids[edge.target], rng.choice([0, 4, 8, 16, 24]), "")
+    return records
+
+
+def make_edges(
+    rng: Random, edge: Type, sources: list[str], targets: list[str], count: int, prefix: str
+) -> list[dict[str, Any]]:
+    if not sources or not targets:
+        return []
+    records = []
+    for number in range(count):
+        source = rng.choice(sources)
+        loops = edge.source == edge.target and rng.random() < 0.15
+        data = {prop.name: property_value(rng, prop) for prop in edge.properties}
+        data["id"] = f"{prefix}{edge.name}-{number}"
+        records.append(
+            {"edge": edge.name, "from": source, "to": source if loops else rng.choice(targets), "data": data}
+        )
+    return records
+
+
+def number_text(value: float) -> str:
+    """A literal: without an exponent."""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def key_value(scalar: str, number: int) -> Any:
+    match scalar:
+        case "String":
+            return f"{'kKé'[number % 3]}{number}"
+        case "Bool":
+            return number % 2 == 0
+        case "F64":
+            return number * 0.5
+        case "U64":
+            return 2**64 - 1 - number
+        case _:
+            return number - 3
+
+
+def key_id(scalar: str, value: Any) -> str:
+    if scalar == "F64":
+        return str(int(value)) if value == int(value) else str(value)
+    return str(value).lower() if scalar == "Bool" else str(value)
+
+
+# --- queries ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Query:
+    text: str
+    params: dict[str, Any]
+    """As a caller gives them."""
+    values: dict[str, Any]
+    """As the naive evaluator takes them."""
+
+
+@dataclass
+class Variable:
+    name: str
+    type: Type
+    is_node: bool
+
+
+@dataclass
+class Writer:
+    """Writes one query; keeps what is in scope."""
+
+    rng: Random
+    schema: Schema
+    patterns_max: int = 4
+    scope: list[Variable] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    declared: list[str] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    names: int = 0
+    patterns: int = 0
+
+    # --- clauses ---------------------------------------------------------------------------------------
+
+    def query(self) -> Query:
+        clauses = self.match()
+        shape = self.rng.random()
+        if shape < 0.25:
+            rest = self.grouped()
+        else:
+            rest = self.plain(distinct=shape < 0.45)
+        text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
+        return Query(text, self.params, self.values)
+
+    def match(self) -> str:
+        rng = self.rng
+        first = [self.binding()] if rng.random() < 0.8 else [self.free_step()]
+        clauses = first
+        for _ in range(rng.randrange(3)):
+            if self.patterns < self.patterns_max:
+                clauses.append(rng.choice([self.step, self.step, self.step, self.close, self.binding, self.again])())
+        if rng.random() < 0.15:
+            clauses.append(self.shortest())
+        if rng.random() < 0.3:
+            clauses += self.maybe(depth=0)
+        for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
+            clauses.insert(rng.randint(0, len(clauses)), self.filter())
+        for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
+            clauses.append(self.negated(depth=0))
+        return "\n    ".join(clause for clause in clauses if clause)
+
+    def fresh(self, type_: Type, *, is_node: bool = True) -> Variable:
+        self.names += 1
+        # Names whose order is not the order of their appearance.
+        variable = Variable(f"{'vaze'[self.names % 4]}{self.names}", type_, is_node)
+        self.scope.append(variable)
+        return variable
+
+    def node(self, type_name: str | None = None) -> Variable | None:
+        fitting = [v for v in self.scope if v.is_node and type_name in (None, v.type.name)]
+        return self.rng.choice(fitting) if fitting else None
+
+    def binding(self) -> str:
+        self.patterns += 1
+        variable = self.fresh(self.rng.choice(list(self.schema.nodes.values())))
+        return f"${variable.name}: {variable.type.name}{self.inline(variable)}"
+
+    def again(self) -> str:
+        """A binding written twice."""
+        variable = self.node()
+        return f"${variable.name}: {variable.type.name}{self.inline(variable)}" if variable else ""
+
+    def inline(self, variable: Variable) -> str:
+        if self.rng.random() < 0.85 or not variable.type.every:
+            return self.rng.choice(["", "", " { }"])
+        prop = self.rng.choice(variable.type.every)
+        if prop.enum:
+            return f' {{ {prop.name}: "{self.rng.choice(ENUM)}" }}'
+        value = self.constant(prop.scalar) if self.rng.random() < 0.6 else self.parameter(prop.scalar)
+        return f" {{ {prop.name}: {value} }}"
+
+    def free_step(self) -> str:
+        edge = self.rng.choice(list(self.schema.edges.values()))
+        self.patterns += 2
+        left, right = self.fresh(self.schema.nodes[edge.source]), self.fresh(self.schema.nodes[edge.target])
+        return f"${left.name} {self.walk(edge)} ${right.name}"
+
+    def step(self) -> str:
+        return self.linked_step() or (self.free_step() if self.patterns + 2 <= self.patterns_max else "")
+
+    def linked_step(self) -> str:
+        """From a bound node over one of its edges, written from either side."""
+        rng, start = self.rng, self.node()
+        edges = [e for e in self.schema.edges.values() if start and start.type.name in (e.source, e.target)]
+        if start is None or not edges:
+            return ""
+        edge = rng.choice(edges)
+        self.patterns += 1
+        other = edge.target if start.type.name == edge.source else edge.source
+        walk = self.walk(edge)
+        end = "_" if rng.random() < 0.2 else self.fresh(self.schema.nodes[other]).name
+        return f"${start.name} {walk} ${end}" if rng.random() < 0.6 else f"${end} {walk} ${start.name}"
+
+    def close(self) -> str:
+        """Both ends are bound."""
+        edge = self.rng.choice(list(self.schema.edges.values()))
+        left, right = self.node(edge.source), self.node(edge.target)
+        return f"${left.name} {self.walk(edge)} ${right.name}" if left and right else ""
+
+    def walk(self, edge: Type) -> str:
+        rng = self.rng
+        word = edge.name.lower()
+        if edge.source == edge.target and rng.random() < 0.25:
+            word = f"<{word}>"
+        shape = rng.random()
+        if shape < 0.3:
+            name = "_" if rng.random() < 0.1 else self.fresh(edge, is_node=False).name
+            return f"${name}: {word}"
+        if shape < 0.6:
+            low = rng.randint(1, 3)
+            return f"{word}{{{low},{low + rng.randrange(3)}}}"
+        return word
+
+    def shortest(self) -> str:
+        edge = self.rng.choice(list(self.schema.edges.values()))
+        left, right = self.node(edge.source), self.node(edge.target)
+        if not left or not right:
+            return ""
+        word = edge.name.lower()
+        if edge.source == edge.target and self.rng.random() < 0.3:
+            word = f"<{word}>"
+        bounds = self.rng.choice(["", "{1,2}", "{2,3}", "{1,4}"])
+        self.names += 1
+        name = f"path{self.names}"
+        self.paths.append(name)
+        return f"${left.name} ${name}: shortest {word}{bounds} ${right.name}"
+
+    # --- inner blocks ----------------------------------------------------------------------------------
+
+    def maybe(self, depth: int) -> list[str]:
+        """Blocks whose variables stay in scope; the caller adds no traversals after them."""
+        blocks = []
+        for _ in range(self.rng.choice([1, 1, 2])):
+            clauses = [self.linked_step()]
+            if not clauses[0]:
+                return blocks
+            if self.rng.random() < 0.3:
+                clauses.append(self.linked_step() if self.patterns < self.patterns_max + 2 else "")
+            if self.rng.random() < 0.4:
+                clauses.append(self.filter())
+            if depth == 0 and self.rng.random() < 0.2:
+                clauses += self.maybe(depth + 1)
+            if self.rng.random() < 0.15:
+                clauses.append(self.negated(depth + 1))
+            blocks.append(f"maybe {{ {' '.join(clauses)} }}")
+        return blocks
+
+    def negated(self, depth: int) -> str:
+        scope, paths = list(self.scope), list(self.paths)
+        patterns = self.patterns
+        shape = self.rng.random()
+        if shape < 0.2:
+            clauses = [self.again()]
+        elif shape < 0.8:
+            clauses = [self.linked_step() or self.again()]
+        else:
+            clauses = [self.close() or self.again()]
+        if self.rng.random() < 0.4:
+            clauses.append(self.filter())
+        if self.rng.random() < 0.2:
+            clauses.append(self.linked_step())
+        if self.rng.random() < 0.15:
+            clauses.append(self.binding())
+        if depth < 2 and self.rng.random() < 0.25:
+            clauses.append(self.negated(depth + 1))
+        self.scope, self.paths, self.patterns = scope, paths, patterns
+        return f"not {{ {' '.join(clauses)} }}"
+
+    # --- values ----------------------------------------------------------------------------------------
+
+    def constant(self, scalar: str) -> str:
+        value = scalar_value(self.rng, scalar)
+        match scalar:
+            case "String":
+                escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+                return f'"{escaped}"'
+            case "Bool":
+                return "true" if value else "false"
+            case "Date":
+                return f'date("{format_date(value)}")'
+            case "DateTime":
+                return f'datetime("{format_datetime(value)}")'
+            case _:
+                return number_text(value)
+
+    def number(self) -> str:
+        """A literal of any number type: out of range or between two values of most columns."""
+        if self.rng.random() < 0.5:
+            return self.constant(self.rng.choice(["I32", "I64", "U64"]))
+        return number_text(self.rng.choice(WIDE_FLOATS))
+
+    def parameter(self, scalar: str, *, is_list: bool = False) -> str:
+        self.names += 1
+        name = f"x{self.names}"
+        value: Any = [scalar_value(self.rng, scalar) for _ in range(self.rng.randrange(4))] if is_list else None
+        nullable = self.rng.random() < 0.2
+        if not is_list and (not nullable or self.rng.random() < 0.5):
+            value = scalar_value(self.rng, scalar)
+        nullable = nullable or value is None
+        self.declared.append(f"${name}: {f'[{scalar}]' if is_list else scalar}{'?' if nullable else ''}")
+        self.values[name] = value
+        given = {"Date": format_date, "DateTime": format_datetime}.get(scalar)
+        if given is not None and value is not None:
+            value = [given(item) for item in value] if is_list else given(value)
+        self.params[name] = value
+        return f"${name}"
+
+    def properties(self, accept: Callable[[Property], bool]) -> list[str]:
+        return [f"${v.name}.{p.name}" for v in self.scope for p in v.type.every if accept(p)]
+
+    def scalar(self, kind: str, *, calm: bool = False) -> str:
+        """An expression of a kind."""
+        rng = self.rng
+        fitting = self.properties(lambda p: not p.is_list and p.kind == kind and (not calm or p.scalar in CALM))
+        if fitting and rng.random() < 0.6:
+            return rng.choice(fitting)
+        if kind == "DateTime" and rng.random() < 0.1:
+            return "now()"
+        if kind == "number" and not calm:
+            if self.paths and rng.random() < 0.3:
+                return f"${rng.choice(self.paths)}.length"
+            return self.number() if rng.random() < 0.7 else self.parameter(rng.choice(NUMBERS))
+        scalar = rng.choice(CALM) if kind == "number" else kind
+        return self.constant(scalar) if rng.random() < 0.7 else self.parameter(scalar)
+
+    def arithmetic(self) -> str:
+        """At most one product of two I32: nothing overflows."""
+        left, right = self.scalar("number", calm=True), self.scalar("number", calm=True)
+        operator = self.rng.choice(["+", "-", "*", "/", "%"])
+        text = f"({left} {operator} {right})"
+        if self.rng.random() < 0.3:
+            text = f"({text} {self.rng.choice(['+', '-', '%'])} {self.scalar('number', calm=True)})"
+        return f"-{text}" if self.rng.random() < 0.15 else text
+
+    def filter(self) -> str:
+        return self.condition(depth=0) if self.rng.random() < 0.3 else f"({self.condition(depth=0)})"
+
+    def condition(self, depth: int) -> str:
+        rng = self.rng
+        shape = rng.random()
+        if depth < 2 and shape < 0.25:
+            word = rng.choice(["and", "or", "or"])
+            return f"({self.condition(depth + 1)}) {word} ({self.condition(depth + 1)})"
+        if depth < 2 and shape < 0.3:
+            return f"({self.condition(depth + 1)}) {rng.choice(['=', '!='])} {rng.choice(['true', 'false'])}"
+        if shape < 0.55:
+            return self.comparison()
+        if shape < 0.65:
+            every = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node]
+            return f"({rng.choice(every)}) {rng.choice(['is null', 'is not null'])}" if every else "1 = 1"
+        if shape < 0.75:
+            return self.membership()
+        if shape < 0.82:
+            word = rng.choice(["contains", "starts_with"])
+            return f"({self.scalar('String')}) {word} {self.scalar('String')}"
+        if shape < 0.88:
+            left = self.node()
+            right = self.node(left.type.name) if left else None
+            return f"(${left.name}) {rng.choice(['=', '!='])} ${right.name}" if left and right else "1 = 1"
+        bools = self.properties(lambda p: p.scalar == "Bool" and not p.is_list)
+        return rng.choice(bools) if bools else self.comparison()
+
+    def comparison(self) -> str:
+        kind = self.rng.choice(["number", "number", "number", "String", "Bool", "Date", "DateTime"])
+        operator = self.rng.choice(["=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">="])
+        left, right = self.scalar(kind), self.scalar(kind)
+        if kind == "number" and self.rng.random() < 0.25:
+            left = self.arithmetic()
+        return f"({left}) {operator} {right}"
+
+    def membership(self) -> str:
+        rng = self.rng
+        kind = rng.choice(["number", "number", "String", "Bool", "Date", "DateTime"])
+        item = self.scalar(kind)
+        lists = self.properties(lambda p: p.is_list and p.kind == kind)
+        if lists and rng.random() < 0.5:
+            chosen = rng.choice(lists)
+            return f"{chosen} contains {item}" if rng.random() < 0.5 else f"({item}) in {chosen}"
+        if rng.random() < 0.3:
+            return f"({item}) in {self.parameter(rng.choice(NUMBERS) if kind == 'number' else kind, is_list=True)}"
+        return f"({item}) in [{', '.join(self.fixed(kind) for _ in range(rng.randrange(4)))}]"
+
+    def fixed(self, kind: str) -> str:
+        """A literal or a parameter: what a list may hold."""
+        if self.rng.random() < 0.2:
+            return self.parameter(self.rng.choice(NUMBERS) if kind == "number" else kind)
+        return self.number() if kind == "number" else self.constant(kind)
+
+    # --- results ---------------------------------------------------------------------------------------
+
+    def plain(self, *, distinct: bool) -> str:
+        rng = self.rng
+        projections, names = [], []
+        for number in range(rng.randint(1, 4)):
+            expression = self.projection()
+            if rng.random() < 0.4:
+                names.append(f"c{number}")
+                expression += f" as c{number}"
+            elif expression.startswith("$") and "[" not in expression:
+                names.append(expression)
+            projections.append(expression)
+        text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
+        keys = list(names)
+        if not distinct:
+            keys += self.properties(lambda p: not p.is_list)
+            keys += [f"${v.name}" for v in self.scope if v.is_node]
+            if rng.random() < 0.2:
+                keys.append(self.arithmetic())
+        return text + self.ending(keys)
+
+    def projection(self) -> str:
+        rng = self.rng
+        shape = rng.random()
+        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        if shape < 0.15 and nodes:
+            return rng.choice(nodes)
+        if shape < 0.2 and self.paths:
+            return f"${rng.choice(self.paths)}.{rng.choice(['length', 'nodes'])}"
+        if shape < 0.28:
+            return self.arithmetic()
+        if shape < 0.36:
+            return f"({self.condition(depth=1)})"
+        if shape < 0.4:
+            return rng.choice(["now()", "1", '"x"', "[1, 2]", self.parameter(rng.choice(SCALARS))])
+        if shape < 0.43:
+            return f"[{self.fixed('String')}, {self.fixed('String')}]"
+        every = self.properties(lambda p: True)
+        return rng.choice(every) if every else "1"
+
+    def grouped(self) -> str:
+        rng = self.rng
+        projections, names = [], []
+        keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node]
+        for number in range(rng.choice([0, 1, 1, 2])):
+            if keys:
+                key = rng.choice(keys)
+                alias = f" as k{number}" if rng.random() < 0.3 else ""
+                projections.append(key + alias)
+                names.append(f"k{number}" if alias else key)
+        for number in range(rng.randint(1, 3)):
+            function, argument = self.aggregated()
+            distinct = "distinct " if rng.random() < 0.25 else ""
+            projections.append(f"{function}({distinct}{argument}) as a{number}")
+            if function != "collect":
+                names.append(f"a{number}")
+        rng.shuffle(projections)
+        distinct = " distinct" if rng.random() < 0.1 else ""
+        return f"return{distinct} {{ {', '.join(projections)} }}" + self.ending(names)
+
+    def aggregated(self) -> tuple[str, str]:
+        rng = self.rng
+        function = rng.choice(["count", "count", "sum", "avg", "min", "max", "collect"])
+        fitting = {
+            "count": self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node],
+            "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
+            "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
+            "collect": self.properties(lambda p: not p.is_list) + [f"${v.name}" for v in self.scope if v.is_node],
+        }[{"avg": "sum", "max": "min"}.get(function, function)]
+        if function in ("sum", "avg"):
+            # A quotient is not exact, so its sums depend on their order.
+            fitting = [text for text in fitting if "/" not in text]
+        return (function, rng.choice(fitting)) if fitting else ("count", "1")
+
+    def ending(self, keys: list[str]) -> str:
+        rng = self.rng
+        text = ""
+        if keys and rng.random() < 0.6:
+            chosen = rng.sample(keys, min(len(keys), rng.randint(1, 3)))
+            text += f" order {{ {', '.join(key + rng.choice(['', ' asc', ' desc']) for key in chosen)} }}"
+        if rng.random() < 0.3:
+            text += f" limit {rng.choice([0, 1, 2, 5, 100])}"
+        if rng.random() < 0.2:
+            text += f" offset {rng.choice([0, 1, 3, 50])}"
+        return text

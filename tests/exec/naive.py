@@ -1,0 +1,558 @@
+"""The meaning of a read, computed the slow way: nested loops over Python dicts, from the syntax tree.
+
+Written only for the tests, from the text of the specification: it knows nothing of operators, row numbers or Arrow.
+Dates are days and times milliseconds, floats are Python's, null is None. Text search is not here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.lang import gq_ast as ast
+from omnigraph.schema.catalog import Catalog, EdgeType
+
+Op = ast.BinaryOperator
+SHORTEST_HOPS_MAX = 64
+COMPARISONS: dict[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+
+
+WORK_MAX = 20_000
+
+
+class TooLarge(Exception):
+    """The nested loops would take too long; a generated query like this is left out."""
+
+
+@dataclass
+class Data:
+    """A graph: properties by id, for edges with their two ends."""
+
+    nodes: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    edges: dict[str, dict[str, tuple[str, str, dict[str, Any]]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Node:
+    type: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Edge:
+    type: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Path:
+    """Any shortest path from one node to another: which of several is taken is left open."""
+
+    edge: str
+    direction: str
+    source: str
+    target: str
+    length: int
+
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Answer:
+    """All rows before ``limit`` and ``offset``; in order if ``ordered``, and then ``keys`` are their order keys."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    ordered: bool
+    keys: list[tuple[Any, ...]]
+    limit: int | None
+    offset: int
+    collected: set[int] = field(default_factory=set)
+    """Columns whose lists are in no order; here they are sorted."""
+
+
+@dataclass
+class Step:
+    """A traversal with its direction: ``out``, ``in`` or ``both``, seen from its left end."""
+
+    clause: ast.Traversal
+    left: str
+    right: str
+    edge: EdgeType
+    direction: str
+
+
+class Naive:
+    """Answers reads about one graph."""
+
+    def __init__(self, catalog: Catalog, data: Data, params: Mapping[str, Any], now_ms: int = 0) -> None:
+        self.catalog, self.data, self.params, self.now_ms = catalog, data, params, now_ms
+        self._anonymous = 0
+        self._work = 0
+        self._reached: dict[tuple[str, str, str, int, int], dict[str, int]] = {}
+
+    # --- the whole query -------------------------------------------------------------------------------
+
+    def run(self, body: ast.ReadBody) -> Answer:
+        types: dict[str, tuple[str, str]] = {}
+        rows = list(self._block(body.clauses, {}, types))
+        named = sorted(name for name, (kind, _) in types.items() if kind != "path" and not name.startswith("_#"))
+        expressions = [projection.expression for projection in body.projections]
+        columns = [p.alias.text if p.alias else column_name(p.expression) for p in body.projections]
+        if any(isinstance(expression, ast.Aggregate) for expression in expressions):
+            shaped = self._grouped(expressions, rows)
+            answer = self._shaped(body, columns, expressions, _distinct(shaped) if body.distinct else shaped)
+            for place, node in enumerate(expressions):
+                if isinstance(node, ast.Aggregate) and node.function is ast.AggregateFunction.COLLECT:
+                    answer.collected.add(place)
+            return answer
+        values = [tuple(self.value(expression, row) for expression in expressions) for row in rows]
+        if body.distinct:
+            return self._shaped(body, columns, expressions, _distinct(values))
+        keys = [
+            (
+                *(self.value(self._order_expression(key.expression, body), row) for key in body.order),
+                *(row[name].id if row[name] else None for name in named),
+            )
+            for row in rows
+        ]
+        return self._ordered(body, columns, values, keys, len(body.order))
+
+    def _order_expression(self, node: ast.Expr, body: ast.ReadBody) -> ast.Expr:
+        if isinstance(node, ast.AliasRef):
+            return next(p.expression for p in body.projections if p.alias and p.alias.text == node.name.text)
+        return node
+
+    def _shaped(
+        self, body: ast.ReadBody, columns: list[str], expressions: list[ast.Expr], rows: list[tuple[Any, ...]]
+    ) -> Answer:
+        """Groups and distinct rows: ordered by what is returned, ties by the plain columns that are no aggregates."""
+        positions = []
+        for key in body.order:
+            wanted = self._order_expression(key.expression, body)
+            aliases = [p.alias.text if p.alias else None for p in body.projections]
+            if isinstance(key.expression, ast.AliasRef):
+                positions.append(aliases.index(key.expression.name.text))
+            else:
+                positions.append(expressions.index(wanted))
+        ties = [position for position, node in enumerate(expressions) if not isinstance(node, ast.Aggregate)]
+        ties = [p for p in ties if not any(isinstance(row[p], list | Path) for row in rows)]
+        keys = [(*(row[p] for p in positions), *(row[p] for p in ties)) for row in rows]
+        return self._ordered(body, columns, rows, keys, len(positions))
+
+    def _ordered(
+        self,
+        body: ast.ReadBody,
+        columns: list[str],
+        rows: list[tuple[Any, ...]],
+        keys: list[tuple[Any, ...]],
+        written: int,
+    ) -> Answer:
+        together = list(zip(keys, rows, strict=True))
+        if body.order:
+            for place in reversed(range(len(keys[0]) if keys else 0)):
+                down = place < written and bool(body.order[place].descending)
+                together.sort(key=lambda pair: _sortable(pair[0][place]), reverse=down)
+        ordered_rows = [row for _, row in together]
+        ordered_keys = [key for key, _ in together]
+        return Answer(columns, ordered_rows, bool(body.order), ordered_keys, body.limit, body.offset or 0)
+
+    # --- aggregates ------------------------------------------------------------------------------------
+
+    def _grouped(self, expressions: list[ast.Expr], rows: list[Row]) -> list[tuple[Any, ...]]:
+        keys = [node for node in expressions if not isinstance(node, ast.Aggregate)]
+        groups: dict[Any, tuple[tuple[Any, ...], list[Row]]] = {}
+        if not keys:
+            groups[()] = ((), rows)
+        else:
+            for row in rows:
+                key = tuple(self.value(node, row) for node in keys)
+                groups.setdefault(_hashable(key), (key, []))[1].append(row)
+        result = []
+        for key, members in groups.values():
+            own = iter(key)
+            result.append(
+                tuple(
+                    self._aggregate(node, members) if isinstance(node, ast.Aggregate) else next(own)
+                    for node in expressions
+                )
+            )
+        return result
+
+    def _aggregate(self, node: ast.Aggregate, rows: list[Row]) -> Any:
+        values = [value for row in rows if (value := self.value(node.argument, row)) is not None]
+        if node.distinct:
+            values = [value for (value,) in _distinct([(value,) for value in values])]
+        match node.function:
+            case ast.AggregateFunction.COUNT:
+                return len(values)
+            case ast.AggregateFunction.SUM:
+                return math.fsum(values) if values else None
+            case ast.AggregateFunction.AVG:
+                return math.fsum(values) / len(values) if values else None
+            case ast.AggregateFunction.MIN:
+                return min(values, default=None)
+            case ast.AggregateFunction.MAX:
+                return max(values, default=None)
+            case ast.AggregateFunction.COLLECT:
+                return sorted(values, key=_sortable)
+
+    # --- blocks ----------------------------------------------------------------------------------------
+
+    def _block(self, clauses: tuple[ast.Clause, ...], outer: Row, types: dict[str, tuple[str, str]]) -> Iterator[Row]:
+        """Every way to bind the block's variables so that its clauses hold; ``types`` learns what it binds."""
+        own, steps, shortest = self._resolve(clauses, types, set(outer))
+        bindings = [clause for clause in clauses if isinstance(clause, ast.Binding)]
+        inner_types: list[dict[str, tuple[str, str]]] = []
+        maybes = [clause for clause in clauses if isinstance(clause, ast.MaybeBlock)]
+        for _ in maybes:
+            inner_types.append({})
+        # The types that a `maybe` block binds are the same whatever the row, so they are learnt without one.
+        for clause, learnt in zip(maybes, inner_types, strict=True):
+            before = set(types)
+            self._learn(clause.clauses, types)
+            learnt.update({name: types[name] for name in set(types) - before})
+        found: list[Row] = list(self._assign(own, steps, bindings, dict(outer)))
+        found = [row for row in found if self._matches(bindings, row)]
+        for step in shortest:
+            found = list(self._paths(step, found))
+        visible = dict(types)
+        for learnt in inner_types:
+            for name in learnt:
+                visible.pop(name, None)
+        for clause, learnt in zip(maybes, inner_types, strict=True):
+            extended = []
+            for row in found:
+                matches = list(self._block(clause.clauses, row, dict(visible)))
+                extended.extend(matches or [{**row, **dict.fromkeys(learnt)}])
+            visible.update(learnt)
+            found = [{**dict.fromkeys(learnt), **row} for row in extended]
+        for clause in clauses:
+            if isinstance(clause, ast.Filter):
+                found = [row for row in found if self.value(clause.condition, row) is True]
+        for clause in clauses:
+            if isinstance(clause, ast.NotBlock):
+                found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]
+        yield from found
+
+    def _learn(self, clauses: tuple[ast.Clause, ...], types: dict[str, tuple[str, str]]) -> None:
+        self._resolve(clauses, types, set())
+        for clause in clauses:
+            if isinstance(clause, ast.MaybeBlock):
+                self._learn(clause.clauses, types)
+
+    def _resolve(
+        self, clauses: tuple[ast.Clause, ...], types: dict[str, tuple[str, str]], outer: set[str]
+    ) -> tuple[dict[str, tuple[str, str]], list[Step], list[Step]]:
+        """Section 3.4: what each clause binds, in the order of the text; the direction of every traversal."""
+        own: dict[str, tuple[str, str]] = {}
+        steps: list[Step] = []
+        shortest: list[Step] = []
+
+        def bind(name: str, kind: str, type_name: str) -> None:
+            if name not in types:
+                types[name] = (kind, type_name)
+            if name not in outer and types[name][0] == kind:
+                own[name] = (kind, type_name)
+
+        for clause in clauses:
+            if isinstance(clause, ast.Binding):
+                bind(self._name(clause.variable), "node", clause.type_name.text)
+            elif isinstance(clause, ast.Traversal) and not clause.shortest:
+                step = self._step(clause, types)
+                ends = self._end_types(step)
+                bind(step.left, "node", ends[0])
+                bind(step.right, "node", ends[1])
+                if clause.edge_variable is not None and not clause.edge_variable.is_anonymous:
+                    bind(clause.edge_variable.name, "edge", step.edge.name)
+                steps.append(step)
+        for clause in clauses:
+            if isinstance(clause, ast.Traversal) and clause.shortest:
+                assert clause.edge_variable is not None
+                step = self._step(clause, types)
+                types[clause.edge_variable.name] = ("path", step.edge.name)
+                shortest.append(step)
+        return own, steps, shortest
+
+    def _name(self, variable: ast.Variable) -> str:
+        if not variable.is_anonymous:
+            return variable.name
+        self._anonymous += 1
+        return f"_#{self._anonymous}"
+
+    def _step(self, clause: ast.Traversal, types: dict[str, tuple[str, str]]) -> Step:
+        edge = self.catalog.edge(clause.edge.text)
+        assert edge is not None
+        left, right = self._name(clause.left), self._name(clause.right)
+        left_type, right_type = (types[name][1] if name in types else None for name in (left, right))
+        if clause.undirected:
+            direction = "both"
+        elif left_type is not None:
+            direction = "out" if left_type == edge.source else "in"
+        elif right_type is not None:
+            direction = "out" if right_type == edge.target else "in"
+        else:
+            direction = "out"
+        return Step(clause, left, right, edge, direction)
+
+    @staticmethod
+    def _end_types(step: Step) -> tuple[str, str]:
+        ends = (step.edge.source, step.edge.target)
+        return ends if step.direction != "in" else (ends[1], ends[0])
+
+    def _assign(
+        self, own: dict[str, tuple[str, str]], steps: list[Step], bindings: list[ast.Binding], row: Row
+    ) -> Iterator[Row]:
+        """One variable after the other takes every entity of its type; a step is tested once its ends are bound."""
+        self._work += 1
+        if self._work > WORK_MAX:
+            raise TooLarge
+        free = [name for name in own if name not in row]
+        if any(not self._holds(step, row) for step in steps if self._is_bound(step, row)):
+            return
+        if not free:
+            yield row
+            return
+        linked = [
+            name for name in free if any(name in self._names(s) and set(self._names(s)) & set(row) for s in steps)
+        ]
+        name = (linked or free)[0]
+        kind, type_name = own[name]
+        entities: Any = self.data.nodes[type_name] if kind == "node" else self.data.edges[type_name]
+        for id_ in entities:
+            entity: Any = Node(type_name, id_) if kind == "node" else Edge(type_name, id_)
+            yield from self._assign(own, steps, bindings, {**row, name: entity})
+
+    @staticmethod
+    def _names(step: Step) -> list[str]:
+        edge = step.clause.edge_variable
+        return [step.left, step.right] + ([edge.name] if edge is not None and not edge.is_anonymous else [])
+
+    def _is_bound(self, step: Step, row: Row) -> bool:
+        return all(name in row for name in self._names(step))
+
+    def _matches(self, bindings: list[ast.Binding], row: Row) -> bool:
+        """Inline matches are equality, or membership of a list."""
+        for binding in bindings:
+            entity = None if binding.variable.is_anonymous else row[binding.variable.name]
+            if entity is None and not binding.variable.is_anonymous:
+                return False
+            for match in binding.matches:
+                held = self.data.nodes[entity.type][entity.id][match.property.text]
+                wanted = self.value(match.value, row)
+                if held is None or wanted is None:
+                    return False
+                if (wanted not in held) if isinstance(held, list) else (held != wanted):
+                    return False
+        return True
+
+    # --- traversal -------------------------------------------------------------------------------------
+
+    def _holds(self, step: Step, row: Row) -> bool:
+        left, right = row[step.left], row[step.right]
+        if left is None or right is None:
+            return False
+        variable = step.clause.edge_variable
+        if variable is not None and not variable.is_anonymous:
+            edge = row[variable.name]
+            if edge is None:
+                return False
+            source, target, _ = self.data.edges[edge.type][edge.id]
+            forward, backward = (source, target) == (left.id, right.id), (target, source) == (left.id, right.id)
+            return {"out": forward, "in": backward, "both": forward or backward}[step.direction]
+        low, high = self._bounds(step)
+        return right.id in self.reach(step.edge, step.direction, left.id, low, high)
+
+    def _bounds(self, step: Step) -> tuple[int, int]:
+        hops = step.clause.hops
+        low = hops.low if hops else 1
+        high = (hops.high or 0) if hops else (SHORTEST_HOPS_MAX if step.clause.shortest else 1)
+        return low, high if step.edge.source == step.edge.target else min(high, 1)
+
+    def neighbours(self, edge: EdgeType, direction: str, node: str) -> list[str]:
+        ends = [(source, target) for source, target, _ in self.data.edges[edge.name].values()]
+        known = {
+            "out": self.data.nodes[edge.target],
+            "in": self.data.nodes[edge.source],
+            "both": self.data.nodes[edge.source],
+        }[direction]
+        found = []
+        if direction in ("out", "both"):
+            found += [target for source, target in ends if source == node]
+        if direction in ("in", "both"):
+            found += [source for source, target in ends if target == node]
+        return [neighbour for neighbour in found if neighbour in known]
+
+    def reach(self, edge: EdgeType, direction: str, source: str, low: int, high: int) -> dict[str, int]:
+        """Section 4.3, word for word: what is emitted, and at which hop."""
+        known = (edge.name, direction, source, low, high)
+        if known not in self._reached:
+            self._reached[known] = self._reach(edge, direction, source, low, high)
+        return self._reached[known]
+
+    def _reach(self, edge: EdgeType, direction: str, source: str, low: int, high: int) -> dict[str, int]:
+        homogeneous = edge.source == edge.target
+        visited = {source} if homogeneous else set()
+        frontier = [source]
+        emitted: dict[str, int] = {}
+        for hop in range(1, high + 1):
+            following: list[str] = []
+            for node in frontier:
+                for neighbour in self.neighbours(edge, direction, node):
+                    if homogeneous and neighbour == node:
+                        if hop >= low and neighbour not in emitted:
+                            emitted[neighbour] = hop
+                    elif neighbour not in visited:
+                        visited.add(neighbour)
+                        following.append(neighbour)
+                        if hop >= low:
+                            emitted[neighbour] = hop
+            frontier = following
+        return emitted
+
+    def _paths(self, step: Step, rows: list[Row]) -> Iterator[Row]:
+        low, high = self._bounds(step)
+        assert step.clause.edge_variable is not None
+        for row in rows:
+            left, right = row[step.left], row[step.right]
+            if left is None or right is None:
+                continue
+            reached = self.reach(step.edge, step.direction, left.id, low, high)
+            if right.id in reached:
+                path = Path(step.edge.name, step.direction, left.id, right.id, reached[right.id])
+                yield {**row, step.clause.edge_variable.name: path}
+
+    def is_path(self, path: Path, nodes: list[str]) -> bool:
+        """Whether these nodes are such a path."""
+        edge = self.catalog.edges[path.edge]
+        ends = (nodes[0], nodes[-1], len(nodes) - 1) == (path.source, path.target, path.length)
+        steps = itertools.pairwise(nodes)
+        return ends and all(b in self.neighbours(edge, path.direction, a) for a, b in steps)
+
+    # --- expressions -----------------------------------------------------------------------------------
+
+    def value(self, node: ast.Expr, row: Row) -> Any:
+        match node:
+            case ast.Literal():
+                return _literal(node)
+            case ast.ListLiteral():
+                return [self.value(item, row) for item in node.items]
+            case ast.Variable():
+                if node.name not in row:
+                    return self.params[node.name]
+                return None if row[node.name] is None else row[node.name].id
+            case ast.PropertyAccess():
+                return self._property(node, row)
+            case ast.Call(function="now"):
+                return self.now_ms
+            case ast.Negate():
+                operand = self.value(node.operand, row)
+                return None if operand is None else 0 - operand
+            case ast.IsNull():
+                return (self.value(node.operand, row) is None) != node.negated
+            case ast.Binary():
+                return self._binary(node, row)
+            case _:
+                raise NotImplementedError(type(node).__name__)
+
+    def _property(self, node: ast.PropertyAccess, row: Row) -> Any:
+        entity, name = row[node.variable.name], node.property.text
+        match entity:
+            case None:
+                return None
+            case Path():
+                return entity.length if name == "length" else entity
+            case Edge():
+                return self.data.edges[entity.type][entity.id][2][name]
+            case _:
+                return self.data.nodes[entity.type][entity.id][name]
+
+    def _binary(self, node: ast.Binary, row: Row) -> Any:
+        left, right = self.value(node.left, row), self.value(node.right, row)
+        if node.operator in (Op.AND, Op.OR):
+            decisive = node.operator is Op.OR
+            if left is decisive or right is decisive:
+                return decisive
+            return None if left is None or right is None else not decisive
+        if left is None or right is None:
+            return None
+        match node.operator:
+            case Op.IN:
+                return _member(left, right)
+            case Op.CONTAINS:
+                return _member(right, left) if isinstance(left, list) else right in left
+            case Op.STARTS_WITH:
+                return left.startswith(right)
+            case Op.ADD | Op.SUBTRACT | Op.MULTIPLY | Op.DIVIDE | Op.MODULO:
+                return _arithmetic(node.operator, left, right)
+            case _:
+                return COMPARISONS[node.operator](left, right)
+
+
+def _arithmetic(by: Op, left: Any, right: Any) -> Any:
+    if by is Op.DIVIDE:
+        return None if right == 0 else float(left) / float(right)
+    if by is Op.MODULO:
+        if right == 0:
+            return None
+        if isinstance(left, int) and isinstance(right, int):
+            return int(math.copysign(1, left)) * (abs(left) % abs(right))
+        return math.fmod(left, right)
+    return {Op.ADD: operator.add, Op.SUBTRACT: operator.sub, Op.MULTIPLY: operator.mul}[by](left, right)
+
+
+def _member(item: Any, items: list[Any]) -> bool | None:
+    if any(one is not None and one == item for one in items):
+        return True
+    return None if None in items else False
+
+
+def _literal(node: ast.Literal) -> Any:
+    if node.kind is ast.LiteralKind.DATE:
+        return parse_date(str(node.value))
+    if node.kind is ast.LiteralKind.DATETIME:
+        return parse_datetime(str(node.value))
+    return float(node.value) if node.kind is ast.LiteralKind.FLOAT and node.value is not None else node.value
+
+
+def column_name(node: ast.Expr) -> str:
+    """Section 4.6."""
+    match node:
+        case ast.PropertyAccess():
+            return f"{node.variable.name}.{node.property.text}"
+        case ast.Variable():
+            return node.name
+        case ast.Literal() | ast.ListLiteral():
+            return "literal"
+        case ast.Aggregate():
+            return column_name(node.argument)
+        case ast.Call():
+            return node.function
+        case _:
+            return "expression"
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    """Null is smallest."""
+    return (value is not None, 0 if value is None else value)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _distinct(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return list({_hashable(row): row for row in reversed(rows)}.values())
