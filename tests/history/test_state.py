@@ -46,3 +46,8 @@ def test_a_fork_has_everything_of_its_parent_and_a_place_of_its_own() -> None:
         parent.counter,
         parent.schema_digest,
     )
+
+
+def test_the_schema_row_names_the_file_of_the_schema() -> None:
+    [row] = [row for row in to_rows(state(schema="sha256:abc")) if row.object_type == "schema"]
+    assert row.location == "schemas/abc.json"

@@ -14,9 +14,9 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.engine.results import VerifyProblem, VerifyReport
 from omnigraph.errors import OmnigraphError
-from omnigraph.history.state import ManifestState
+from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest.commit_log import newest_first
-from omnigraph.manifest.reader import Manifests, schema_path
+from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.durability import digest_file
 from omnigraph.storage.files import manifest_file, version_files
 

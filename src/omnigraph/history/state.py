@@ -66,9 +66,7 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
     head = {"commit": state.head, "counter": state.counter, "incarnation": state.incarnation, "branch": state.branch}
     rows = [
         ManifestRow(f"graph_head:{state.branch}", "graph_head", metadata=_compact(head)),
-        ManifestRow(
-            "schema", "schema", f"schemas/{state.schema_digest}.json", _compact({"digest": state.schema_digest})
-        ),
+        ManifestRow("schema", "schema", schema_path(state.schema_digest), _compact({"digest": state.schema_digest})),
     ]
     pins = [*state.tables.values()] + ([state.log] if state.log else [])
     for pin in pins:
@@ -87,6 +85,11 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
     for commit in state.commits:
         rows.append(ManifestRow(f"graph_commit:{commit.id}", "graph_commit", metadata=commit_text(commit)))
     return rows
+
+
+def schema_path(digest: str) -> str:
+    """The stored form of an accepted schema."""
+    return f"schemas/{digest.removeprefix('sha256:')}.json"
 
 
 def from_rows(rows: Iterable[ManifestRow], version: int) -> ManifestState:

@@ -10,10 +10,9 @@ import pyarrow as pa
 from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace
 from omnigraph.core.tables import TableId, TablePin
 from omnigraph.errors import AlreadyExistsError, StorageError
-from omnigraph.history.state import ManifestState, from_rows, to_rows
+from omnigraph.history.state import ManifestState, from_rows, schema_path, to_rows
 from omnigraph.manifest.commit_log import create_log
 from omnigraph.manifest.layout import FORMAT, MAIN, MAIN_MANIFEST, STAMP_PATH, Stamp, rows_from_arrow, rows_to_arrow
-from omnigraph.manifest.reader import schema_path
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import canonical, digest, shape_hash, to_json
 from omnigraph.schema.json_reader import from_json

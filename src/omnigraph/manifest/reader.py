@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError, NotFoundError
-from omnigraph.history.state import ManifestState, from_rows
+from omnigraph.history.state import ManifestState, from_rows, schema_path
 from omnigraph.manifest.layout import Stamp, manifest_location, rows_from_arrow
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.json_reader import from_json
@@ -98,11 +98,6 @@ class Manifests:
     def capture(self, state: ManifestState) -> Capture:
         """A state with its catalog."""
         return Capture(state, self.catalog(state.schema_digest))
-
-
-def schema_path(digest: str) -> str:
-    """The stored form of an accepted schema."""
-    return f"schemas/{digest.removeprefix('sha256:')}.json"
 
 
 def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
