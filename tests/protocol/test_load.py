@@ -156,6 +156,12 @@ def test_a_missing_branch_is_forked_from_a_base_if_one_is_named(graph: omnigraph
     assert names(graph) == ["a"]
 
 
+def test_a_refused_load_takes_the_branch_it_forked_away_again(graph: omnigraph.Graph) -> None:
+    with pytest.raises(ViolationError):
+        graph.load([{"edge": "Knows", "from": "nobody", "to": "nobody"}], branch="draft", base="main")
+    assert [branch.name for branch in graph.branches()] == ["main"]
+
+
 def test_an_export_loads_into_an_equal_graph(graph: omnigraph.Graph, tmp_path: Path) -> None:
     graph.load([*RECORDS, note("n", rank=3), edge("Wrote", "a", "n")])
     exported = tmp_path / "export.jsonl"

@@ -155,7 +155,7 @@ class Graph:
         return Snapshot(self._store, state, self._manifests.catalog(state.schema_digest))
 
     def _head(self, branch: str) -> ManifestState:
-        return self._manifests.fresh(branches.find_ref(self._manifests, branch).incarnation)
+        return branches.find_head(self._manifests, branch)
 
     def catalog(self, branch: str = MAIN) -> Catalog:
         """The types of a branch."""
@@ -297,9 +297,7 @@ class Graph:
 
     def branches(self) -> list[BranchInfo]:
         """Every branch with its head, ``main`` first."""
-        return [
-            _branch_info(ref, self._manifests.fresh(ref.incarnation)) for ref in branches.list_refs(self._manifests)
-        ]
+        return [_branch_info(ref, state) for ref, state in branches.heads(self._manifests)]
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch. Its commits stay readable until cleanup."""
@@ -323,8 +321,8 @@ class Graph:
 
     def commit(self, commit_id: str) -> GraphCommit:
         """A commit by its id, on whatever branch it is."""
-        for ref in branches.list_refs(self._manifests):
-            found = find_commit(self._store, self._manifests.fresh(ref.incarnation), commit_id)
+        for _, state in branches.heads(self._manifests):
+            found = find_commit(self._store, state, commit_id)
             if found is not None:
                 return found
         raise NotFoundError(
@@ -333,7 +331,7 @@ class Graph:
 
     def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
         """Check that every file of every branch's history is there and as it was written."""
-        heads = [self._manifests.fresh(ref.incarnation) for ref in branches.list_refs(self._manifests)]
+        heads = [state for _, state in branches.heads(self._manifests)]
         return verify(self._manifests, heads, deep=deep, progress=progress)
 
 
