@@ -52,6 +52,7 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     base = store.open(pin.location, pin.lance_version)
     written = staging.write_rows(store, base, pin.location, _to_arrow(old))
     staged = staging.stage_delta(store, base, pin.location, [written], [])
+    staging.sync_staged(store, staged)
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
     return replace(state, commits=newest, log=moved)
 

@@ -137,6 +137,7 @@ class Publisher:
         version = current.version + 1
         state = current
         accepted: list[tuple[_Ticket, str]] = []
+        files: list[str] = []
         for ticket in batch:
             if not ticket.is_open:
                 continue
@@ -151,6 +152,7 @@ class Publisher:
             if isinstance(outcome, PublishPlan):
                 state = apply_plan(state, outcome, version)
                 accepted.append((ticket, outcome.info.id))
+                files += (record.path for record in outcome.files)
             elif state is current:
                 ticket.published = outcome
         if not accepted:
@@ -158,7 +160,7 @@ class Publisher:
         state = spill(self.manifests.store, state)
         try:
             place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
-            swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)))
+            swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)), files)
         except SwapLost:
             self.manifests.reload(state.incarnation)
         except SwapUnclear as error:

@@ -43,7 +43,7 @@ class WrittenRows:
 
 @dataclass(frozen=True, slots=True)
 class StagedVersion:
-    """A detached version: complete, durable, and named by nobody."""
+    """A detached version: complete, and named by nobody. Whoever names it makes its files durable first."""
 
     location: str
     version: int
@@ -157,7 +157,6 @@ def _staged(
     made = [f"{location}/_versions/d{dataset.version}.manifest", *deletions]
     files = _record(store, made, {})
     written = tuple(record for part in added for record in part.files)
-    sync_files(store.root, [*made, *(record.path for record in written)], store.durability)
     return StagedVersion(location, dataset.version, dataset.count_rows(), (*written, *files))
 
 
@@ -220,12 +219,14 @@ def _commit(store: Store, location: str, base: LanceDataset | str, operation: An
 
 def _remember_ids(store: Store, dataset: LanceDataset, location: str, added: Sequence[WrittenRows]) -> None:
     known = {item.files[0].path: part.ids for part in added if part.ids is not None for item in part.fragments}
-    if not known:
-        return
-    for fragment in dataset.get_fragments():
-        ids = known.get(fragment.metadata.files[0].path)
+    # New fragments are the last ones.
+    for fragment in reversed(dataset.get_fragments() if known else []):
+        metadata = fragment.metadata
+        ids = known.pop(metadata.files[0].path, None)
         if ids is not None:
-            store.keys.put(fragment_key(location, fragment.metadata), ids)
+            store.keys.put(fragment_key(location, metadata), ids)
+        if not known:
+            return
 
 
 def _record(store: Store, paths: list[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
@@ -234,6 +235,11 @@ def _record(store: Store, paths: list[str], sizes: dict[str, int]) -> tuple[File
 
 def _linear_manifest(version: int) -> str:
     return f"_versions/{2**64 - 1 - version:020d}.manifest"
+
+
+def sync_staged(store: Store, staged: StagedVersion) -> None:
+    """Make a version durable."""
+    sync_files(store.root, [record.path for record in staged.files], store.durability)
 
 
 def sync_created(store: Store, staged: Sequence[StagedVersion]) -> None:

@@ -6,6 +6,7 @@ other failure by its type; anything else may or may not have happened, and is fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -59,13 +60,18 @@ def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVers
     return ManifestVersion(location, dataset.version)
 
 
-def swap_manifest(store: Store, current: ManifestVersion, rows: pa.Table) -> ManifestVersion:
-    """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise."""
+def swap_manifest(
+    store: Store, current: ManifestVersion, rows: pa.Table, staged: Sequence[str] = ()
+) -> ManifestVersion:
+    """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise.
+
+    The staged files that the rows rely on are made durable before, together with the manifest's own data.
+    """
     base = store.open(current.location, current.version)
     with translated("the manifest could not be staged", location=current.location):
         fragments = write_fragments(rows, base, mode="overwrite")
     data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
-    sync_files(store.root, data, store.durability)
+    sync_files(store.root, [*staged, *data], store.durability)
     transaction = Transaction(base.version, LanceOperation.Overwrite(rows.schema, fragments))
     try:
         dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
