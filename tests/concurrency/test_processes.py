@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import omnigraph
 from omnigraph.engine.graph import Graph
 from tests.concurrency import workers
 from tests.concurrency.conftest import PROCESSES
@@ -110,3 +111,35 @@ def test_a_write_to_a_deleted_branch_is_not_resurrected(graph: Graph, everywhere
     assert visible == {commit for incarnation, commit in written if incarnation == snapshot.state.incarnation}
     assert snapshot.counts()["node:Person"] == len(visible)
     check_sound(graph)
+
+
+@rounds(4, 60)
+def test_a_job_that_runs_everywhere_is_done_once(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
+    commits = everywhere(workers.once, rounds)
+    assert [len(set(turn)) for turn in zip(*commits, strict=True)] == [1] * rounds
+    assert graph.snapshot().counts()["node:Person"] == rounds
+    assert len(list(graph.commits())) == 1 + rounds
+    check_sound(graph)
+
+
+@rounds(2, 20)
+def test_a_graph_that_many_create_at_once_is_one_graph(
+    place: workers.Place, everywhere: Everywhere, rounds: int
+) -> None:
+    made = everywhere(workers.create, rounds)
+    uri, options = place
+    for turn, ids in enumerate(zip(*made, strict=True)):
+        graph = omnigraph.open(f"{uri}-{turn}", storage_options=options)
+        assert {id_ for id_ in ids if id_ is not None} == {graph.id}
+        graph.mutate(workers.INSERT_PERSON, {"name": "ann", "email": None})
+        assert graph.snapshot().counts()["node:Person"] == 1
+        check_sound(graph)
+
+
+@rounds(3, 40)
+def test_a_branch_that_many_rename_at_once_has_one_name(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
+    for turn in range(rounds):
+        graph.create_branch(f"b{turn}")
+    given = {name for names in everywhere(workers.rename, rounds) for name in names if name is not None}
+    assert {info.name for info in graph.branches()} == {"main", *given}
+    assert len(given) == rounds

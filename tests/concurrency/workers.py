@@ -17,6 +17,7 @@ from omnigraph.errors import (
     NotFoundError,
     PreconditionFailed,
     ReadSetConflict,
+    StorageError,
     ViolationError,
 )
 
@@ -169,6 +170,44 @@ def fill_own_branch(place: Place, number: int, rounds: int) -> int:
         graph.mutate('query gone() { delete Person where email = "same" }', branch=f"b{number}")
     graph.mutate(INSERT_PERSON, {"name": f"b{number}", "email": "same"}, branch=f"b{number}")
     return rounds
+
+
+def once(place: Place, number: int, rounds: int) -> list[str]:
+    """Write under the same idempotency key as everybody else; answers the commits."""
+    graph, commits = _open(place), []
+    for turn in range(rounds):
+        _together()
+        name = {"name": f"r{turn}w{number}", "email": None}
+        commit = graph.mutate(INSERT_PERSON, name, idempotency_key=f"job {turn}").commit
+        assert commit is not None
+        commits.append(commit.id)
+    return commits
+
+
+def create(place: Place, number: int, rounds: int) -> list[str | None]:
+    """Make the same graphs as everybody else; answers the ids of those it made."""
+    uri, options = place
+    made: list[str | None] = []
+    for turn in range(rounds):
+        _together()
+        try:
+            made.append(omnigraph.create(f"{uri}-{turn}", SCHEMA, storage_options=options, durability="os").id)
+        except (AlreadyExistsError, StorageError):
+            made.append(None)
+    return made
+
+
+def rename(place: Place, number: int, rounds: int) -> list[str | None]:
+    """Give the branch of each round a name of one's own; answers the names that were given."""
+    graph, given = _open(place), []
+    for turn in range(rounds):
+        _together()
+        try:
+            graph.rename_branch(f"b{turn}", f"b{turn}w{number}")
+            given.append(f"b{turn}w{number}")
+        except NotFoundError:
+            given.append(None)
+    return given
 
 
 def recreate(place: Place, number: int, rounds: int) -> list[tuple[str, str]]:

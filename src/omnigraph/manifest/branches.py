@@ -1,8 +1,8 @@
 """Branch names: refs that map a name to an incarnation. Creating one copies the parent's state, not its data.
 
-No store can move a name in one step. A rename takes the new name with a ref that says which name it comes from, and
-such a ref does not count while the old one is there: deleting the old ref is the moment of the rename. Whoever stops
-between the two has renamed nothing; the new name stays reserved until the rename is done again or either is deleted.
+A ref counts only if the manifest it leads to says the same name. So a rename is one swap of the manifest, between
+taking the new name and giving up the old one, and of several at once exactly one wins. Whoever stops half-way leaves a
+ref that does not count; its name is free again once somebody deletes it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,32 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from omnigraph.errors import AlreadyExistsError, NotFoundError, UsageError
+from omnigraph.errors import (
+    AlreadyExistsError,
+    ContentionError,
+    NotFoundError,
+    OutcomeUnknown,
+    StorageError,
+    UsageError,
+)
 from omnigraph.history.state import ManifestState, fork, to_rows
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.layout import MAIN, REFS_PREFIX, branch_of_ref, ref_path, rows_to_arrow
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.swap import create_manifest
+from omnigraph.storage.swap import (
+    ManifestVersion,
+    SwapLost,
+    SwapNotDurable,
+    SwapUnclear,
+    create_manifest,
+    swap_manifest,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
+
+RENAME_ATTEMPTS_MAX = 200
+"""Swaps tried for one rename, as for a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +49,6 @@ class Ref:
     parent_commit: str | None
     actor: str | None
     created_at_us: int
-    renamed_from: str | None = None
 
     def to_bytes(self) -> bytes:
         ref = {
@@ -41,7 +57,6 @@ class Ref:
             "parent_commit": self.parent_commit,
             "actor": self.actor,
             "created_at": self.created_at_us,
-            "renamed_from": self.renamed_from,
         }
         return json.dumps(ref, indent=2).encode() + b"\n"
 
@@ -68,12 +83,17 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     if name == MAIN:
         return main_ref(manifests)
     ref = _read(manifests, check_name(name))
-    if ref is None or _is_reserved(manifests, ref):
-        hint = did_you_mean(name, [ref.name for ref in list_refs(manifests)])
-        raise NotFoundError(
-            f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name
-        )
+    if ref is None or not _counts(manifests, ref):
+        raise _gone(manifests, name)
     return ref
+
+
+def find_head(manifests: Manifests, name: str) -> ManifestState:
+    """The newest state of a branch."""
+    state = manifests.fresh(find_ref(manifests, name).incarnation)
+    if state.branch != name.strip():
+        raise _gone(manifests, name)
+    return state
 
 
 def _read(manifests: Manifests, name: str) -> Ref | None:
@@ -83,30 +103,22 @@ def _read(manifests: Manifests, name: str) -> Ref | None:
 
 def _ref(content: bytes) -> Ref:
     stored = json.loads(content)
-    return Ref(
-        stored["name"],
-        stored["incarnation"],
-        stored["parent_commit"],
-        stored["actor"],
-        stored["created_at"],
-        stored["renamed_from"],
-    )
+    return Ref(stored["name"], stored["incarnation"], stored["parent_commit"], stored["actor"], stored["created_at"])
 
 
-def _is_reserved(manifests: Manifests, ref: Ref) -> bool:
-    """Whether a rename to this name was begun and not finished."""
-    if ref.renamed_from is None:
-        return False
-    origin = _read(manifests, ref.renamed_from)
-    return origin is not None and origin.incarnation == ref.incarnation
+def _counts(manifests: Manifests, ref: Ref) -> bool:
+    """Whether the manifest agrees with the name. The state in memory may be older than a rename: a no is looked up."""
+    known = manifests.warm(ref.incarnation)
+    return known.branch == ref.name or manifests.fresh(ref.incarnation).branch == ref.name
 
 
-def list_refs(manifests: Manifests) -> Iterator[Ref]:
-    """``main``, then every branch by name."""
-    yield main_ref(manifests)
+def heads(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState]]:
+    """``main``, then every branch by name, with their newest states."""
+    yield main_ref(manifests), manifests.fresh(manifests.stamp.graph_id)
     for ref in _stored_refs(manifests):
-        if not _is_reserved(manifests, ref):
-            yield ref
+        state = manifests.fresh(ref.incarnation)
+        if state.branch == ref.name:
+            yield ref, state
 
 
 def _stored_refs(manifests: Manifests) -> Iterator[Ref]:
@@ -139,37 +151,60 @@ def delete_branch(manifests: Manifests, name: str) -> Ref:
     """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
     if name == MAIN:
         raise UsageError("main cannot be deleted")
-    ref = _read(manifests, check_name(name)) or find_ref(manifests, name)
-    _release(manifests, ref)
-    if not manifests.store.objects.delete(ref_path(ref.name)):
-        raise _gone(name)
+    # Also a name that does not count: this is how it becomes free.
+    ref = _read(manifests, check_name(name))
+    if ref is None or not manifests.store.objects.delete(ref_path(ref.name)):
+        raise _gone(manifests, name)
     return ref
 
 
-def _release(manifests: Manifests, ref: Ref) -> None:
-    """Give up names that unfinished renames reserved: without the name they come from they would count."""
-    for other in list(_stored_refs(manifests)):
-        if other.renamed_from == ref.name and other.incarnation == ref.incarnation:
-            manifests.store.objects.delete(ref_path(other.name))
-
-
-def _gone(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no branch {name!r}", branch=name)
+def _gone(manifests: Manifests, name: str) -> NotFoundError:
+    hint = did_you_mean(name, [MAIN, *(ref.name for ref in _stored_refs(manifests))])
+    return NotFoundError(f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name)
 
 
 def rename_branch(manifests: Manifests, name: str, new_name: str) -> Ref:
-    """Give an incarnation another name."""
+    """Give an incarnation another name: take it, swap the manifest, give up the old one."""
     if name == MAIN:
         raise UsageError("main cannot be renamed")
     old = find_ref(manifests, name)
-    new = replace(old, name=check_name(new_name), renamed_from=old.name)
-    if new.name in (MAIN, old.name):
+    new = replace(old, name=check_name(new_name))
+    if new.name in (MAIN, old.name) or not manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
         raise _taken(new.name)
-    _release(manifests, old)
-    if not manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
-        raise _taken(new.name)
-    if not manifests.store.objects.delete(ref_path(old.name)):
-        # Somebody else deleted or renamed it meanwhile.
+    if not _swap_name(manifests, old.incarnation, old.name, new.name):
         manifests.store.objects.delete(ref_path(new.name))
-        raise _gone(name)
+        raise _gone(manifests, name)
+    # Whoever made a branch of the old name meanwhile had to delete this ref first, and theirs is another incarnation.
+    if _read(manifests, old.name) == old:
+        manifests.store.objects.delete(ref_path(old.name))
     return new
+
+
+def _swap_name(manifests: Manifests, incarnation: str, old: str, new: str) -> bool:
+    """Write another name into a manifest; False if somebody else did."""
+    change = f"branch {old} was renamed to {new}"
+    unclear: SwapUnclear | None = None
+    for _ in range(RENAME_ATTEMPTS_MAX):
+        try:
+            state = manifests.fresh(incarnation)
+        except StorageError as error:
+            if unclear is None:
+                raise
+            raise OutcomeUnknown(None, str(unclear), change=change) from error
+        if state.branch != old:
+            # After a lost answer it may be our own swap that is found here.
+            return state.branch == new
+        place = ManifestVersion(manifests.location(incarnation), state.version)
+        renamed = replace(state, branch=new, version=state.version + 1)
+        try:
+            swap_manifest(manifests.store, place, rows_to_arrow(to_rows(renamed)))
+        except SwapLost:
+            continue
+        except SwapUnclear as error:
+            unclear = error
+            continue
+        except SwapNotDurable as error:
+            raise OutcomeUnknown(None, str(error), change=change) from error
+        manifests.remember(renamed)
+        return True
+    raise ContentionError(f"{RENAME_ATTEMPTS_MAX} others wrote to {old!r} first", hint="try again")

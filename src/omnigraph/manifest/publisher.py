@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
     ContentionError,
+    NotFoundError,
     OmnigraphError,
     OutcomeUnknown,
     PreconditionFailed,
@@ -207,15 +208,20 @@ class Publisher:
             earlier = find_by_idempotency_key(store, state, plan.info.idempotency_key)
             if earlier is not None:
                 return Published(earlier, state, repeated=True)
-        if state.head == plan.base.head:
-            check_precondition(state, plan.expected_head)
-            return plan
-        since = commits_since(store, state, plan.base.head)
+        since = [] if state.head == plan.base.head else commits_since(store, state, plan.base.head)
         made = next((commit for commit in since if commit.id == plan.info.id), None)
         if made is not None:
             # The store took an earlier try, lost the answer, and called the repetition a lost swap.
             return Published(made, state)
+        if state.branch != plan.base.branch:
+            raise NotFoundError(
+                f"branch {plan.base.branch!r} was renamed to {state.branch!r}",
+                hint=f"write to {state.branch!r}",
+                branch=plan.base.branch,
+            )
         check_precondition(state, plan.expected_head)
+        if state.head == plan.base.head:
+            return plan
         rebase = decide(state, since, plan)
         match rebase.decision:
             case Decision.REPUBLISH:
