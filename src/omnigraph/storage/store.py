@@ -102,8 +102,9 @@ class Store:
                 block_size=MANIFEST_BLOCK_BYTES,
             )
         except ValueError as error:
-            # Lance says ValueError for a missing and for a damaged dataset alike: look which it is.
-            if next(iter(self.objects.list(f"{location}/_versions")), None) is None:
+            # Lance says ValueError for a missing and for a damaged dataset alike: look which it is. A writer that was
+            # killed may have left half a manifest there, under a name that is none.
+            if not any(path.endswith(".manifest") for path, _ in self.objects.list(f"{location}/_versions")):
                 return None
             raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
         except FOREIGN as error:
