@@ -67,6 +67,7 @@ ERRORS = [
     ('"open\\"', "this string is never closed", '"open\\"'),
     ("/* open", "this comment is never closed", "/* open"),
     (r'"a\qb"', "unknown escape `\\q`", r"\q"),
+    ('"a\\\nb"', "unknown escape `\\\\n`", "\\\n"),
     (r'"a\u0041"', "unknown escape `\\u`", r"\u"),
 ]
 
@@ -75,6 +76,7 @@ ERRORS = [
 def test_what_is_not_a_token_is_explained(text: str, message: str, where: str) -> None:
     (error,) = [token for token in lex(Source(text)).tokens if token.kind is Kind.ERROR]
     assert message in error.text
+    assert error.text.isprintable()
     assert text[slice(*error.span)] == where
 
 

@@ -124,7 +124,9 @@ def _string(spelling: str, span: Span) -> Token:
     for escape in _ESCAPE.finditer(body):
         if escape.group(1) not in _ESCAPES:
             start = span.start + 1 + escape.start()
-            message = f'unknown escape `{escape.group()}`; a string knows \\" \\\\ \\n \\r \\t'
+            # A message is one line, also when the character behind the backslash is a line break.
+            shown = escape.group(1) if escape.group(1).isprintable() else repr(escape.group(1))[1:-1]
+            message = f'unknown escape `\\{shown}`; a string knows \\" \\\\ \\n \\r \\t'
             return Token(Kind.ERROR, message, Span(start, start + 2))
     return Token(Kind.STRING, spelling, span, _ESCAPE.sub(lambda match: _ESCAPES[match.group(1)], body))
 
