@@ -81,9 +81,9 @@ def test_wide_characters_keep_their_columns_and_control_characters_are_shown(gra
     )
     lines = query(graph, "-e", "query q() { match { $p: Person } return { $p.name, $p.age } order { $p.age } }")
     assert lines.splitlines()[1:] == [
-        "p.name              | p.age",
-        "--------------------+------",
-        "日本                | 1",
+        "p.name            | p.age",
+        "------------------+------",
+        "日本              | 1",
         "\\x1b[31mred\\t\\x07 | 2",
     ]
 
@@ -202,7 +202,6 @@ def test_a_text_is_embedded_as_the_environment_says(graph: omnigraph.Graph) -> N
     [
         ([], 2, "pass a query"),
         (["-e", ALL, "--query", "f.gq"], 2, "not both"),
-        (["-e", ALL, "--json", "--format", "csv"], 2, "not both"),
         (["-e", ALL, "--at", "01X", "--snapshot", "01X"], 2, "not both"),
         (["-e", ALL, "--format", "xml"], 2, "xml"),
         (["-e", ALL, "--timeout", "0"], 2, "timeout"),
@@ -221,6 +220,12 @@ def test_mistakes_are_told_with_their_exit_code(
     assert result.exit_code == status
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_two_formats_at_once_are_refused_in_json_as_asked(graph: omnigraph.Graph) -> None:
+    result = run("query", "--store", graph.uri, "-e", ALL, "--json", "--format", "csv")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"] == "pass either --json or --format, not both"
 
 
 def test_a_mistake_in_a_file_is_shown_in_the_file(graph: omnigraph.Graph, tmp_path: Path) -> None:

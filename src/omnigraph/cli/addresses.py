@@ -18,6 +18,7 @@ from omnigraph.cli.output import say
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
+    from omnigraph.core.ports import Embedder
     from omnigraph.engine.graph import Graph
 
 Command: TypeAlias = Callable[..., int]
@@ -34,11 +35,11 @@ class Address:
     storage_options: Mapping[str, str] = field(default_factory=dict)
     durability: str = DURABILITIES[0]
 
-    def open(self) -> Graph:
+    def open(self, embedder: Embedder | None = None) -> Graph:
         """The graph that is there."""
         from omnigraph.engine.graph import open_graph
 
-        return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability)
+        return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability, embedder=embedder)
 
     def create(self, schema: str, actor: str | None) -> Graph:
         """A new graph."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import BinaryIO
 
 import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument
 from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.files import replacing
 from omnigraph.cli.options import at_option, json_option
 from omnigraph.cli.output import count, paint, say, say_json
-from omnigraph.errors import InputError
 
 
 @click.command("export")
@@ -49,7 +44,7 @@ def command(
         stream.flush()
         return OK
     entities = written = 0
-    with _replaced(out_path) as file:
+    with replacing(out_path) as file:
         for chunk in lines:
             entities += chunk.count(b"\n")
             written += file.write(chunk)
@@ -60,35 +55,3 @@ def command(
         ok = paint("ok", "green", bold=True)
         say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")
     return OK
-
-
-@contextmanager
-def _replaced(path: str) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` when the block ends well. Pipes and devices are written as they are."""
-    shown = click.format_filename(path)
-    target = os.path.realpath(path)
-    try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as file:
-                yield file
-            return
-        handle, temporary = tempfile.mkstemp(prefix=".omnigraph-export-", dir=os.path.dirname(target))
-        try:
-            with open(handle, "wb") as file:
-                yield file
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write {shown}: {reason}", path=shown) from error
-
-
-def _umask() -> int:
-    # The only way to ask is to set it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

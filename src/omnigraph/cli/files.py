@@ -1,4 +1,4 @@
-"""Reading and replacing the text files named on the command line, with an answer to everything that can go wrong."""
+"""Reading and replacing the files named on the command line, with an answer to everything that can go wrong."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import stat
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -65,6 +67,37 @@ def replace_text(path: str, text: str) -> None:
     except OSError as error:
         shown = click.format_filename(path)
         raise InputError(f"cannot write {shown}: {_reason(error)}", path=shown) from error
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` when the block ends well. Pipes and devices are written as they are."""
+    shown = click.format_filename(path)
+    target = os.path.realpath(path)
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as file:
+                yield file
+            return
+        handle, temporary = tempfile.mkstemp(prefix=".omnigraph-out-", dir=os.path.dirname(target))
+        try:
+            with open(handle, "wb") as file:
+                yield file
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write {shown}: {_reason(error)}", path=shown) from error
+
+
+def _umask() -> int:
+    # The only way to ask is to set it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _decode(content: bytes, shown: str) -> str:

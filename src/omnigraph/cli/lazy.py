@@ -24,6 +24,8 @@ class Entry:
     module: str
     summary: str
     aliases: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    """Names that work, are not shown, and say what to use instead."""
 
 
 class CommandGroup(click.Group):
@@ -48,12 +50,13 @@ class LazyGroup(CommandGroup):
         super().__init__(name, help=help, epilog=epilog)
         self.entries = entries
         self._names = {alias: command for command, entry in entries.items() for alias in (command, *entry.aliases)}
+        self._deprecated = {old: command for command, entry in entries.items() for old in entry.deprecated}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = self._names.get(cmd_name)
+        name = self._names.get(cmd_name) or self._deprecated.get(cmd_name)
         if name is None:
             return None
         command = import_module(self.entries[name].module).command
@@ -64,7 +67,9 @@ class LazyGroup(CommandGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         wrong = args[0]
-        if wrong not in self._names and not wrong.startswith("-") and not ctx.resilient_parsing:
+        if wrong in self._deprecated and not ctx.resilient_parsing:
+            click.echo(f"note: `{wrong}` is deprecated, use `{self._deprecated[wrong]}`", err=True)
+        elif wrong not in self._names and not wrong.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f"no such command '{wrong}'{self._suggestion(wrong)}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -20,8 +20,10 @@ _ABOUT: Final = "About"
 COMMANDS: Final = {
     "init": Entry(_GRAPHS, "omnigraph.cli.init", "Create a graph from a schema."),
     "load": Entry(_GRAPHS, "omnigraph.cli.load", "Load entities from JSON lines as one commit."),
+    "query": Entry(_GRAPHS, "omnigraph.cli.query", "Run a read and print its rows.", deprecated=("read",)),
     "mutate": Entry(_GRAPHS, "omnigraph.cli.mutate", "Insert, update and delete as one commit.", ("change",)),
     "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),
+    "blob": Entry(_GRAPHS, "omnigraph.cli.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),
     "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
     "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, rename and delete branches."),

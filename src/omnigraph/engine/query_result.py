@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
@@ -67,16 +67,24 @@ class QueryResult:
 
         return polars.DataFrame(self.table)
 
-    def to_json(self) -> dict[str, Any]:
-        """The envelope of the reference's reads."""
+    def write_arrow(self, file: BinaryIO) -> None:
+        """Write the rows as an Arrow IPC stream."""
+        with pa.ipc.new_stream(file, self.table.schema) as writer:
+            for batch in self.to_batches():
+                writer.write_batch(batch)
+
+    def envelope(self) -> dict[str, Any]:
+        """What is said about the rows."""
         return {
             "query_name": self.query_name,
             "target": {"branch": self.branch, "snapshot": None if self.branch else self.commit_id},
             "row_count": len(self),
             "columns": self.columns,
-            "rows": result_rows(self.table),
-            "graph_commit_id": self.commit_id,
         }
+
+    def to_json(self) -> dict[str, Any]:
+        """The envelope of the reference's reads, with the rows."""
+        return {**self.envelope(), "rows": result_rows(self.table), "graph_commit_id": self.commit_id}
 
     def profile(self) -> str:
         """What every operator did, if the query was run with ``profile=True``."""
@@ -85,3 +93,7 @@ class QueryResult:
             for item in self.operators
         ]
         return "\n".join(lines)
+
+    def profile_json(self) -> list[dict[str, Any]]:
+        """The same for programs."""
+        return [asdict(item) for item in self.operators]
