@@ -92,14 +92,15 @@ def lex(source: Source) -> Lexed:
     tokens: list[Token] = []
     comments: list[Comment] = []
     text = source.text
-    position = 0
     # Whether only white space stands on the line so far. Looking back instead would take quadratic time.
     own_line = True
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        assert match is not None and match.lastgroup is not None, "the last alternative matches any character"
-        group, span = match.lastgroup, Span(position, match.end())
-        position = match.end()
+    for match in _TOKEN.finditer(text):
+        group = match.lastgroup
+        assert group is not None, "the last alternative matches any character"
+        if group == "space":
+            own_line = own_line or "\n" in match.group()
+            continue
+        span = Span(match.start(), match.end())
         if group in _KINDS:
             tokens.append(Token(_KINDS[group], match.group(), span))
         elif group == "comment":
@@ -109,10 +110,10 @@ def lex(source: Source) -> Lexed:
         elif group in ("open_string", "open_comment"):
             what = "string" if group == "open_string" else "comment"
             tokens.append(Token(Kind.ERROR, f"this {what} is never closed", Span(span.start, len(text))))
-            position = len(text)
-        elif group != "space":
+            break
+        else:
             tokens.append(Token(Kind.ERROR, _explain(group, match.group()), span))
-        own_line = group == "space" and (own_line or "\n" in match.group())
+        own_line = False
     tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
     return Lexed(source, tuple(tokens), tuple(comments))
 
