@@ -119,10 +119,13 @@ class Evaluator:
         assert isinstance(expression.text, ir.Property)
         variable = expression.text.variable
         rows = self._searcher.matching(frame.tables[variable], expression)
-        binding = frame.bindings[variable]
+        if rows is None:
+            return pa.scalar(None, pa.bool_())
         found = np.zeros(frame.tables[variable].rows + 1, bool)
         found[rows] = True
-        return pa.array(found[binding], mask=binding < 0)
+        # A text that is not there neither matches nor fails to.
+        missing = pc.is_null(frame.values(variable, expression.text.name)).to_numpy(zero_copy_only=False)
+        return pa.array(found[frame.bindings[variable]], mask=missing)
 
 
 def constant(expression: ir.Constant) -> pa.Scalar:

@@ -76,7 +76,7 @@ def many_hops(
 
 
 def _distinct(starts: Rows) -> tuple[Rows, Rows]:
-    known = np.unique(starts[starts >= 0]) if (starts >= 0).any() else np.zeros(0, np.int64)
+    known = sorted_set(starts[starts >= 0])
     inverse = np.searchsorted(known, np.where(starts >= 0, starts, 0))
     return known, np.minimum(inverse, max(len(known) - 1, 0))
 

@@ -102,7 +102,8 @@ class Runner:
                 return _take(columns, shape.sorted_rows(keys, len(columns[0])))
             case Slice():
                 columns = self._shaped(operator.input)
-                return [column.slice(operator.offset, operator.limit) for column in columns]
+                start, stop = _bounds(operator, len(columns[0]))
+                return [column.slice(start, stop - start) for column in columns]
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
 
@@ -144,8 +145,7 @@ class Runner:
                 return frame.take(shape.sorted_rows(keys, frame.length))
             case Slice():
                 frame = self._frame(operator.input)
-                stop = frame.length if operator.limit is None else min(operator.offset + operator.limit, frame.length)
-                return frame.take(np.arange(min(operator.offset, stop), stop))
+                return frame.take(np.arange(*_bounds(operator, frame.length)))
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
@@ -164,6 +164,12 @@ class Runner:
         seconds = time.perf_counter() - started
         self.profile[place] = replace(self.profile[place], rows=rows(result), seconds=seconds)
         return result
+
+
+def _bounds(operator: Slice, length: int) -> tuple[int, int]:
+    """First row and the one after the last; limits may be larger than any machine number."""
+    stop = length if operator.limit is None else min(operator.offset + operator.limit, length)
+    return min(operator.offset, stop), stop
 
 
 def _take(columns: list[pa.Array], rows: Rows) -> list[pa.Array]:

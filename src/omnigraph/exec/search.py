@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.query import expressions as ir
 from omnigraph.storage.text_index import TextIndex
@@ -23,6 +24,8 @@ TEXT_INDEXES_MAX = 32
 """Text columns indexed in memory by one process."""
 
 DEFAULT_EDITS = 2
+EDITS_MAX = 10
+"""More edits than most words have letters; the automaton of a word grows with both."""
 
 
 @dataclass
@@ -46,14 +49,13 @@ class Searcher:
                 self._indexes.popitem(last=False)
         return built
 
-    def matching(self, table: TableView, search: ir.Search) -> Rows:
-        """Rows whose text holds a token of the query."""
+    def matching(self, table: TableView, search: ir.Search) -> Rows | None:
+        """Rows whose text holds a token of the query; None if what is searched for is null."""
         assert isinstance(search.text, ir.Property)
         query = _text(search.query)
-        if query is None:
-            return np.zeros(0, np.int64)
-        fuzzy = search.kind is ir.SearchKind.FUZZY
-        edits = _edits(search) if fuzzy else 0
+        edits = _edits(search)
+        if query is None or edits is None:
+            return None
         return self._index(table, search.text.name).search(query, edits).rows
 
     def bm25(self, table: TableView, ranking: ir.Bm25) -> tuple[Rows, npt.NDArray[np.float32]]:
@@ -71,19 +73,24 @@ def _text(expression: ir.Expr) -> str | None:
     return expression.value if isinstance(expression.value, str) else None
 
 
-def _edits(search: ir.Search) -> int:
+def _edits(search: ir.Search) -> int | None:
+    if search.kind is not ir.SearchKind.FUZZY:
+        return 0
     if search.edits is None:
         return DEFAULT_EDITS
     assert isinstance(search.edits, ir.Constant)
-    return int(search.edits.value) if isinstance(search.edits.value, int) else 0
+    edits = search.edits.value
+    if edits is None:
+        return None
+    if not isinstance(edits, int) or not 0 <= edits <= EDITS_MAX:
+        raise InputError(f"`fuzzy` takes 0 to {EDITS_MAX} edits, not {edits}")
+    return edits
 
 
 def distances(vectors: pa.Array, query: tuple[float, ...]) -> pa.Array:
-    """Squared L2 distances, as Lance gives them; null where there is no vector."""
+    """L2 distances; null where there is no vector."""
     missing = vectors.is_null().to_numpy(zero_copy_only=False)
-    flat = vectors.flatten().to_numpy(zero_copy_only=False)
-    measured = np.zeros(len(vectors), np.float32)
-    if len(flat):
-        matrix = flat.reshape(-1, len(query))
-        measured[~missing] = ((matrix - np.array(query, np.float32)) ** 2).sum(axis=1)
-    return pa.array(measured, mask=missing)
+    matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(query)).astype(np.float64)
+    measured = np.zeros(len(vectors), np.float64)
+    measured[~missing] = np.sqrt(((matrix - np.array(query, np.float64)) ** 2).sum(axis=1))
+    return pa.array(measured.astype(np.float32), mask=missing)

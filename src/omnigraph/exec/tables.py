@@ -85,7 +85,7 @@ class TableView:
         if is_cached or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
             whole = self.column(name) if self.rows else pa.nulls(0, type_)
             return _gather(whole, rows)
-        wanted, positions = _distinct(rows[rows >= 0])
+        wanted, positions = distinct(rows[rows >= 0])
         taken = take_rows(self.store, self.pin, wanted, name)
         if len(positions) == len(rows):
             return taken.take(pa.array(positions))
@@ -108,7 +108,7 @@ def _gather(values: pa.Array, rows: Rows) -> pa.Array:
     return pc.take(values, indices)
 
 
-def _distinct(rows: Rows) -> tuple[Rows, Rows]:
+def distinct(rows: Rows) -> tuple[Rows, Rows]:
     """Sorted distinct row numbers, and for each row its position among them."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]

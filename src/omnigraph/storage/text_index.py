@@ -11,6 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from lance.query import MatchQuery
 
+from omnigraph.errors import InputError
+from omnigraph.storage.failures import FOREIGN
+
+EXPANSIONS_MAX = 2**31 - 1
+"""Words that a fuzzy search may find; every one of them counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -40,6 +46,12 @@ class TextIndex:
         """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
         if self.dataset is None or not query.strip():
             return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        match = MatchQuery(query, "text", fuzziness=edits)
-        found = self.dataset.scanner(columns=["row", "_score"], full_text_query=match).to_table()
+        # Left to itself Lance would look at fifty similar words only.
+        match = MatchQuery(query, "text", fuzziness=edits, max_expansions=EXPANSIONS_MAX)
+        try:
+            found = self.dataset.scanner(columns=["row", "_score"], full_text_query=match).to_table()
+        except FOREIGN as error:
+            raise InputError(
+                f"the text cannot be searched for: {error}", hint="shorten it, or allow fewer edits"
+            ) from error
         return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
