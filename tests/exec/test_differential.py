@@ -24,16 +24,21 @@ from omnigraph.errors import CompileError
 from omnigraph.exec import scan, tables
 from omnigraph.exec.graph_view import Derived
 from tests.exec.compare import assert_same, expected, read_data
-from tests.exec.generate import Query, Schema, Writer, key_id, make_edges, make_records, make_schema, property_value
+from tests.exec.generate import (
+    Query,
+    Schema,
+    Writer,
+    key_id,
+    key_value,
+    make_edges,
+    make_records,
+    make_schema,
+    property_value,
+)
 from tests.exec.naive import Data, TooLarge
+from tests.exec.people import NOW_MS, FixedClock
 
-NOW_MS = 1_577_836_800_000
 MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
-
-
-class FixedClock:
-    def now_us(self) -> int:
-        return NOW_MS * 1000
 
 
 @dataclass
@@ -66,7 +71,7 @@ def change(rng: Random, graph: Graph, schema: Schema, branch: str) -> None:
             if node.key is None:
                 data["id"] = id_
             else:
-                keys = [graph_key(node.key.scalar, number) for number in range(12)]
+                keys = [key_value(node.key.scalar, number) for number in range(12)]
                 data["key"] = next(key for key in keys if key_id(node.key.scalar, key) == id_)
             graph.load([{"type": node.name, "data": data}], "merge", branch=branch)
         if rng.random() < 0.4:
@@ -78,12 +83,6 @@ def change(rng: Random, graph: Graph, schema: Schema, branch: str) -> None:
         sources, targets = (sorted(read_ids(graph, f"node:{name}", branch)) for name in (edge.source, edge.target))
         for record in make_edges(rng, edge, sources, targets, rng.randrange(5), f"{branch}-"):
             graph.load([record], "merge", branch=branch)
-
-
-def graph_key(scalar: str, number: int) -> Any:
-    from tests.exec.generate import key_value
-
-    return key_value(scalar, number)
 
 
 def read_ids(graph: Graph, table_key: str, branch: str) -> list[str]:
