@@ -7,7 +7,7 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded, QueryCancelled
-from omnigraph.exec.budget import Budget
+from omnigraph.exec.scan import scan_rows
 from tests.exec.people import People, edge, person
 
 HOSTILE = [
@@ -97,13 +97,13 @@ def test_a_query_that_takes_too_long_is_stopped(people: People) -> None:
     assert len(people.ask("$p: Person", "$p", timeout=1000.0)) == 5
 
 
-def test_a_cancelled_query_stops_at_its_next_step() -> None:
-    cancelled = threading.Event()
-    budget = Budget(cancelled=cancelled)
-    budget.check()
-    cancelled.set()
+def test_a_cancelled_query_stops_at_its_next_step(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancel = threading.Event()
+    assert len(people.ask("$p: Person", "$p", cancel=cancel)) == 5
+    # Cancelled while the scan below the traversal runs.
+    monkeypatch.setattr("omnigraph.exec.run.scan_rows", lambda *arguments: (cancel.set(), scan_rows(*arguments))[1])
     with pytest.raises(QueryCancelled):
-        budget.check()
+        people.ask("$p: Person $p knows $q", "$q", cancel=cancel)
 
 
 # --- profiles --------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -118,11 +119,13 @@ class Graph:
         at: str | datetime | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        cancel: threading.Event | None = None,
         profile: bool = False,
     ) -> QueryResult:
         """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
 
-        ``timeout`` (seconds) and ``memory_limit`` (bytes) raise ``LimitExceeded`` when the query needs more.
+        ``timeout`` (seconds) and ``memory_limit`` (bytes) raise ``LimitExceeded`` when the query needs more;
+        setting ``cancel`` from another thread raises ``QueryCancelled`` here.
         """
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
@@ -131,7 +134,7 @@ class Graph:
             plan,
             params,
             self._derived,
-            Budget(timeout, memory_limit),
+            Budget(timeout, memory_limit, cancel or threading.Event()),
             embedder=self._embedder,
             now_ms=self._clock.now_us() // 1000,
             branch=None if at is not None else branch or MAIN,

@@ -57,10 +57,10 @@ def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:
     type_ = table.entity.properties[name].type
     match part:
         case ir.Compare(BinaryOperator.EQ, ir.Property(name=column), ir.Constant() as value) if column == name:
-            text = key_text(constant(value).as_py(), type_)
+            text = key_text(value.value, type_)
             return [] if text is None else [text]
         case ir.Member(ir.Property(name=column), ir.Constant() as items) if column == name:
-            texts = [key_text(value, type_) for value in constant(items).as_py() or ()]
+            texts = [key_text(value, type_) for value in items.value] if isinstance(items.value, tuple) else []
             return [text for text in texts if text is not None]
         case _:
             return None
