@@ -267,6 +267,13 @@ def test_a_parameter_that_does_not_fit_is_an_error(people: People, declared: str
         people.ask("$p: Person", "$x", "", f"$x: {declared}", {})
 
 
+def test_an_integer_is_never_rounded_to_stand_in_a_list_of_floats(people: People) -> None:
+    match, params = "$p: Person $p.big in [$x, 0.5]", "$x: I64"
+    assert people.rows(match, "$p", "", params, x=-1) == [("Eve",)]
+    with pytest.raises(ParameterError, match="9007199254740993"):
+        people.rows(match, "$p", "", params, x=2**53 + 1)
+
+
 def test_one_of_several_queries_is_chosen_by_name(people: People) -> None:
     text = "query a() { match { $p: Person } return { $p } } query b() { match { $c: Company } return { $c } }"
     assert people.graph.query(text, name="b").columns == ["c"]

@@ -229,11 +229,23 @@ def _fill(part: ir.Expr, values: Values, now_ms: int) -> ir.Expr:
             return ir.Constant(now_ms, part.type)
         case ir.ListOf():
             constants = tuple(item.value for item in part.items if isinstance(item, ir.Constant))
-            return ir.Constant(stored(constants, part.type), part.type) if len(constants) == len(part.items) else part
+            return _list_constant(constants, part.type) if len(constants) == len(part.items) else part
         case ir.Rrf(k=ir.Constant(value=int() as k)) if k <= 0:
             raise ParameterError(f"the constant of `rrf` must be a positive integer, not {k}")
         case _:
             return part
+
+
+def _list_constant(items: tuple[ir.ConstantValue, ...], type_: PropertyType) -> ir.Constant:
+    """A list in its one type. Rounding an integer to a float would make it equal to its neighbours."""
+    values = tuple(stored(item, type_) for item in items)
+    for item, value in zip(items, values, strict=True):
+        if isinstance(item, int) and item != value:
+            raise ParameterError(
+                f"{item} stands in a list with floats, and no {type_.scalar.value} is exactly that number",
+                hint="use one number type for the list",
+            )
+    return ir.Constant(values, type_)
 
 
 def _fit(written: ir.Expr, value: ir.Expr, name: str, wanted: PropertyType) -> ir.Expr:
