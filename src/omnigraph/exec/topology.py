@@ -69,7 +69,8 @@ class Adjacency:
 
 def adjacency(sources: Rows, targets: Rows, edges: Rows, nodes: int) -> Adjacency:
     """Neighbour lists of edges given as two arrays of row numbers."""
-    order = np.lexsort((targets, sources))
+    # One sort of one number per edge: numpy sorts integers several times faster than it sorts pairs.
+    order = np.argsort(sources * (int(targets.max(initial=0)) + 1) + targets, kind="stable")
     offsets = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=nodes), out=offsets[1:])
     return Adjacency(offsets, targets[order], edges[order])
