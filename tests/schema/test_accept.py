@@ -1,7 +1,6 @@
 """An accepted schema holds what its text says: types, annotations, constraints, interfaces and ids."""
 
 import pytest
-from tests.schema.schemas import DOMAIN, accepted, edge, errors, node, parse, prop
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
@@ -19,6 +18,7 @@ from omnigraph.schema.ir import (
     UniqueConstraint,
 )
 from omnigraph.schema.types import PropertyType
+from tests.schema.schemas import DOMAIN, accepted, edge, errors, node, parse, prop
 
 # --- types (spec 1.3) --------------------------------------------------------------------------------------
 

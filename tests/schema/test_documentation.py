@@ -10,8 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.schema.rule_cases import FINDINGS
-from tests.schema.schemas import accepted, errors, parse
 
 from omnigraph.lang.diagnostics import Severity
 from omnigraph.schema.annotations import KNOWN
@@ -21,6 +19,8 @@ from omnigraph.schema.lint import lint_schema
 from omnigraph.schema.migrate import plan
 from omnigraph.schema.patterns import PATTERN_CHARS_MAX
 from omnigraph.schema.steps import MigrationCode, Safety
+from tests.schema.rule_cases import FINDINGS
+from tests.schema.schemas import accepted, errors, parse
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "user" / "schema.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

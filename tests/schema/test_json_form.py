@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.schema.schemas import accepted
 
 from omnigraph.errors import InputError
 from omnigraph.schema.json_form import canonical, digest, from_json, from_json_text, shape_hash, to_json, to_json_text
+from tests.schema.schemas import accepted
 
 TEXT = r"""
 interface Named { name: String @key @description("said \"so\"\n") }

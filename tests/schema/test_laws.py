@@ -4,8 +4,6 @@ import re
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.schema.schemas import accepted, errors, parse
-from tests.schema.strategies import History, histories, schema_texts
 
 from omnigraph.lang.pg_format import format_schema
 from omnigraph.schema.ir import SchemaIR
@@ -14,6 +12,8 @@ from omnigraph.schema.lint import lint_schema
 from omnigraph.schema.migrate import plan
 from omnigraph.schema.print import to_pg
 from omnigraph.schema.steps import AddProperty, AddType, DropProperty, DropType, RenameProperty, RenameType
+from tests.schema.schemas import accepted, errors, parse
+from tests.schema.strategies import History, histories, schema_texts
 
 
 @given(schema_texts())

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from tests.schema.schemas import accepted, planned
 
 from omnigraph.errors import CompileError, MigrationRefused, UsageError
 from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan, plan_texts
 from omnigraph.schema.steps import MigrationCode, Safety
+from tests.schema.schemas import accepted, planned
 
 # --- steps (spec 9.2): before, after, the steps without their safety ----------------------------------------
 

@@ -1,13 +1,13 @@
 """Every rule of the schema language is reported with its code, its place and a text that says what is wrong."""
 
 import pytest
-from tests.schema.rule_cases import ERRORS, FINDINGS, RENAMES, Case
-from tests.schema.schemas import accepted, errors, marked, parse
 
 from omnigraph.errors import CompileError, MigrationRefused
 from omnigraph.lang.diagnostics import Severity
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.lint import lint_schema
+from tests.schema.rule_cases import ERRORS, FINDINGS, RENAMES, Case
+from tests.schema.schemas import accepted, errors, marked, parse
 
 
 def _name(case: Case) -> str:
