@@ -60,7 +60,11 @@ chapter '8. A graph is a directory, or a prefix in a bucket. A load is one commi
 show 0 init --schema social.pg --quiet
 show 0 load --data social.jsonl --mode append --message 'first people' --quiet
 
-chapter '9. A branch costs nothing until it is written to, and nobody else sees what happens there.'
+chapter '9. The query planned above, run on it; and how many work where.'
+show 0 query circle --query social.gq --params '{"email": "ada@example.org"}'
+show 0 query employers --query social.gq
+
+chapter '10. A branch costs nothing until it is written to, and nobody else sees what happens there.'
 show 0 branch create plan --quiet
 show 0 mutate --branch plan --as bob --message 'a new employer' \
   -e 'query add($domain: String) { insert Company { domain: $domain, name: "New", industry: "energy" } }' \
@@ -68,12 +72,12 @@ show 0 mutate --branch plan --as bob --message 'a new employer' \
 show 0 export --branch plan --type Company
 show 0 export --type Company
 
-chapter '10. Every state stays readable: the history of the branch, and the graph as it was after the load.'
+chapter '11. Every state stays readable: the history of the branch, and the graph as it was after the load.'
 show 0 commit list --branch plan
 first=$("$OMNIGRAPH" commit list --limit 1 | awk 'NR == 2 { print $1 }')
 show 0 snapshot --at "$first"
 
-chapter '11. What does not fit is refused with its place, and nothing is written.'
+chapter '12. What does not fit is refused with its place, and nothing is written.'
 printf '%s\n' '{"type": "Company", "data": {"domain": "x.example", "name": "X", "industry": "magic"}}' \
   > "$GRAPH_HOME/wrong.jsonl"
 (cd "$GRAPH_HOME" && show 1 load --data wrong.jsonl --mode append --quiet)
