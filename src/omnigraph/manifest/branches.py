@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from omnigraph.errors import (
@@ -174,9 +175,11 @@ def rename_branch(manifests: Manifests, name: str, new_name: str) -> Ref:
     if not _swap_name(manifests, old.incarnation, old.name, new.name):
         manifests.store.objects.delete(ref_path(new.name))
         raise _gone(manifests, name)
-    # Whoever made a branch of the old name meanwhile had to delete this ref first, and theirs is another incarnation.
-    if _read(manifests, old.name) == old:
-        manifests.store.objects.delete(ref_path(old.name))
+    # The branch is renamed, and a failure from here on must not be told as if it were not: an old ref that stays does
+    # not count. Whoever took the old name meanwhile had to delete this ref first, and theirs is another incarnation.
+    with suppress(StorageError, OutcomeUnknown):
+        if _read(manifests, old.name) == old:
+            manifests.store.objects.delete(ref_path(old.name))
     return new
 
 
