@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.engine.embedding import embed_texts
 from omnigraph.engine.query_result import QueryResult
@@ -28,21 +27,15 @@ COMPILED_MAX = 512
 class Compiler:
     """Compiled queries by text, name and schema."""
 
-    _known: OrderedDict[tuple[str, str | None, str], QueryIR | MutationIR] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _known: Lru[tuple[str, str | None, str], QueryIR | MutationIR] = field(default_factory=lambda: Lru(COMPILED_MAX))
 
     def compile(self, text: str, name: str | None, digest: str, catalog: Catalog) -> QueryIR | MutationIR:
         key = (text, name, digest)
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
+        known = self._known.get(key)
+        if known is not None:
+            return known
         plan = compile_text(text, catalog, name=name)
-        with self._lock:
-            self._known[key] = plan
-            while len(self._known) > COMPILED_MAX:
-                self._known.popitem(last=False)
+        self._known.put(key, plan)
         return plan
 
 

@@ -121,7 +121,7 @@ class Evaluator:
         rows = self._searcher.matching(frame.tables[variable], expression)
         if rows is None:
             return pa.scalar(None, pa.bool_())
-        found = np.zeros(frame.tables[variable].rows + 1, bool)
+        found = np.zeros(frame.tables[variable].size + 1, bool)
         found[rows] = True
         # A text that is not there neither matches nor fails to.
         missing = pc.is_null(frame.values(variable, expression.text.name)).to_numpy(zero_copy_only=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from omnigraph.exec.columns import Columns
 from omnigraph.exec.search import Searcher
-from omnigraph.exec.tables import ColumnCache, TableView
+from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology import Topologies, Topology
 from omnigraph.history.state import ManifestState
 from omnigraph.schema.catalog import Catalog
@@ -16,7 +17,7 @@ from omnigraph.storage.store import Store
 class Derived:
     """State derived from pins, shared by the queries of a graph; may be dropped at any time."""
 
-    columns: ColumnCache = field(default_factory=ColumnCache)
+    columns: Columns = field(default_factory=Columns)
     topologies: Topologies = field(default_factory=Topologies)
     searcher: Searcher = field(default_factory=Searcher)
 

@@ -35,7 +35,7 @@ def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher) -> 
     table, binding = frame.tables[name], frame.bindings[name]
     if isinstance(ranking, ir.Bm25):
         rows, scores = searcher.bm25(table, ranking)
-        every = np.full(table.rows + 1, np.nan, np.float32)
+        every = np.full(table.size + 1, np.nan, np.float32)
         every[rows] = scores
         found = every[binding]
         return pa.array(found, mask=(binding < 0) | np.isnan(found))

@@ -20,7 +20,7 @@ PUSHED_ROWS_MIN = 50_000
 def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Rows:
     """Row numbers that satisfy the predicate, ascending."""
     if predicate is None or predicate == ir.TRUE:
-        return np.arange(table.rows)
+        return table.live()
     if predicate == ir.FALSE or not table.rows:
         return np.zeros(0, np.int64)
     parts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
@@ -46,7 +46,7 @@ def _narrow(table: TableView, parts: tuple[ir.Expr, ...]) -> tuple[Rows, tuple[i
             comparison = _pushed(part)
             if comparison is not None:
                 return table.matching(comparison), tuple(other for other in parts if other is not part)
-    return np.arange(table.rows), parts
+    return table.live(), parts
 
 
 def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:

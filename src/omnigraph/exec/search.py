@@ -42,7 +42,7 @@ class Searcher:
             if known is not None:
                 self._indexes.move_to_end(key)
                 return known
-        built = TextIndex.build(table.column(column))
+        built = TextIndex.build(table.live_column(column))
         with self._lock:
             self._indexes[key] = built
             while len(self._indexes) > TEXT_INDEXES_MAX:

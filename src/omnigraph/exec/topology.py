@@ -115,15 +115,16 @@ class Topology:
 
 def build(edge: TableView, source: TableView, target: TableView) -> Topology:
     """Encode the endpoints of every edge as row numbers. An edge without its node is left out."""
-    sources = _numbers(edge.column("src"), source.column("id"))
-    targets = _numbers(edge.column("dst"), target.column("id"))
+    sources = _numbers(edge.column("src"), source.live_column("id"))
+    targets = _numbers(edge.column("dst"), target.live_column("id"))
     known = (sources >= 0) & (targets >= 0)
+    known[edge.layout.dead] = False
     within = source.pin.key == target.pin.key
-    return Topology(sources[known], targets[known], np.flatnonzero(known), source.rows, target.rows, within)
+    return Topology(sources[known], targets[known], np.flatnonzero(known), source.size, target.size, within)
 
 
 def _numbers(ids: pa.Array, known: pa.Array) -> Rows:
-    found = pc.index_in(ids, value_set=known)
+    found = pc.index_in(ids, value_set=known, skip_nulls=True)
     numbers: Rows = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 

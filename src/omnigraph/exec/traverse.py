@@ -56,8 +56,8 @@ def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> 
 
 def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, evaluator: Evaluator) -> Mask:
     """Which of the row numbers satisfy a predicate about nothing but them; each different one is tested once."""
-    if len(rows) * 8 > table.rows:
-        seen = np.zeros(table.rows, bool)
+    if len(rows) * 8 > table.size:
+        seen = np.zeros(table.size, bool)
         seen[rows] = True
         different = np.flatnonzero(seen)
     else:

@@ -6,18 +6,16 @@ data files asks here for what belongs to them. A data file never changes, so wha
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-
 import pyarrow as pa
 
+from omnigraph.core.lru import Lru
 from omnigraph.storage.objects import Objects
 
 INLINE_BYTES_MAX = 64 * 1024
 """Values up to this size lie in the data file itself."""
 
 REMEMBERED_MAX = 65_536
-"""Data files whose blob files are remembered per store, oldest first to go."""
+"""Data files whose blob files are remembered per store."""
 
 SizedFiles = tuple[tuple[str, int], ...]
 """Paths and sizes."""
@@ -33,13 +31,11 @@ class BlobFiles:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._known: OrderedDict[str, SizedFiles] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: Lru[str, SizedFiles] = Lru(REMEMBERED_MAX)
 
     def of(self, data_path: str) -> SizedFiles:
         """The blob files of a data file; asks the store once."""
-        with self._lock:
-            known = self._known.get(data_path)
+        known = self._known.get(data_path)
         if known is None:
             known = tuple(sorted(self._objects.list(f"{data_path.removesuffix('.lance')}/")))
             self.remember(data_path, known)
@@ -47,7 +43,4 @@ class BlobFiles:
 
     def remember(self, data_path: str, files: SizedFiles) -> None:
         """Take note of what belongs to a data file, such as nothing where every value is small."""
-        with self._lock:
-            self._known[data_path] = files
-            while len(self._known) > REMEMBERED_MAX:
-                self._known.popitem(last=False)
+        self._known.put(data_path, files)

@@ -7,11 +7,10 @@ Tables that are too large to remember are asked through a filter.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.core.lru import Lru
 from omnigraph.storage.failures import translated
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ CACHED_TABLE_ROWS_MAX = 200_000
 """Tables with more rows are looked up by filter: remembering a million ids costs some 150 MB."""
 
 CACHED_FRAGMENTS_MAX = 4096
-"""Fragments remembered in one process, least recently used first to go."""
+"""Fragments remembered in one process."""
 
 FragmentKey = tuple[str, str]
 
@@ -38,29 +37,20 @@ class KeyCache:
     """Ids by fragment: id -> offset in the fragment."""
 
     def __init__(self) -> None:
-        self._fragments: OrderedDict[FragmentKey, dict[str, int]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
 
     def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
         """Remember a fragment written with these ids in this order, without the removed offsets."""
         gone = set(removed)
         offsets = {id_: offset for offset, id_ in enumerate(ids) if offset not in gone}
-        self._store(key, offsets)
+        self._fragments.put(key, offsets)
 
     def derive(self, old: FragmentKey, new: FragmentKey, removed: Sequence[int]) -> None:
         """Remember a fragment as another one without some offsets, if that one is known."""
-        with self._lock:
-            known = self._fragments.get(old)
+        known = self._fragments.get(old)
         if known is not None:
             gone = set(removed)
-            self._store(new, {id_: offset for id_, offset in known.items() if offset not in gone})
-
-    def _store(self, key: FragmentKey, offsets: dict[str, int]) -> None:
-        with self._lock:
-            self._fragments[key] = offsets
-            self._fragments.move_to_end(key)
-            while len(self._fragments) > CACHED_FRAGMENTS_MAX:
-                self._fragments.popitem(last=False)
+            self._fragments.put(new, {id_: offset for id_, offset in known.items() if offset not in gone})
 
     def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
         """Row addresses of the ids that the table holds, or None if the table is too large to remember."""
@@ -80,14 +70,12 @@ class KeyCache:
 
     def _offsets(self, location: str, fragment: Any) -> dict[str, int]:
         key = fragment_key(location, fragment.metadata)
-        with self._lock:
-            known = self._fragments.get(key)
-            if known is not None:
-                self._fragments.move_to_end(key)
-                return known
+        known = self._fragments.get(key)
+        if known is not None:
+            return known
         with translated(f"the ids of {location} cannot be read", location=location):
             table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
         ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
         offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
-        self._store(key, offsets)
+        self._fragments.put(key, offsets)
         return offsets

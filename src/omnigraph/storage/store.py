@@ -7,24 +7,29 @@ store can be pickled; what arrives on the other side opens its handles anew.
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 import lance
+import numpy as np
+import numpy.typing as npt
 
+from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.blob_files import BlobFiles
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.key_cache import KeyCache
+from omnigraph.storage.layout import Layout
 from omnigraph.storage.objects import Objects, open_objects
 from omnigraph.storage.recent_rows import RecentRows
 from omnigraph.storage.uri import Root, parse_root
 
 OPEN_TABLES_MAX = 1024
 """Open table versions kept. One costs its manifest in memory, some kilobytes per hundred fragments."""
+
+DELETED_BYTES_MAX = 64 * 1024 * 1024
+"""Numbers of deleted rows remembered, eight bytes each."""
 
 MANIFEST_BLOCK_BYTES = 1024 * 1024
 """Read ahead of a manifest: one GET brings its whole data file."""
@@ -50,8 +55,9 @@ class Store:
         self.keys = KeyCache()
         self.recent = RecentRows()
         self.blob_files = BlobFiles(self.objects)
-        self._open: OrderedDict[tuple[str, int], lance.LanceDataset] = OrderedDict()
-        self._lock = threading.Lock()
+        self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
+        self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
+        self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"root": self.root, "options": self.options, "durability": self.durability}
@@ -66,11 +72,9 @@ class Store:
     def open(self, location: str, version: int) -> lance.LanceDataset:
         """A table at a version, from the cache or by one HEAD and one GET."""
         key = (location, version)
-        with self._lock:
-            cached = self._open.get(key)
-            if cached is not None:
-                self._open.move_to_end(key)
-                return cached
+        cached = self._open.get(key)
+        if cached is not None:
+            return cached
         try:
             dataset = lance.dataset(
                 self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
@@ -86,10 +90,7 @@ class Store:
 
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
         """Keep an open version, such as one that a commit just returned."""
-        with self._lock:
-            self._open[location, dataset.version] = dataset
-            while len(self._open) > OPEN_TABLES_MAX:
-                self._open.popitem(last=False)
+        self._open.put((location, dataset.version), dataset)
         return dataset
 
     def open_latest(self, location: str) -> lance.LanceDataset | None:

@@ -140,26 +140,18 @@ def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequen
     return matching.select(list(columns))
 
 
-def read_column(store: Store, pin: TablePin, name: str, type_: pa.DataType) -> pa.Array:
-    """A whole column in row order."""
-    batches = [batch.column(name) for batch in scan(store, pin, [name])]
-    return pa.concat_arrays(batches) if batches else pa.array([], type_)
-
-
-def take_rows(store: Store, pin: TablePin, numbers: npt.NDArray[np.int64], name: str) -> pa.Array:
-    """A column at sorted row numbers: positions among the live rows of the version."""
+def take_rows(store: Store, pin: TablePin, positions: npt.NDArray[np.int64], name: str) -> pa.Array:
+    """A column at sorted positions among the live rows of the version."""
     dataset = store.open(pin.location, pin.lance_version)
-    if not len(numbers):
+    if not len(positions):
         return pa.array([], dataset.schema.field(name).type)
-    column = dataset.take(numbers, columns=[name]).column(name)
+    with _reading(pin):
+        column = dataset.take(positions, columns=[name]).column(name)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.int64]:
-    """Row numbers that satisfy a comparison, ascending."""
-    dataset = store.open(pin.location, pin.lance_version)
-    if not takes_expressions(dataset.schema):
-        column = read_column(store, pin, comparison.column, comparison.value.type)
-        return np.flatnonzero(satisfied(column, comparison).to_numpy(zero_copy_only=False))
-    found = dataset.scanner(columns=["_rowoffset"], filter=build_filter(comparison)).to_table()
-    return np.sort(found.column("_rowoffset").to_numpy().astype(np.int64))
+def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.uint64]:
+    """Addresses of the rows that satisfy a comparison."""
+    batches = list(scan(store, pin, [], comparison, with_address=True))
+    found = [batch.column("_rowaddr").to_numpy() for batch in batches]
+    return np.concatenate(found) if found else np.zeros(0, np.uint64)

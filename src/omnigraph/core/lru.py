@@ -1,0 +1,49 @@
+"""Remembering within a bound: what was used least recently is forgotten first. Safe to share between threads."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+def _one(_: object) -> int:
+    return 1
+
+
+class Lru(Generic[Key, Value]):
+    """Values by key, together never above ``limit``; each costs one unless ``cost`` says otherwise."""
+
+    def __init__(self, limit: int, cost: Callable[[Value], int] = _one) -> None:
+        self._limit = limit
+        self._cost = cost
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Key) -> Value | None:
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Value) -> None:
+        """Remember a value. One that is larger than the whole bound is not remembered."""
+        with self._lock:
+            old = self._values.pop(key, None)
+            if old is not None:
+                self._held -= self._cost(old)
+            if self._cost(value) > self._limit:
+                return
+            self._values[key] = value
+            self._held += self._cost(value)
+            while self._held > self._limit:
+                self._held -= self._cost(self._values.popitem(last=False)[1])

@@ -1,0 +1,65 @@
+"""Reading the layout of a pinned table, and columns fragment by fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import lance
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.core.tables import TablePin
+from omnigraph.storage.addresses import OFFSET_BITS
+from omnigraph.storage.failures import translated
+from omnigraph.storage.key_cache import fragment_key
+from omnigraph.storage.layout import Layout, Part, Rows
+from omnigraph.storage.store import Store
+
+
+def layout_of(store: Store, pin: TablePin) -> Layout:
+    """The layout of a pinned table."""
+    key = (pin.location, pin.lance_version)
+    known = store.layouts.get(key)
+    if known is None:
+        known = _read(store, pin.location, store.open(*key))
+        store.layouts.put(key, known)
+    return known
+
+
+def _read(store: Store, location: str, dataset: lance.LanceDataset) -> Layout:
+    parts: list[Part] = []
+    dead: list[Rows] = []
+    start = 0
+    for fragment in dataset.get_fragments():
+        metadata = fragment.metadata
+        data, deletions = fragment_key(location, metadata)
+        parts.append(Part(metadata.id, data, deletions, start, metadata.physical_rows))
+        if deletions:
+            dead.append(_deleted(store, (data, deletions), fragment, metadata.physical_rows) + start)
+        start += metadata.physical_rows
+    fields = {column.name(): column.id() for column in dataset.lance_schema.fields()}
+    return Layout(tuple(parts), np.concatenate(dead) if dead else np.zeros(0, np.int64), fields)
+
+
+def _deleted(store: Store, key: tuple[str, str], fragment: lance.LanceFragment, rows: int) -> Rows:
+    """Offsets of the deleted rows of a fragment."""
+    known = store.deletions.get(key)
+    if known is None:
+        with translated(f"the deleted rows of {key[0]} cannot be read", file=key[1]):
+            scanned = fragment.scanner(columns=[], with_row_address=True).to_table().column("_rowaddr").to_numpy()
+        known = np.delete(np.arange(rows), (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64))
+        store.deletions.put(key, known)
+    return known
+
+
+def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) -> pa.Array:
+    """A column of some fragments, one after the other, deleted rows included."""
+    dataset = store.open(pin.location, pin.lance_version)
+    wanted = {part.fragment for part in parts}
+    fragments = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in wanted]
+    with translated(f"column {name} of {pin.key} cannot be read", table=pin.key):
+        # Lance shows deleted rows only together with row ids.
+        table = dataset.scanner(
+            columns=[name], fragments=fragments, include_deleted_rows=True, with_row_id=True
+        ).to_table()
+    return table.column(name).combine_chunks()
