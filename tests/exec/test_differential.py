@@ -21,8 +21,10 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import scan, tables
+from omnigraph.exec import reach, scan, tables, topologies
 from omnigraph.exec.graph_view import Derived
+from omnigraph.exec.topologies import Topologies
+from omnigraph.storage.array_cache import ArrayCache
 from tests.exec.compare import assert_same, expected, read_data
 from tests.exec.generate import (
     Query,
@@ -51,14 +53,22 @@ class Place:
 
 @contextmanager
 def read_differently(graph: Graph, way: int) -> Iterator[None]:
-    """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered."""
+    """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered.
+
+    Neighbour lists are those of whatever was walked first and all changes since, mapped from disk, unless they are made
+    anew.
+    """
     with ExitStack() as stack:
+        stack.enter_context(patch.object(topologies, "CHANGES_SHARE", 1e-9))
+        stack.enter_context(patch.object(graph._derived.topologies, "_persisted_edges_min", 0))
         if way & 1:
             stack.enter_context(patch.object(scan, "PUSHED_ROWS_MIN", 0))
         if way & 2:
             stack.enter_context(patch.object(tables, "WHOLE_COLUMN_SHARE", 0))
-        if way:
-            stack.enter_context(patch.object(graph, "_derived", Derived()))
+        if way & 3:
+            stack.enter_context(patch.object(graph, "_derived", Derived(Topologies(ArrayCache(None)))))
+        if way & 4:
+            stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
 
 
@@ -136,9 +146,9 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
         for index in range(queries):
             query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()
             try:
-                tally[check(graph, place, query, index % 4)] += 1
+                tally[check(graph, place, query, index % 8)] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 4}")
+                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 8}")
                 error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
                 raise
     return tally

@@ -22,6 +22,7 @@ from omnigraph.engine.verify import verify
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import Derived
+from omnigraph.exec.topologies import Topologies
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
@@ -37,6 +38,7 @@ from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
+from omnigraph.storage.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 from omnigraph.write.attempt import run
@@ -71,7 +73,8 @@ class Graph:
         self._manifests = Manifests(self._store, read_stamp(self._store))
         self._context = WriteContext(self._manifests, Publisher(self._manifests), self._clock, self._ids)
         self._compiler = Compiler()
-        self._derived = Derived()
+        cache = ArrayCache(cache_directory(self._store.root.path, self.id))
+        self._derived = Derived(Topologies(cache))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_store": self._store, "_embedder": self._embedder}

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.exec import shape
+from omnigraph.exec.adjacency import Adjacency
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.tables import Rows
-from omnigraph.exec.topology import Adjacency
 from omnigraph.query.ir import Operator, OptionalJoin, Outer
 from omnigraph.query.rewrite.tree import inputs
 

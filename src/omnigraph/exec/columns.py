@@ -39,7 +39,7 @@ class Columns:
         """A column that is remembered for this very pin."""
         return self._columns.get((pin.location, pin.lance_version, name))
 
-    def read(self, store: Store, pin: TablePin, name: str) -> pa.Array:
+    def read(self, store: Store, pin: TablePin, name: str, *, remember: bool = True) -> pa.Array:
         """A whole column by row number; what stands at deleted rows means nothing."""
         known = self.known(pin, name)
         if known is not None:
@@ -47,6 +47,8 @@ class Columns:
         layout = layout_of(store, pin)
         pieces = list(self._pieces(store, pin, layout, name))
         column = pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+        if not remember:
+            return column
         key = (pin.location, pin.lance_version, name)
         self._columns.put(key, column)
         for part in layout.parts:

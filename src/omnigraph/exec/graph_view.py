@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
-from omnigraph.exec.topology import Topologies, Topology
+from omnigraph.exec.topologies import Topologies
+from omnigraph.exec.topology import Topology
 from omnigraph.history.state import ManifestState
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
@@ -17,8 +18,8 @@ from omnigraph.storage.store import Store
 class Derived:
     """State derived from pins, shared by the queries of a graph; may be dropped at any time."""
 
+    topologies: Topologies
     columns: Columns = field(default_factory=Columns)
-    topologies: Topologies = field(default_factory=Topologies)
     searcher: Searcher = field(default_factory=Searcher)
 
 
@@ -42,4 +43,4 @@ class GraphView:
     def topology(self, edge_name: str) -> Topology:
         edge = self.catalog.edges[edge_name]
         ends = self.node_table(edge.source), self.node_table(edge.target)
-        return self.derived.topologies.get(self.edge_table(edge_name), *ends)
+        return self.derived.topologies.get((self.edge_table(edge_name), *ends))

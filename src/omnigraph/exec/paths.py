@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from omnigraph.exec.adjacency import Rows, contains
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.tables import Rows
-from omnigraph.exec.topology import Adjacency
+from omnigraph.exec.topology import Lists
 from omnigraph.query.ir import HopRange
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Rows that are connected, the length of their path, and the nodes along it if they were wanted."""
+    """Rows that are connected, the length of their path, and the numbers of the nodes along it if they were wanted."""
 
     position: Rows
     length: Rows
@@ -22,31 +22,26 @@ class Paths:
 
 
 def shortest_paths(
-    lists: Adjacency,
-    loops: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    sources: Rows,
-    targets: Rows,
-    hops: HopRange,
-    *,
-    wants_nodes: bool,
-    budget: Budget,
+    lists: Lists, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
     """One path per row whose ends are connected within the bounds.
 
-    Among equally short ones the smallest row numbers win.
+    Among equally short ones the smallest numbers win.
     """
     kept: list[int] = []
     lengths: list[int] = []
     nodes: list[list[int]] = []
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))
+    sources, targets = lists.near.to_number(sources), lists.far.to_number(targets)
+    looped = contains(loops, targets)
     order = bound[np.argsort(sources[bound], kind="stable")]
     start = 0
     while start < len(order):
         end = start + int(np.searchsorted(sources[order[start:]], sources[order[start]], side="right"))
         rows = order[start:end]
-        distance, parent = _search(lists.pairs, int(sources[rows[0]]), targets[rows], hops.high, budget)
+        distance, parent = _search(lists, int(sources[rows[0]]), targets[rows], hops.high, budget)
         for row in rows:
-            length = _length(int(distance[targets[row]]), bool(loops[targets[row]]), hops)
+            length = _length(int(distance[targets[row]]), bool(looped[row]), hops)
             if length is not None:
                 kept.append(int(row))
                 lengths.append(length)
@@ -70,18 +65,18 @@ def _length(distance: int, has_loop: bool, hops: HopRange) -> int | None:
     return hops.low if has_loop and distance == hops.low - 1 and hops.low <= hops.high else None
 
 
-def _search(lists: Adjacency, source: int, targets: Rows, hops_max: int, budget: Budget) -> tuple[Rows, Rows]:
+def _search(lists: Lists, source: int, targets: Rows, hops_max: int, budget: Budget) -> tuple[Rows, Rows]:
     """Distances and parents from one source, until all targets are found."""
-    distance = np.full(lists.nodes, -1, np.int64)
-    parent = np.full(lists.nodes, -1, np.int64)
+    distance = np.full(lists.numbers, -1, np.int64)
+    parent = np.full(lists.numbers, -1, np.int64)
     distance[source] = 0
     frontier = np.array([source], np.int64)
     for hop in range(1, hops_max + 1):
         if not len(frontier) or (distance[targets] >= 0).all():
             break
         budget.check(len(frontier), 2)
-        position, slot = lists.of(frontier)
-        found, via = lists.neighbours[slot], frontier[position]
+        position, found, _ = lists.step(frontier)
+        via = frontier[position]
         fresh = distance[found] < 0
         found, via = found[fresh], via[fresh]
         order = np.lexsort((via, found))

@@ -25,6 +25,9 @@ from omnigraph.storage.tables import find_ids, matching_rows, take_rows
 
 Rows = npt.NDArray[np.int64]
 
+LOOKED_UP_MAX = 2_000
+"""More ids than these are encoded against the whole id column."""
+
 WHOLE_COLUMN_SHARE = 8
 """A column is read whole when more than one row in this many is wanted: reading on is cheaper than seeking."""
 
@@ -92,6 +95,23 @@ class TableView:
         """Row numbers of the ids that exist, ascending."""
         addresses = find_ids(self.store, self.pin, ids)
         return self.at_addresses(np.fromiter(addresses.values(), np.uint64, len(addresses)))
+
+    def rows_of(self, ids: pa.Array) -> Rows:
+        """The row number of every id, -1 where there is none."""
+        if len(ids) <= LOOKED_UP_MAX:
+            texts = ids.to_pylist()
+            addresses = find_ids(self.store, self.pin, texts)
+            known = [text for text in texts if text in addresses]
+            found = self.layout.numbers_at(np.fromiter((addresses[text] for text in known), np.uint64, len(known)))
+            numbers = dict(zip(known, found.tolist(), strict=True))
+            return np.fromiter((numbers.get(text, -1) for text in texts), np.int64, len(texts))
+        places = pc.index_in(ids, value_set=self.live_column("id"), skip_nulls=True)
+        encoded: Rows = pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return encoded
+
+    def read_once(self, name: str) -> pa.Array:
+        """A whole column by row number that will not be asked for again."""
+        return self.columns.read(self.store, self.pin, name, remember=False) if self.size else self.column(name)
 
     def matching(self, comparison: Comparison) -> Rows:
         """Row numbers that satisfy a comparison, ascending."""

@@ -1,151 +1,165 @@
-"""Who is connected to whom, as arrays of row numbers.
+"""Who is connected to whom: the edges of one type as neighbour lists.
 
-Built from the id columns of one edge table and its two node tables, for exactly those pins, and kept for them.
-Neighbours of a node lie together and in order, so that a pair can be looked up by binary search and parallel edges
-stand side by side.
+A topology is a *base*, the lists of some earlier version of the three tables, and what has changed since: edges added,
+edges gone, nodes that moved. Nodes are known by the number they had in the base, whatever row they are in now; a node
+that did not exist then has a number above those. Walking stays within numbers, rows are translated at the ends.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from omnigraph.exec.tables import Rows, TableView
-
-TOPOLOGIES_MAX = 16
-"""Topologies kept in memory by one process; ten million edges are about 500 MB."""
+from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, contains, sorted_set
+from omnigraph.exec.renumber import NOTHING, Correspondence, nothing
+from omnigraph.exec.topology_base import Base
 
 
 @dataclass(frozen=True)
-class Adjacency:
-    """Neighbours by node: those of node n are ``neighbours[offsets[n]:offsets[n + 1]]``, ascending."""
+class Lists:
+    """The neighbours to walk to from one end, in numbers; ``near`` and ``far`` translate the two ends."""
 
-    offsets: Rows
-    neighbours: Rows
-    edges: Rows
+    base: Adjacency
+    near: Correspondence
+    far: Correspondence
+    edges: Correspondence
+    starts: Rows = field(default_factory=nothing, repr=False)
+    """Of every added edge the end it is walked from."""
+    ends: Rows = field(default_factory=nothing, repr=False)
+    added: Rows = field(default_factory=nothing, repr=False)
+    """The rows of the added edges."""
 
     @property
-    def nodes(self) -> int:
-        return len(self.offsets) - 1
+    def numbers(self) -> int:
+        """Numbers of the far end; of both ends where edges stay within one type."""
+        return max(self.near.size, self.far.size)
 
     @cached_property
-    def is_simple(self) -> bool:
-        """Whether no two edges connect the same pair."""
-        return not bool(self._repeats.any())
+    def _more(self) -> tuple[Rows, Adjacency]:
+        """The added edges: who has some, and their lists."""
+        who = sorted_set(self.starts)
+        return who, adjacency(np.searchsorted(who, self.starts), self.ends, self.added, len(who))
+
+    def degrees(self, numbers: Rows) -> Rows:
+        """At most how many steps each of the nodes allows."""
+        counts = np.zeros(len(numbers), np.int64)
+        based = numbers < self.base.nodes
+        counts[based] = self.base.degrees(numbers[based])
+        if len(self.starts):
+            who, more = self._more
+            known = contains(who, numbers)
+            counts[known] += more.degrees(np.searchsorted(who, numbers[known]))
+        return counts
+
+    def step(self, numbers: Rows, *, keep_edges: bool = False) -> tuple[Rows, Rows, Rows]:
+        """One step from every node: the position of the node in the input, the neighbour, and the edge's row.
+
+        Without edges every pair comes once and the edges mean nothing.
+        """
+        has_gone = len(self.edges.lost) > 0
+        used = self.base if keep_edges or has_gone else self.base.pairs
+        position, neighbour, edge = _walk(used, numbers)
+        repeats = has_gone and not self.base.is_simple
+        if has_gone:
+            keep = ~contains(self.edges.lost, edge)
+            position, neighbour, edge = position[keep], neighbour[keep], edge[keep]
+        if keep_edges:
+            edge = self.edges.to_row(edge)
+        if len(self.starts):
+            more = self._added_step(numbers)
+            repeats = repeats or len(more[0]) > 0
+            position, neighbour = np.concatenate((position, more[0])), np.concatenate((neighbour, more[1]))
+            edge = np.concatenate((edge, more[2]))
+        if len(self.far.gone):
+            keep = ~contains(self.far.gone, neighbour)
+            position, neighbour, edge = position[keep], neighbour[keep], edge[keep]
+        if repeats and not keep_edges:
+            keys = sorted_set(position * self.numbers + neighbour)
+            position, neighbour = keys // self.numbers, keys % self.numbers
+        return position, neighbour, edge
+
+    def _added_step(self, numbers: Rows) -> tuple[Rows, Rows, Rows]:
+        who, more = self._more
+        known = np.flatnonzero(contains(who, numbers))
+        position, slot = more.of(np.searchsorted(who, numbers[known]))
+        return known[position], more.neighbours[slot], more.edges[slot]
 
     @cached_property
-    def _repeats(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        repeats = np.zeros(len(self.neighbours), bool)
-        repeats[1:] = self.neighbours[1:] == self.neighbours[:-1]
-        # The first neighbour of a node repeats nothing, whatever stands before it.
-        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
-        repeats[starts] = False
-        return repeats
-
-    @cached_property
-    def pairs(self) -> Adjacency:
-        """The same with parallel edges collapsed."""
-        if self.is_simple:
-            return self
-        keep = ~self._repeats
-        kept_before = np.concatenate(([0], np.cumsum(keep)))
-        return Adjacency(kept_before[self.offsets], self.neighbours[keep], self.edges[keep])
-
-    def of(self, nodes: Rows) -> tuple[Rows, Rows]:
-        """For every given node its neighbour slots: the position of the node in the input, and the slot."""
-        starts, ends = self.offsets[nodes], self.offsets[nodes + 1]
-        counts = ends - starts
-        position = np.repeat(np.arange(len(nodes)), counts)
-        before = np.concatenate(([0], np.cumsum(counts)[:-1])) if len(counts) else np.zeros(0, np.int64)
-        slot = np.arange(len(position)) - before[position] + starts[position]
-        return position, slot
+    def whole(self) -> Adjacency:
+        """All lists at once, of rows instead of numbers."""
+        if not (self.near.changes or self.far.changes or self.edges.changes or len(self.near.to_row.starts)):
+            return self.base
+        keep = ~contains(self.edges.lost, self.base.edges)
+        sources = self.near.to_row(np.concatenate((self.base.origins()[keep], self.starts)))
+        targets = self.far.to_row(np.concatenate((self.base.neighbours[keep], self.ends)))
+        edges = np.concatenate((self.edges.to_row(self.base.edges[keep]), self.added))
+        known = (sources >= 0) & (targets >= 0)
+        nodes = max(self.near.rows, int(sources.max(initial=-1)) + 1)
+        return adjacency(sources[known], targets[known], edges[known], nodes)
 
 
-def adjacency(sources: Rows, targets: Rows, edges: Rows, nodes: int) -> Adjacency:
-    """Neighbour lists of edges given as two arrays of row numbers."""
-    # One sort of one number per edge: numpy sorts integers several times faster than it sorts pairs.
-    order = np.argsort(sources * (int(targets.max(initial=0)) + 1) + targets, kind="stable")
-    offsets = np.zeros(nodes + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=nodes), out=offsets[1:])
-    return Adjacency(offsets, targets[order], edges[order])
+def _walk(lists: Adjacency, numbers: Rows) -> tuple[Rows, Rows, Rows]:
+    """Positions, neighbours and edges, for the nodes that the lists know."""
+    if len(numbers) and int(numbers.max()) >= lists.nodes:
+        based = np.flatnonzero(numbers < lists.nodes)
+        position, slot = lists.of(numbers[based])
+        position = based[position]
+    else:
+        position, slot = lists.of(numbers)
+    return position, _wide(lists.neighbours[slot]), _wide(lists.edges[slot])
+
+
+def _wide(numbers: Integers) -> Rows:
+    return numbers.astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Topology:
     """One edge table in both directions."""
 
-    sources: Rows
-    targets: Rows
-    edges: Rows
-    source_nodes: int
-    target_nodes: int
-    within_one_type: bool
+    base: Base
+    source: Correspondence
+    target: Correspondence
+    edge: Correspondence
+    sources: Rows = field(default_factory=nothing, repr=False)
+    targets: Rows = field(default_factory=nothing, repr=False)
+    added: Rows = field(default_factory=nothing, repr=False)
+    """The edges that are not in the base: numbers of their ends, and their rows."""
+
+    @property
+    def within_one_type(self) -> bool:
+        return self.base.within_one_type
 
     @cached_property
-    def out(self) -> Adjacency:
-        return adjacency(self.sources, self.targets, self.edges, self.source_nodes)
+    def out(self) -> Lists:
+        ends = (self.sources, self.targets, self.added)
+        return Lists(self.base.lists("out"), self.source, self.target, self.edge, *ends)
 
     @cached_property
-    def into(self) -> Adjacency:
-        return adjacency(self.targets, self.sources, self.edges, self.target_nodes)
+    def into(self) -> Lists:
+        ends = (self.targets, self.sources, self.added)
+        return Lists(self.base.lists("into"), self.target, self.source, self.edge, *ends)
 
     @cached_property
-    def both(self) -> Adjacency:
+    def both(self) -> Lists:
         """Both directions at once; only for edges within one type. A self-loop stands once."""
-        loops = self.sources == self.targets
-        sources = np.concatenate((self.sources, self.targets[~loops]))
-        targets = np.concatenate((self.targets, self.sources[~loops]))
-        edges = np.concatenate((self.edges, self.edges[~loops]))
-        return adjacency(sources, targets, edges, self.source_nodes)
+        turned = self.sources != self.targets
+        ends = (
+            np.concatenate((self.sources, self.targets[turned])),
+            np.concatenate((self.targets, self.sources[turned])),
+            np.concatenate((self.added, self.added[turned])),
+        )
+        return Lists(self.base.lists("both"), self.source, self.target, self.edge, *ends)
 
     @cached_property
-    def loops(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which nodes have an edge to themselves; between two types equal numbers are different nodes."""
-        looped = np.zeros(max(self.source_nodes, self.target_nodes), bool)
-        if self.within_one_type:
-            looped[self.sources[self.sources == self.targets]] = True
-        return looped
-
-
-def build(edge: TableView, source: TableView, target: TableView) -> Topology:
-    """Encode the endpoints of every edge as row numbers. An edge without its node is left out."""
-    sources = _numbers(edge.column("src"), source.live_column("id"))
-    targets = _numbers(edge.column("dst"), target.live_column("id"))
-    known = (sources >= 0) & (targets >= 0)
-    known[edge.layout.dead] = False
-    within = source.pin.key == target.pin.key
-    return Topology(sources[known], targets[known], np.flatnonzero(known), source.size, target.size, within)
-
-
-def _numbers(ids: pa.Array, known: pa.Array) -> Rows:
-    found = pc.index_in(ids, value_set=known, skip_nulls=True)
-    numbers: Rows = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers
-
-
-class Topologies:
-    """Topologies by the pins they were built from, least recently used first to go."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, ...], Topology] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, edge: TableView, source: TableView, target: TableView) -> Topology:
-        key = tuple(f"{table.pin.location}@{table.pin.lance_version}" for table in (edge, source, target))
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
-        topology = build(edge, source, target)
-        with self._lock:
-            self._known[key] = topology
-            while len(self._known) > TOPOLOGIES_MAX:
-                self._known.popitem(last=False)
-        return topology
+    def loops(self) -> Rows:
+        """Numbers of the nodes that have an edge to themselves; none between two types."""
+        if not self.within_one_type:
+            return NOTHING
+        candidates = sorted_set(np.concatenate((self.base.loops, self.sources[self.sources == self.targets])))
+        if not len(candidates) or not self.edge.changes:
+            return candidates
+        position, neighbour, _ = self.out.step(candidates)
+        return sorted_set(neighbour[candidates[position] == neighbour])

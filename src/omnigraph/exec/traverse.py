@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.exec import expand, paths
+from omnigraph.exec.adjacency import sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator, Mask
 from omnigraph.exec.expand import Reached
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.topology import Topology
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand, ShortestPath
 
@@ -61,7 +63,7 @@ def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, 
         seen[rows] = True
         different = np.flatnonzero(seen)
     else:
-        different = expand.sorted_set(rows)
+        different = sorted_set(rows)
     kept = evaluator.mask(predicate, Frame(len(different), {variable: table}, {variable: different}))
     if kept.all():
         return np.ones(len(rows), bool)
@@ -87,12 +89,15 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
     result = result.with_column(f"{operator.path_variable}.length", pa.array(length))
     if not operator.wants_nodes:
         return result
-    ids = _direct_ids(operator, result) if nodes is None else _ids_along(operator, result, nodes)
+    if nodes is None:
+        ids = _direct_ids(operator, result)
+    else:
+        ids = _ids_along(operator, result, nodes, topology)
     return result.with_column(f"{operator.path_variable}.nodes", ids)
 
 
-def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]]) -> pa.Array:
-    flat = np.array([node for path in nodes for node in path], np.int64)
+def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Topology) -> pa.Array:
+    flat = topology.source.to_row(np.array([node for path in nodes for node in path], np.int64))
     offsets = np.concatenate(([0], np.cumsum([len(path) for path in nodes], dtype=np.int64)))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), frame.tables[operator.source].values("id", flat))
 
