@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.core.tables import TableId
-from omnigraph.engine import blobs, sources
+from omnigraph.engine import blobs, sources, writes
 from omnigraph.engine.commit_filters import passes
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_result import QueryResult
@@ -27,25 +28,19 @@ from omnigraph.history.state import ManifestState
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest import branches
-from omnigraph.manifest.commit_log import find_by_idempotency_key, find_commit, newest_first
+from omnigraph.manifest.commit_log import find_commit, newest_first
 from omnigraph.manifest.create import create_graph
 from omnigraph.manifest.layout import MAIN, read_stamp
 from omnigraph.manifest.publisher import Publisher
-from omnigraph.manifest.reader import Capture, Manifests
-from omnigraph.query.ir import MutationIR
-from omnigraph.query.params import bind_mutation, bind_values
+from omnigraph.manifest.reader import Manifests
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 from omnigraph.storage.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
-from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import LoadMode
-from omnigraph.write.load_rows import load_rows
-from omnigraph.write.mutate import PreparedMutation, prepare_mutation
 
 
 class Graph:
@@ -202,31 +197,7 @@ class Graph:
         returns the first commit instead of writing again.
         """
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
-        ref = branches.find_ref(self._manifests, branch)
-        info = options.info(self._context, CommitKind.MUTATION)
-        now_ms = info.created_at_us // 1000
-        earlier = self._earlier(ref.incarnation, idempotency_key)
-        if earlier is not None:
-            return MutationResult(branch, name or "", 0, 0, earlier.actor, earlier)
-        query_name = name or ""
-
-        def prepare(capture: Capture) -> PreparedMutation:
-            nonlocal query_name
-            plan = self._compiler.compile(text, name, capture.state.schema_digest, capture.catalog)
-            if not isinstance(plan, MutationIR):
-                raise UsageError(f"query `{plan.name}` reads; `mutate` runs insert, update and delete")
-            query_name = plan.name
-            bound = bind_mutation(plan, bind_values(plan.parameters, params), now_ms)
-            return prepare_mutation(self._store, capture, bound, self._ids)
-
-        prepared, published = run(self._context, ref.incarnation, prepare, info, options)
-        commit = published.commit if published else None
-        return MutationResult(branch, query_name, prepared.affected_nodes, prepared.affected_edges, actor, commit)
-
-    def _earlier(self, incarnation: str, idempotency_key: str | None) -> GraphCommit | None:
-        if idempotency_key is None:
-            return None
-        return find_by_idempotency_key(self._store, self._manifests.fresh(incarnation), idempotency_key)
+        return writes.mutate(self._context, self._compiler, text, params, name, branch, options)
 
     def load(
         self,
@@ -248,36 +219,16 @@ class Graph:
         reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
         one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
         """
-        load_mode = _load_mode(mode)
+        load_mode = writes.load_mode(mode)
         created = self._ensure_branch(branch, base, actor)
-        ref = branches.find_ref(self._manifests, branch)
         options = WriteOptions(actor, message, idempotency_key, provenance or {})
-        info = options.info(self._context, CommitKind.LOAD)
-        earlier = self._earlier(ref.incarnation, idempotency_key)
-        if earlier is not None:
-            return LoadResult(branch, load_mode.value, {}, {}, earlier.actor, earlier, repeated=True)
-        catalog = self._manifests.catalog(self._manifests.warm(ref.incarnation).schema_digest)
-        violations = Violations()
-        rows = sources.read(data, catalog, type_name, self._ids.new_id, violations)
         try:
-            counts, published = load_rows(
-                self._context, ref.incarnation, rows, load_mode, violations, info, options, progress
-            )
+            result = writes.load(self._context, data, load_mode, type_name, branch, options, progress)
         except BaseException:
             if created:
                 self.delete_branch(branch)
             raise
-        return LoadResult(
-            branch,
-            load_mode.value,
-            {key.removeprefix("node:"): count for key, count in counts.items() if key.startswith("node:")},
-            {key.removeprefix("edge:"): count for key, count in counts.items() if key.startswith("edge:")},
-            actor,
-            published.commit,
-            base,
-            created,
-            published.repeated,
-        )
+        return replace(result, base_branch=base, branch_created=created)
 
     def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
         if base is None:
@@ -388,14 +339,6 @@ def create(
         actor=actor,
     )
     return Graph(store, clock=clock, ids=ids, embedder=embedder)
-
-
-def _load_mode(mode: str | LoadMode) -> LoadMode:
-    try:
-        return LoadMode(mode)
-    except ValueError:
-        modes = ", ".join(known.value for known in LoadMode)
-        raise UsageError(f"{mode!r} is not a load mode", hint=f"the modes are {modes}") from None
 
 
 def _branch_info(ref: branches.Ref, state: ManifestState) -> BranchInfo:
