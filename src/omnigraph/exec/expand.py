@@ -8,7 +8,7 @@ import numpy as np
 
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.reach import reach
+from omnigraph.exec.reach import Pairs, reach
 from omnigraph.exec.topology import Lists, Topology
 from omnigraph.query.ir import Direction, HopRange
 
@@ -48,8 +48,10 @@ def one_hop(lists: Lists, starts: Rows, *, keep_edges: bool, budget: Budget) -> 
 def many_hops(lists: Lists, loops: Rows, starts: Rows, hops: HopRange, *, from_target: bool, budget: Budget) -> Reached:
     """Every node whose shortest distance from the start lies within the bounds, once per start."""
     distinct, inverse = _distinct(starts)
-    found = reach(lists, loops, lists.near.to_number(distinct), hops, from_target=from_target, budget=budget)
-    counts = np.bincount(found.origin, minlength=len(distinct))
+    found = Pairs(budget)
+    reach(lists, loops, lists.near.to_number(distinct), hops, found, from_target=from_target, budget=budget)
+    origin, node = found.origin, found.node
+    counts = np.bincount(origin, minlength=len(distinct))
     offsets = np.concatenate(([0], np.cumsum(counts)))
     bound = np.flatnonzero(starts >= 0)
     groups = inverse[bound]
@@ -58,7 +60,7 @@ def many_hops(lists: Lists, loops: Rows, starts: Rows, hops: HopRange, *, from_t
     position = np.repeat(np.arange(len(bound)), repeat)
     before = np.cumsum(repeat) - repeat
     slot = np.arange(len(position)) + np.repeat(offsets[groups] - before, repeat)
-    return Reached(bound[position], lists.far.to_row(found.node[slot]))
+    return Reached(bound[position], lists.far.to_row(node[slot]))
 
 
 def _distinct(starts: Rows) -> tuple[Rows, Rows]:
@@ -81,7 +83,8 @@ def closing(
         kept = bound[position[hit]]
         return Reached(kept, targets[kept], edge[hit] if keep_edges else None)
     distinct, inverse = _distinct(sources)
-    found = reach(lists, loops, lists.near.to_number(distinct), hops, from_target=False, budget=budget)
+    found = Pairs(budget)
+    reach(lists, loops, lists.near.to_number(distinct), hops, found, from_target=False, budget=budget)
     keys = found.origin * lists.numbers + found.node
     kept = bound[contains(keys, inverse[bound] * lists.numbers + wanted)]
     return Reached(kept, targets[kept])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,13 @@ class Frame:
         if key not in self._values:
             self._values[key] = self.tables[variable].values(name, self.bindings[variable])
         return self._values[key]
+
+    def fetch(self, variable: str, names: Iterable[str]) -> None:
+        """Read several properties of a variable together, before they are asked for one by one."""
+        missing = [name for name in names if (variable, name) not in self._values]
+        if len(missing) > 1:
+            values = self.tables[variable].many_values(missing, self.bindings[variable])
+            self._values.update({(variable, name): column for name, column in values.items()})
 
     def take(self, rows: Rows) -> Frame:
         """The frame's rows at these positions, in this order, as often as given."""

@@ -4,16 +4,17 @@ A node is reached at its shortest distance, and only if that lies within the bou
 also reached one hop after its distance, which matters exactly when its distance is one below the lower bound.
 
 There are two ways to search. All starts at once, as one sorted set of pairs, is best while little is reached. Once a
-hop touches a good part of the graph, marking nodes start by start is.
+hop touches a good part of the graph, marking nodes start by start is; then what is only counted is never held.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from omnigraph.exec.adjacency import Rows, contains, sorted_set
+from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology import Lists
 from omnigraph.query.ir import HopRange
@@ -22,21 +23,80 @@ DENSE_SHARE = 64
 """A hop is dense if from every start it touches more than one node in this many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Pairs of a start, by its position, and a node, each once and in order."""
+class Sink(Protocol):
+    """Takes what is reached, start by start or all at once."""
 
-    origin: Rows
-    node: Rows
+    def pairs(self, origins: Rows, nodes: Rows) -> None:
+        """Positions of starts and the nodes reached from them, sorted, each pair once."""
+
+    def marks(self, start: int, reached: Mask) -> None:
+        """All that one start reaches."""
 
 
-def reach(lists: Lists, loops: Rows, starts: Rows, hops: HopRange, *, from_target: bool, budget: Budget) -> Found:
+@dataclass
+class Pairs:
+    """Keeps every pair of a start, by its position, and a node, in order."""
+
+    budget: Budget
+    _origins: list[Rows] = field(default_factory=list)
+    _nodes: list[Rows] = field(default_factory=list)
+    _held: int = 0
+
+    def pairs(self, origins: Rows, nodes: Rows) -> None:
+        self._origins.append(origins)
+        self._nodes.append(nodes)
+
+    def marks(self, start: int, reached: Mask) -> None:
+        nodes = np.flatnonzero(reached)
+        self._held += len(nodes)
+        self.budget.check(self._held, 2)
+        self.pairs(np.full(len(nodes), start), nodes)
+
+    @property
+    def origin(self) -> Rows:
+        return np.concatenate([np.zeros(0, np.int64), *self._origins])
+
+    @property
+    def node(self) -> Rows:
+        return np.concatenate([np.zeros(0, np.int64), *self._nodes])
+
+
+@dataclass
+class Counts:
+    """Counts how many nodes each start reaches, all of them or those that are wanted."""
+
+    counts: Rows
+    wanted: Mask | None = None
+
+    def pairs(self, origins: Rows, nodes: Rows) -> None:
+        kept = origins if self.wanted is None else origins[self.wanted[nodes]]
+        self.counts += np.bincount(kept, minlength=len(self.counts))
+
+    def marks(self, start: int, reached: Mask) -> None:
+        self.counts[start] = np.count_nonzero(reached if self.wanted is None else reached & self.wanted)
+
+
+@dataclass
+class Visits:
+    """Adds up, for every node, the weights of the starts that reach it."""
+
+    weights: Rows
+    visits: Rows
+
+    def pairs(self, origins: Rows, nodes: Rows) -> None:
+        np.add.at(self.visits, nodes, self.weights[origins])
+
+    def marks(self, start: int, reached: Mask) -> None:
+        self.visits[reached] += self.weights[start]
+
+
+def reach(
+    lists: Lists, loops: Rows, starts: Rows, hops: HopRange, sink: Sink, *, from_target: bool, budget: Budget
+) -> None:
     """Everything within the bounds from every start; starts and nodes are numbers."""
-    if hops.low > hops.high or not len(starts):
-        # Two hops over an edge between two types: the numbers of the far type mean nothing here.
-        return Found(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    search = _Search(lists, loops, starts, hops, from_target, budget)
-    return search.run()
+    if hops.low <= hops.high and len(starts):
+        # Otherwise it is two hops over an edge between two types: numbers of the far type mean nothing here.
+        _Search(lists, loops, starts, hops, from_target, budget).run(sink)
 
 
 @dataclass
@@ -48,7 +108,7 @@ class _Search:
     from_target: bool
     budget: Budget
 
-    def run(self) -> Found:
+    def run(self, sink: Sink) -> None:
         width = self.lists.numbers
         frontier = np.arange(len(self.starts)) * width + self.starts
         visited = frontier
@@ -58,7 +118,8 @@ class _Search:
                 break
             steps = int(self.lists.degrees(frontier % width).sum())
             if steps * DENSE_SHARE > width * len(self.starts):
-                return self._dense(hop, frontier, visited, reached)
+                self._dense(hop, frontier, visited, reached, sink)
+                return
             self.budget.check(steps, 4)
             position, neighbour, _ = self.lists.step(frontier % width)
             found = sorted_set((frontier // width)[position] * width + neighbour)
@@ -69,7 +130,7 @@ class _Search:
             elif hop == self.hops.low - 1:
                 reached.append(self._looped(frontier // width, frontier % width, frontier))
         keys = sorted_set(np.concatenate(reached))
-        return Found(keys // width, keys % width)
+        sink.pairs(keys // width, keys % width)
 
     def _looped(self, origins: Rows, nodes: Rows, kept: Rows) -> Rows:
         """Those whose target has an edge to itself; the target is the start when walking backwards."""
@@ -79,47 +140,36 @@ class _Search:
 
     # --- start by start --------------------------------------------------------------------------------
 
-    def _dense(self, hop: int, frontier: Rows, visited: Rows, reached: list[Rows]) -> Found:
+    def _dense(self, hop: int, frontier: Rows, visited: Rows, reached: list[Rows], sink: Sink) -> None:
         """The hops from ``hop`` on, for each start on its own."""
         width = self.lists.numbers
         bounds = np.arange(len(self.starts) + 1) * width
-        so_far = sorted_set(np.concatenate(reached))
-        cuts = [np.searchsorted(keys, bounds) for keys in (frontier, visited, so_far)]
-        origins: list[Rows] = []
-        nodes: list[Rows] = []
-        seen, within = np.zeros(width, bool), np.zeros(width, bool)
-        held = 0
+        so_far = (frontier, visited, sorted_set(np.concatenate(reached)))
+        cuts = [np.searchsorted(keys, bounds).tolist() for keys in so_far]
+        seen, within, fresh = (np.empty(width, bool) for _ in range(3))
         for start in range(len(self.starts)):
-            mine = [
-                keys[cut[start] : cut[start + 1]] - start * width
-                for keys, cut in zip((frontier, visited, so_far), cuts, strict=True)
-            ]
+            mine, known, kept = (
+                keys[cut[start] : cut[start + 1]] - start * width for keys, cut in zip(so_far, cuts, strict=True)
+            )
             seen[:], within[:] = False, False
-            seen[mine[1]], within[mine[2]] = True, True
-            self._mark(start, hop, mine[0], seen, within)
-            found = np.flatnonzero(within)
-            held += len(found)
-            self.budget.check(held, 2)
-            nodes.append(found)
-            origins.append(np.full(len(found), start))
-        return Found(np.concatenate(origins), np.concatenate(nodes))
+            seen[known], within[kept] = True, True
+            self._mark(start, hop, mine, (seen, within, fresh))
+            sink.marks(start, within)
 
-    def _mark(self, start: int, hop: int, frontier: Rows, seen: Marks, within: Marks) -> None:
-        fresh = np.zeros(len(seen), bool)
+    def _mark(self, start: int, hop: int, frontier: Rows, marks: tuple[Mask, Mask, Mask]) -> None:
+        seen, within, fresh = marks
         for distance in range(hop, self.hops.high + 1):
             if not len(frontier):
                 return
             self.budget.check()
-            _, neighbour, _ = self.lists.step(frontier)
             fresh[:] = False
-            fresh[neighbour] = True
+            fresh[self.lists.far_ends(frontier)] = True
             fresh &= ~seen
-            frontier = np.flatnonzero(fresh)
-            seen |= fresh
             if distance >= self.hops.low:
                 within |= fresh
-            elif distance == self.hops.low - 1:
+            if distance == self.hops.high:
+                return
+            seen |= fresh
+            frontier = np.flatnonzero(fresh)
+            if distance == self.hops.low - 1:
                 within[self._looped(np.full(len(frontier), start), frontier, frontier)] = True
-
-
-Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]

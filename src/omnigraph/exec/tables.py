@@ -28,6 +28,9 @@ Rows = npt.NDArray[np.int64]
 LOOKED_UP_MAX = 2_000
 """More ids than these are encoded against the whole id column."""
 
+GATHERED_MAX = 100_000
+"""Rows that are gathered fragment by fragment; for more the column is put together first."""
+
 WHOLE_COLUMN_SHARE = 8
 """A column is read whole when more than one row in this many is wanted: reading on is cheaper than seeking."""
 
@@ -76,16 +79,26 @@ class TableView:
 
     def values(self, name: str, rows: Rows) -> pa.Array:
         """A column's values at row numbers; -1 gives null."""
-        is_known = self.columns.known(self.pin, name) is not None
-        if is_known or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
-            return _gather(self.column(name), rows)
-        wanted, positions = distinct(rows[rows >= 0])
-        taken = take_rows(self.store, self.pin, self.layout.live_positions(wanted), name)
-        if len(positions) == len(rows):
-            return taken.take(pa.array(positions))
-        inverse = np.full(len(rows), -1, np.int64)
-        inverse[rows >= 0] = positions
-        return _gather(taken, inverse)
+        return self.many_values([name], rows)[name]
+
+    def many_values(self, names: Sequence[str], rows: Rows) -> dict[str, pa.Array]:
+        """The same for several columns, which are read together."""
+        values: dict[str, pa.Array] = {}
+        bound = rows if (rows >= 0).all() else rows[rows >= 0]
+        for name in names:
+            if self.columns.known(self.pin, name) is not None or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
+                values[name] = _gather(self.column(name), rows)
+            elif len(rows) <= GATHERED_MAX and is_short(table_schema(self.entity).field(name).type):
+                gathered = self.columns.gather(self.store, self.pin, name, bound)
+                if gathered is not None:
+                    values[name] = _spread(gathered, rows)
+        missing = [name for name in names if name not in values]
+        return {**values, **self._taken(missing, rows, bound)} if missing else values
+
+    def _taken(self, names: list[str], rows: Rows, bound: Rows) -> dict[str, pa.Array]:
+        wanted, positions = distinct(bound)
+        taken = take_rows(self.store, self.pin, self.layout.live_positions(wanted), names)
+        return {name: _spread(taken[name].take(pa.array(positions)), rows) for name in names}
 
     def at_addresses(self, addresses: npt.NDArray[np.uint64]) -> Rows:
         """Row numbers of what Lance found, ascending."""
@@ -116,6 +129,20 @@ class TableView:
     def matching(self, comparison: Comparison) -> Rows:
         """Row numbers that satisfy a comparison, ascending."""
         return self.at_addresses(matching_rows(self.store, self.pin, comparison))
+
+
+def is_short(type_: pa.DataType) -> bool:
+    """Whether values are small enough to be kept for a few rows' sake: numbers and texts, not lists and vectors."""
+    return not pa.types.is_nested(type_) and not isinstance(type_, pa.ExtensionType)
+
+
+def _spread(values: pa.Array, rows: Rows) -> pa.Array:
+    """Values of the rows that are not null, at their places among all rows."""
+    if len(values) == len(rows):
+        return values
+    places = np.full(len(rows), -1, np.int64)
+    places[rows >= 0] = np.arange(len(values))
+    return _gather(values, places)
 
 
 def _gather(values: pa.Array, rows: Rows) -> pa.Array:

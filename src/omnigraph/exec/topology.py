@@ -80,6 +80,16 @@ class Lists:
             position, neighbour = keys // self.numbers, keys % self.numbers
         return position, neighbour, edge
 
+    def far_ends(self, numbers: Rows) -> Integers:
+        """The neighbours of some nodes, in no order and as often as they come."""
+        if len(self.edges.lost) or len(self.far.gone) or len(self.starts):
+            return self.step(numbers)[1]
+        starts = self.base.offsets[numbers].astype(np.int64)
+        counts = self.base.offsets[numbers + 1] - starts
+        slots = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+        ends: Integers = self.base.neighbours[slots]
+        return ends
+
     def _added_step(self, numbers: Rows) -> tuple[Rows, Rows, Rows]:
         who, more = self._more
         known = np.flatnonzero(contains(who, numbers))

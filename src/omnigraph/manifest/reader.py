@@ -17,7 +17,7 @@ from omnigraph.manifest.layout import Stamp, manifest_location, rows_from_arrow
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.json_reader import from_json
 from omnigraph.storage.store import Store
-from omnigraph.storage.swap import ManifestVersion, latest_manifest, newest_version, read_manifest
+from omnigraph.storage.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Manifests:
         if known is None:
             return self.reload(incarnation)
         place = ManifestVersion(self.location(incarnation), known.version)
-        return known if newest_version(self.store, place) == known.version else self.reload(incarnation)
+        return known if is_newest(self.store, place) else self.reload(incarnation)
 
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""

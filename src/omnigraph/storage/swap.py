@@ -6,6 +6,7 @@ other failure by its type; anything else may or may not have happened, and is fo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -116,7 +117,11 @@ def _rows(dataset: LanceDataset) -> pa.Table:
         return dataset.to_table()
 
 
-def newest_version(store: Store, current: ManifestVersion) -> int:
-    """The number of the newest version: one LIST, and nothing is read."""
+def is_newest(store: Store, current: ManifestVersion) -> bool:
+    """Whether no newer version has been published: one LIST, or two looks at a local disk; nothing is read."""
+    if store.root.is_local and os.path.exists(store.root.local(_manifest_path(current.location, current.version))):
+        # Every swap makes the next number, and older versions go before newer ones: if this one is still there and the
+        # next is not, nothing came after it.
+        return not os.path.exists(store.root.local(_manifest_path(current.location, current.version + 1)))
     with translated(f"{current.location} cannot be read", location=current.location):
-        return int(store.open(current.location, current.version).latest_version)
+        return int(store.open(current.location, current.version).latest_version) == current.version

@@ -140,14 +140,16 @@ def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequen
     return matching.select(list(columns))
 
 
-def take_rows(store: Store, pin: TablePin, positions: npt.NDArray[np.int64], name: str) -> pa.Array:
-    """A column at sorted positions among the live rows of the version."""
+def take_rows(
+    store: Store, pin: TablePin, positions: npt.NDArray[np.int64], names: Sequence[str]
+) -> dict[str, pa.Array]:
+    """Columns at sorted positions among the live rows of the version."""
     dataset = store.open(pin.location, pin.lance_version)
     if not len(positions):
-        return pa.array([], dataset.schema.field(name).type)
+        return {name: pa.array([], dataset.schema.field(name).type) for name in names}
     with _reading(pin):
-        column = dataset.take(positions, columns=[name]).column(name)
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        taken = dataset.take(positions, columns=list(names)).combine_chunks()
+    return {name: taken.column(name).chunk(0) for name in names}
 
 
 def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.uint64]:
