@@ -22,7 +22,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
 from omnigraph.exec import reach, scan, tables, topologies
-from omnigraph.exec.graph_view import Derived
+from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.topologies import Topologies
 from omnigraph.storage.array_cache import ArrayCache
 from tests.exec.compare import assert_same, expected, read_data
@@ -67,6 +67,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(tables, "WHOLE_COLUMN_SHARE", 0))
         if way & 3:
             stack.enter_context(patch.object(graph, "_derived", Derived(Topologies(ArrayCache(None)))))
+        if way & 8:
+            stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
@@ -146,9 +148,9 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
         for index in range(queries):
             query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()
             try:
-                tally[check(graph, place, query, index % 8)] += 1
+                tally[check(graph, place, query, index % 16)] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 8}")
+                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 16}")
                 error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
                 raise
     return tally

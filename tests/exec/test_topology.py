@@ -16,8 +16,10 @@ from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import topologies
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.indexed import IndexedTopology
 from omnigraph.exec.topologies import Topologies, build
-from omnigraph.exec.topology import Lists, Topology
+from omnigraph.exec.topology import Topology
+from omnigraph.exec.walks import Steps
 from omnigraph.storage.array_cache import ArrayCache
 
 SCHEMA = """
@@ -86,17 +88,30 @@ def view(graph: Graph, known: Topologies, **where: str) -> GraphView:
 
 
 def pins(world: GraphView, edge: str) -> topologies.Pins:
-    type_ = world.catalog.edges[edge]
-    return world.edge_table(edge), world.node_table(type_.source), world.node_table(type_.target)
+    return world.pins(edge)
 
 
-def connected(lists: Lists, starts: Any, *, keep_edges: bool) -> set[tuple[int, ...]]:
+def connected(lists: Steps, starts: Any, *, keep_edges: bool) -> set[tuple[int, ...]]:
     """From row to row, with the edge's row if edges count."""
     position, neighbour, edge = lists.step(lists.near.to_number(starts), keep_edges=keep_edges)
     rows = starts[position], lists.far.to_row(neighbour)
     pairs = list(zip(*(column.tolist() for column in (*rows, *([edge] if keep_edges else []))), strict=True))
     assert len(pairs) == len(set(pairs)), "every pair comes once"
     return set(pairs)
+
+
+def assert_indexed_equal(graph: GraphView, edge: str) -> None:
+    """What is looked up for some nodes is what the lists say of them."""
+    three = pins(graph, edge)
+    fresh = topologies._exact(build(three))
+    for direction in ("out", "into", *(("both",) if fresh.within_one_type else ())):
+        starts = three[2 if direction == "into" else 1].live()[::3]
+        found = getattr(IndexedTopology(*three, starts), direction)
+        for keep_edges in (False, True):
+            wanted = connected(getattr(fresh, direction), starts, keep_edges=keep_edges)
+            assert connected(found, starts, keep_edges=keep_edges) == wanted
+    loops = IndexedTopology(*three, three[1].live()).loops
+    assert loops.tolist() == fresh.loops.tolist()
 
 
 def assert_equal(found: Topology, graph: GraphView, edge: str) -> None:
@@ -132,6 +147,7 @@ def test_changes_on_top_of_a_base_are_as_good_as_a_new_one(seed: int, world: Wor
             for edge in ("Knows", "Lives"):
                 current = view(graph, known, **place)
                 assert_equal(known.get(pins(current, edge)), current, edge)
+                assert_indexed_equal(current, edge)
     assert not built.called, "everything came from the first base"
 
 

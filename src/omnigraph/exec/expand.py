@@ -9,7 +9,7 @@ import numpy as np
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.reach import Pairs, reach
-from omnigraph.exec.topology import Lists, Topology
+from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.query.ir import Direction, HopRange
 
 
@@ -28,7 +28,7 @@ class Reached:
         return Reached(self.position[keep], self.node[keep], None if self.edge is None else self.edge[keep])
 
 
-def neighbours(topology: Topology, direction: Direction, *, reverse: bool) -> Lists:
+def neighbours(topology: Walkable, direction: Direction, *, reverse: bool) -> Steps:
     """The neighbour lists to walk from the bound end."""
     if direction is Direction.BOTH:
         return topology.both
@@ -36,7 +36,7 @@ def neighbours(topology: Topology, direction: Direction, *, reverse: bool) -> Li
     return topology.out if outwards else topology.into
 
 
-def one_hop(lists: Lists, starts: Rows, *, keep_edges: bool, budget: Budget) -> Reached:
+def one_hop(lists: Steps, starts: Rows, *, keep_edges: bool, budget: Budget) -> Reached:
     """Direct neighbours of every start; -1 has none. With edges one row each, else one row per pair."""
     bound = np.flatnonzero(starts >= 0)
     numbers = lists.near.to_number(starts[bound])
@@ -45,7 +45,7 @@ def one_hop(lists: Lists, starts: Rows, *, keep_edges: bool, budget: Budget) -> 
     return Reached(bound[position], lists.far.to_row(neighbour), edge if keep_edges else None)
 
 
-def many_hops(lists: Lists, loops: Rows, starts: Rows, hops: HopRange, *, from_target: bool, budget: Budget) -> Reached:
+def many_hops(lists: Steps, loops: Rows, starts: Rows, hops: HopRange, *, from_target: bool, budget: Budget) -> Reached:
     """Every node whose shortest distance from the start lies within the bounds, once per start."""
     distinct, inverse = _distinct(starts)
     found = Pairs(budget)
@@ -70,7 +70,7 @@ def _distinct(starts: Rows) -> tuple[Rows, Rows]:
 
 
 def closing(
-    lists: Lists, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, keep_edges: bool, budget: Budget
+    lists: Steps, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, keep_edges: bool, budget: Budget
 ) -> Reached:
     """Rows whose two bound ends are connected: kept once, or once per edge if edges are bound."""
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
+from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.columns import Columns
+from omnigraph.exec.indexed import SOURCE, TARGET, IndexedTopology
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
-from omnigraph.exec.topologies import Topologies
+from omnigraph.exec.topologies import Pins, Topologies
 from omnigraph.exec.topology import Topology
+from omnigraph.exec.walks import Walkable
 from omnigraph.history.state import ManifestState
+from omnigraph.query.ir import HopRange
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
+
+INDEXED_STARTS_MAX = 20
+INDEXED_HOPS_MAX = 2
+"""Walks with more starts or hops are worth neighbour lists: a lookup costs a millisecond a start and hop."""
+
+INDEXED_EDGES_MIN = 50_000
+"""Neighbour lists of fewer edges are made within milliseconds."""
+
+
+class Traversal(Enum):
+    """How edges are followed."""
+
+    AUTO = "auto"
+    TOPOLOGY = "topology"
+    """By neighbour lists of the whole edge type."""
+    INDEXED = "indexed"
+    """By asking the edge table for the edges of a few nodes."""
 
 
 @dataclass
@@ -21,16 +43,19 @@ class Derived:
     topologies: Topologies
     columns: Columns = field(default_factory=Columns)
     searcher: Searcher = field(default_factory=Searcher)
+    traversal: Traversal = Traversal.AUTO
+    """Whoever compares the two ways forces one."""
 
 
 @dataclass(frozen=True)
 class GraphView:
-    """One snapshot."""
+    """One snapshot. ``remarks`` collect what a profile tells of the choices that were made."""
 
     store: Store
     state: ManifestState
     catalog: Catalog
     derived: Derived
+    remarks: list[str] = field(default_factory=list)
 
     def node_table(self, type_name: str) -> TableView:
         entity = self.catalog.nodes[type_name]
@@ -40,7 +65,35 @@ class GraphView:
         entity = self.catalog.edges[type_name]
         return TableView(self.store, self.state.tables[entity.table_key], entity, self.derived.columns)
 
-    def topology(self, edge_name: str) -> Topology:
+    def pins(self, edge_name: str) -> Pins:
+        """The three tables of an edge type."""
         edge = self.catalog.edges[edge_name]
-        ends = self.node_table(edge.source), self.node_table(edge.target)
-        return self.derived.topologies.get((self.edge_table(edge_name), *ends))
+        return self.edge_table(edge_name), self.node_table(edge.source), self.node_table(edge.target)
+
+    def topology(self, edge_name: str) -> Topology:
+        """The neighbour lists of an edge type."""
+        found = self.derived.topologies.get(self.pins(edge_name))
+        changes = found.edge.changes + found.source.changes + found.target.changes
+        since = f", {changes:,} changes on top" if changes else ""
+        self.remarks.append(f"{edge_name}: neighbour lists of {found.base.edges:,} edges{since}")
+        return found
+
+    def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable:
+        """What to walk from these rows: neighbour lists, or the index if there are no lists and few rows."""
+        pins = self.pins(edge_name)
+        different = sorted_set(starts[starts >= 0])
+        is_short = hops.low <= 1 and hops.high <= INDEXED_HOPS_MAX
+        if not is_short or self.derived.traversal is Traversal.TOPOLOGY:
+            return self.topology(edge_name)
+        if self.derived.traversal is not Traversal.INDEXED and not self._prefers_index(pins, different):
+            return self.topology(edge_name)
+        self.remarks.append(f"{edge_name}: looked up by index, because {len(different)} starts are few")
+        return IndexedTopology(*pins, different)
+
+    def _prefers_index(self, pins: Pins, starts: Rows) -> bool:
+        edge = pins[0]
+        if len(starts) > INDEXED_STARTS_MAX or edge.rows < INDEXED_EDGES_MIN:
+            return False
+        if self.derived.topologies.find(pins) is not None:
+            return False
+        return edge.is_indexed(SOURCE) and edge.is_indexed(TARGET)

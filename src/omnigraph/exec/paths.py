@@ -8,7 +8,7 @@ import numpy as np
 
 from omnigraph.exec.adjacency import Rows, contains
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.topology import Lists
+from omnigraph.exec.walks import Steps
 from omnigraph.query.ir import HopRange
 
 
@@ -22,7 +22,7 @@ class Paths:
 
 
 def shortest_paths(
-    lists: Lists, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
+    lists: Steps, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
     """One path per row whose ends are connected within the bounds.
 
@@ -65,7 +65,7 @@ def _length(distance: int, has_loop: bool, hops: HopRange) -> int | None:
     return hops.low if has_loop and distance == hops.low - 1 and hops.low <= hops.high else None
 
 
-def _search(lists: Lists, source: int, targets: Rows, hops_max: int, budget: Budget) -> tuple[Rows, Rows]:
+def _search(lists: Steps, source: int, targets: Rows, hops_max: int, budget: Budget) -> tuple[Rows, Rows]:
     """Distances and parents from one source, until all targets are found."""
     distance = np.full(lists.numbers, -1, np.int64)
     parent = np.full(lists.numbers, -1, np.int64)

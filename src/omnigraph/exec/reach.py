@@ -16,7 +16,7 @@ import numpy as np
 
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.topology import Lists
+from omnigraph.exec.walks import Steps
 from omnigraph.query.ir import HopRange
 
 DENSE_SHARE = 64
@@ -91,7 +91,7 @@ class Visits:
 
 
 def reach(
-    lists: Lists, loops: Rows, starts: Rows, hops: HopRange, sink: Sink, *, from_target: bool, budget: Budget
+    lists: Steps, loops: Rows, starts: Rows, hops: HopRange, sink: Sink, *, from_target: bool, budget: Budget
 ) -> None:
     """Everything within the bounds from every start; starts and nodes are numbers."""
     if hops.low <= hops.high and len(starts):
@@ -101,7 +101,7 @@ def reach(
 
 @dataclass
 class _Search:
-    lists: Lists
+    lists: Steps
     loops: Rows
     starts: Rows
     hops: HopRange

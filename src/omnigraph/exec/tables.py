@@ -21,7 +21,7 @@ from omnigraph.storage.filters import Comparison
 from omnigraph.storage.layout import Layout
 from omnigraph.storage.parts import layout_of
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids, matching_rows, take_rows
+from omnigraph.storage.tables import find_ids, looked_up_columns, matching_rows, rows_with_ids, take_rows
 
 Rows = npt.NDArray[np.int64]
 
@@ -121,6 +121,15 @@ class TableView:
         places = pc.index_in(ids, value_set=self.live_column("id"), skip_nulls=True)
         encoded: Rows = pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         return encoded
+
+    def with_ids(self, column: str, ids: Sequence[str], names: list[str]) -> tuple[Rows, dict[str, pa.Array]]:
+        """The rows whose text column holds one of the ids, and some text columns of them."""
+        found = rows_with_ids(self.store, self.pin, column, ids, names)
+        return self.layout.numbers_at(found["_rowaddr"].to_numpy()), found
+
+    def is_indexed(self, column: str) -> bool:
+        """Whether values of a column are looked up and not searched for."""
+        return column in looked_up_columns(self.store, self.pin)
 
     def read_once(self, name: str) -> pa.Array:
         """A whole column by row number that will not be asked for again."""

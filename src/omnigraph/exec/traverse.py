@@ -16,7 +16,7 @@ from omnigraph.exec.expand import Reached
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.exec.topology import Topology
+from omnigraph.exec.walks import Walkable
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand, ShortestPath
 
@@ -39,7 +39,8 @@ def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Eva
 
 
 def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> Reached:
-    topology = graph.topology(operator.edge)
+    bound = operator.source if operator.closes or not operator.from_target else operator.target
+    topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops)
     # The lists of an edge walked inwards lead from its target type.
     lists = expand.neighbours(topology, operator.direction, reverse=operator.from_target and not operator.closes)
     keep_edges = operator.edge_variable is not None
@@ -96,7 +97,7 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
     return result.with_column(f"{operator.path_variable}.nodes", ids)
 
 
-def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Topology) -> pa.Array:
+def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Walkable) -> pa.Array:
     flat = topology.source.to_row(np.array([node for path in nodes for node in path], np.int64))
     offsets = np.concatenate(([0], np.cumsum([len(path) for path in nodes], dtype=np.int64)))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), frame.tables[operator.source].values("id", flat))

@@ -135,9 +135,34 @@ def _stored_rows_with(
         yield from _among(pa.Table.from_batches([batch]), column, wanted, columns).to_batches()
 
 
+def rows_with_ids(
+    store: Store, pin: TablePin, column: str, values: Sequence[str], columns: Sequence[str]
+) -> dict[str, pa.Array]:
+    """Text columns and the addresses of the rows whose text column holds one of the values."""
+    dataset = store.open(pin.location, pin.lance_version)
+    names = [*columns, "_rowaddr"]
+    batches: list[pa.RecordBatch] = []
+    with _reading(pin):
+        for start in range(0, len(values), IDS_PER_FILTER_MAX):
+            where = ids_filter(column, values[start : start + IDS_PER_FILTER_MAX], dataset.schema)
+            scanner = dataset.scanner(columns=list(columns), filter=where, with_row_address=True)
+            batches.extend(batch.select(names) for batch in scanner.to_batches())
+    types = {name: pa.uint64() if name == "_rowaddr" else pa.string() for name in names}
+    return {
+        name: pa.concat_arrays([pa.array([], type_), *(batch.column(name) for batch in batches)])
+        for name, type_ in types.items()
+    }
+
+
 def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequence[str]) -> pa.Table:
     matching = rows if wanted is None else rows.filter(pc.is_in(rows.column(column), value_set=wanted))
     return matching.select(list(columns))
+
+
+def looked_up_columns(store: Store, pin: TablePin) -> frozenset[str]:
+    """The columns whose values are found through an index."""
+    described = store.open(pin.location, pin.lance_version).describe_indices()
+    return frozenset(name for index in described if index.index_type == "BTree" for name in index.field_names)
 
 
 def take_rows(
