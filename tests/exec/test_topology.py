@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.exec import topologies
+from omnigraph.exec import topologies, topology
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.indexed import IndexedTopology
@@ -122,6 +122,13 @@ def assert_equal(found: Topology, graph: GraphView, edge: str) -> None:
         starts = three[2 if direction == "into" else 1].live()
         for keep_edges in (False, True):
             assert connected(mine, starts, keep_edges=keep_edges) == connected(other, starts, keep_edges=keep_edges)
+        ends = three[1 if direction == "into" else 2].live()
+        pairs = np.array([(start, end) for start in starts[::2] for end in ends[::2]])
+        with patch.object(topology, "PROBED_SHARE", 2**40):
+            held = mine.connected(mine.near.to_number(pairs[:, 0]), mine.far.to_number(pairs[:, 1]))
+        if held is not None:
+            every = connected(other, starts, keep_edges=False)
+            assert held.tolist() == [(start, end) in every for start, end in pairs.tolist()]
         assert (mine.degrees(mine.near.to_number(starts)) >= other.degrees(starts)).all()
         assert mine.whole.offsets.tolist() == other.base.offsets.tolist()
         assert mine.whole.neighbours.tolist() == other.base.neighbours.tolist()

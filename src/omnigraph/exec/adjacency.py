@@ -67,6 +67,24 @@ class Adjacency:
         slot = np.arange(len(position)) + np.repeat(starts - ends + counts, counts)
         return position, slot
 
+    @cached_property
+    def _keys(self) -> Rows:
+        """One number for every slot, ascending: node and neighbour together."""
+        return self.origins() * self._width + self.neighbours
+
+    @cached_property
+    def _width(self) -> int:
+        return int(self.neighbours.max(initial=0)) + 1
+
+    def holds(self, nodes: Rows, neighbours: Rows) -> Mask:
+        """For every pair of a node and a neighbour whether it is there."""
+        known = (nodes < self.nodes) & (neighbours < self._width)
+        # Sorted probes walk through the keys once; in any other order every one of them misses the cache.
+        probes, places = _distinct(nodes[known] * self._width + neighbours[known])
+        held = np.zeros(len(nodes), bool)
+        held[known] = contains(self._keys, probes)[places]
+        return held
+
     def origins(self) -> Rows:
         """The node of every slot."""
         return np.repeat(np.arange(self.nodes), np.diff(self.offsets))
@@ -79,6 +97,12 @@ def adjacency(sources: Rows, targets: Rows, edges: Integers, nodes: int) -> Adja
     offsets = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=nodes), out=offsets[1:])
     return Adjacency(offsets, targets[order], edges[order])
+
+
+def _distinct(keys: Rows) -> tuple[Rows, Rows]:
+    """Sorted and each once, and for every key its place among them."""
+    known = sorted_set(keys)
+    return known, np.searchsorted(known, keys)
 
 
 def sorted_set(keys: Rows) -> Rows:

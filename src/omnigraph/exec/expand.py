@@ -77,6 +77,9 @@ def closing(
     wanted = lists.far.to_number(targets[bound])
     if hops.high == 1 and hops.low == 1:
         numbers = lists.near.to_number(sources[bound])
+        held = None if keep_edges else lists.connected(numbers, wanted)
+        if held is not None:
+            return Reached(bound[held], targets[bound[held]])
         budget.check(int(lists.degrees(numbers).sum()), 2)
         position, neighbour, edge = lists.step(numbers, keep_edges=keep_edges)
         hit = neighbour == wanted[position]

@@ -64,6 +64,9 @@ class IndexedLists:
         keys = sorted_set(position * self.numbers + neighbour)
         return keys // self.numbers, keys % self.numbers, keys[:0]
 
+    def connected(self, numbers: Rows, neighbours: Rows) -> None:
+        """There is nothing to look pairs up in."""
+
     def far_ends(self, numbers: Rows) -> Rows:
         return self.step(numbers)[1]
 

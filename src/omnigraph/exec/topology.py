@@ -12,9 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, contains, sorted_set
+from omnigraph.exec.adjacency import Adjacency, Integers, Mask, Rows, adjacency, contains, sorted_set
 from omnigraph.exec.renumber import NOTHING, Correspondence, nothing
 from omnigraph.exec.topology_base import Base
+
+PROBED_SHARE = 8
+"""Pairs are looked up if walking to tell them would make more than one step for so many edges."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,16 @@ class Lists:
             keys = sorted_set(position * self.numbers + neighbour)
             position, neighbour = keys // self.numbers, keys % self.numbers
         return position, neighbour, edge
+
+    def connected(self, numbers: Rows, neighbours: Rows) -> Mask | None:
+        """For every pair whether an edge leads from one to the other; None if walking is the better way to tell."""
+        steps = int(self.degrees(numbers).sum())
+        if len(self.edges.lost) or len(self.far.gone) or steps * PROBED_SHARE < len(self.base.neighbours):
+            return None
+        held = self.base.holds(numbers, neighbours)
+        if len(self.starts):
+            held |= contains(np.sort(self.starts * self.numbers + self.ends), numbers * self.numbers + neighbours)
+        return held
 
     def far_ends(self, numbers: Rows) -> Integers:
         """The neighbours of some nodes, in no order and as often as they come."""

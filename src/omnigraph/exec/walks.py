@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from omnigraph.exec.adjacency import Integers, Rows
+from omnigraph.exec.adjacency import Integers, Mask, Rows
 from omnigraph.exec.renumber import Correspondence
 
 
@@ -33,6 +33,9 @@ class Steps(Protocol):
 
         Without edges every pair comes once and the edges mean nothing.
         """
+
+    def connected(self, numbers: Rows, neighbours: Rows) -> Mask | None:
+        """For every pair whether an edge leads from one to the other; None if walking is the better way to tell."""
 
     def far_ends(self, numbers: Rows) -> Integers:
         """The neighbours of some nodes, in no order and as often as they come."""
