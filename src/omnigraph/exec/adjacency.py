@@ -79,10 +79,11 @@ class Adjacency:
     def holds(self, nodes: Rows, neighbours: Rows) -> Mask:
         """For every pair of a node and a neighbour whether it is there."""
         known = (nodes < self.nodes) & (neighbours < self._width)
+        probes = nodes[known] * self._width + neighbours[known]
         # Sorted probes walk through the keys once; in any other order every one of them misses the cache.
-        probes, places = _distinct(nodes[known] * self._width + neighbours[known])
+        order = np.argsort(probes)
         held = np.zeros(len(nodes), bool)
-        held[known] = contains(self._keys, probes)[places]
+        held[np.flatnonzero(known)[order]] = contains(self._keys, probes[order])
         return held
 
     def origins(self) -> Rows:
@@ -97,12 +98,6 @@ def adjacency(sources: Rows, targets: Rows, edges: Integers, nodes: int) -> Adja
     offsets = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=nodes), out=offsets[1:])
     return Adjacency(offsets, targets[order], edges[order])
-
-
-def _distinct(keys: Rows) -> tuple[Rows, Rows]:
-    """Sorted and each once, and for every key its place among them."""
-    known = sorted_set(keys)
-    return known, np.searchsorted(known, keys)
 
 
 def sorted_set(keys: Rows) -> Rows:
