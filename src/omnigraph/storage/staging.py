@@ -147,6 +147,17 @@ def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[s
     return replace(version, files=(*needed, *version.files))
 
 
+def stage_operation(store: Store, base: LanceDataset, location: str, operation: Any | None) -> LanceDataset:
+    """A detached version made by one operation, or the base itself if there is none. Its files are the caller's."""
+    return base if operation is None else _commit(store, location, base, operation, detached=True)
+
+
+def staged_version(store: Store, dataset: LanceDataset, location: str, files: Iterable[FileRecord]) -> StagedVersion:
+    """A detached version that needs these files."""
+    manifest = _record(store, [f"{location}/_versions/d{dataset.version}.manifest"], {})
+    return StagedVersion(location, dataset.version, dataset.count_rows(), (*files, *manifest))
+
+
 def _staged(
     store: Store,
     dataset: LanceDataset,

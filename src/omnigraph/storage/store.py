@@ -75,8 +75,12 @@ class Store:
         cached = self._open.get(key)
         if cached is not None:
             return cached
+        return self.remember(location, self.open_own(location, version))
+
+    def open_own(self, location: str, version: int) -> lance.LanceDataset:
+        """A handle that nobody else has. Building an index blocks every other use of the handle it is built with."""
         try:
-            dataset = lance.dataset(
+            return lance.dataset(
                 self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
             )
         except FOREIGN as error:
@@ -86,7 +90,6 @@ class Store:
                 location=location,
                 version=version,
             ) from error
-        return self.remember(location, dataset)
 
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
         """Keep an open version, such as one that a commit just returned."""

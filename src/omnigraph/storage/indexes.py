@@ -1,0 +1,230 @@
+"""Lance indexes of a table: which it has, which fragments they cover, and building what is missing.
+
+An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are found by
+looking at them, so coverage decides how long an answer takes and never what it is. Rows that are deleted or replaced
+later do not come back through a segment. Text and vector segments name rows by their stable ids, so they outlive a
+rewrite of their fragments; BTREE segments name them by address and have to be built again then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import pyarrow as pa
+from lance import LanceDataset
+from lance.dataset import Index
+
+from omnigraph.core.tables import FileRecord
+from omnigraph.storage.durability import record_files, sync_directories
+from omnigraph.storage.failures import translated
+from omnigraph.storage.store import Store
+
+VECTORS_PER_PARTITION = 1_048_576
+"""Vectors of one partition: its graph is searched as a whole, and finds more in fewer, larger partitions."""
+
+ABSORBED_SHARE = 2
+"""A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
+as many segments as the logarithm of the rows, and a row is indexed as often."""
+
+
+class IndexKind(Enum):
+    """What an index is for; the value is Lance's name of it."""
+
+    BTREE = "BTREE"
+    TEXT = "INVERTED"
+    VECTOR = "IVF_HNSW_SQ"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSpec:
+    """An index that a table shall have."""
+
+    column: str
+    kind: IndexKind
+
+    def __str__(self) -> str:
+        return f"{self.column} ({self.kind.name.lower()})"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of an index: the live fragments it covers, and the value that removes it."""
+
+    index: Index
+    fragments: frozenset[int]
+
+    @property
+    def uuid(self) -> str:
+        return self.index.uuid
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One index of one version of a table."""
+
+    spec: IndexSpec
+    name: str
+    segments: tuple[Segment, ...]
+    uncovered: tuple[int, ...]
+    covered_rows: int
+    rows: int
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.uncovered
+
+    @property
+    def dead(self) -> tuple[Segment, ...]:
+        """Segments whose fragments are all gone."""
+        return tuple(segment for segment in self.segments if not segment.fragments)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSegment:
+    """A segment that was written and is part of no version yet."""
+
+    index: Index
+    files: tuple[FileRecord, ...]
+
+    def covering(self, fragments: Iterable[int]) -> BuiltSegment:
+        """The same segment for the same rows in other fragments."""
+        covered = set(fragments)
+        return replace(self, index=replace(self.index, fragment_ids=covered))  # type: ignore[arg-type] # taken as well
+
+
+def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
+    """Live rows by fragment, in storage order."""
+    return {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
+
+
+def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Coverage]:
+    """What these indexes of a table cover, whether they exist or not. Reads manifests only."""
+    rows = fragment_rows(dataset)
+    described = {item.name: item for item in dataset.describe_indices()}
+    return [_coverage(dataset, spec, described.get(index_name(dataset, spec)), rows) for spec in specs]
+
+
+def index_of(dataset: LanceDataset, column: str, kind: IndexKind) -> Coverage | None:
+    """An index that a column has, or None if it has none of that kind."""
+    if column not in dataset.schema.names:
+        return None
+    (found,) = coverage_of(dataset, [IndexSpec(column, kind)])
+    return found if any(segment.fragments for segment in found.segments) else None
+
+
+def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
+    """Named by the number of the field: a column that is renamed keeps its index, and its name is free again."""
+    numbers = {field.name(): field.id() for field in dataset.lance_schema.fields()}
+    return f"{spec.kind.name.lower()}_{numbers[spec.column]}"
+
+
+def _coverage(dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict[int, int]) -> Coverage:
+    segments = () if described is None else tuple(_segment(described, part, rows) for part in described.segments)
+    covered = frozenset[int]().union(*(segment.fragments for segment in segments))
+    return Coverage(
+        spec,
+        index_name(dataset, spec),
+        segments,
+        tuple(number for number in rows if number not in covered),
+        sum(rows[number] for number in covered),
+        sum(rows.values()),
+    )
+
+
+def _segment(described: Any, part: Any, rows: dict[int, int]) -> Segment:
+    every = set(part.fragment_ids)
+    index = Index(
+        uuid=part.uuid,
+        name=described.name,
+        fields=list(described.fields),
+        dataset_version=part.dataset_version_at_last_update,
+        fragment_ids=every,  # type: ignore[arg-type] # a set is taken as well
+        index_version=part.index_version,
+    )
+    return Segment(index, frozenset(every & rows.keys()))
+
+
+def segment_ids(dataset: LanceDataset) -> frozenset[str]:
+    """The segments of all indexes of a version."""
+    return frozenset(part.uuid for item in dataset.describe_indices() for part in item.segments)
+
+
+def dead_segments(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Segment]:
+    """Segments of these indexes that cover nothing any more."""
+    return [segment for item in coverage_of(dataset, specs) for segment in item.dead]
+
+
+def highest_number(dataset: LanceDataset) -> int:
+    """The highest number that a fragment has, or had when an index was built over it: such a number is not given
+    again, or the index would be taken to cover rows it has never seen."""
+    numbers = [item.fragment_id for item in dataset.get_fragments()]
+    numbers += [
+        max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids
+    ]
+    return max(numbers, default=-1)
+
+
+def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
+    """Segments that are built anew when the uncovered rows are indexed: the small ones among them."""
+    if coverage.is_complete:
+        return ()
+    size = sum(rows[number] for number in coverage.uncovered)
+    chosen: list[Segment] = []
+    for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
+        if _live_rows(segment, rows) > ABSORBED_SHARE * size:
+            break
+        size += _live_rows(segment, rows)
+        chosen.append(segment)
+    return tuple(chosen)
+
+
+def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
+    return sum(rows[number] for number in segment.fragments)
+
+
+def build_segment(store: Store, dataset: LanceDataset, location: str, coverage: Coverage) -> BuiltSegment | None:
+    """Index the uncovered fragments; None if there is no value to index."""
+    spec, fragments = coverage.spec, list(coverage.uncovered)
+    options: dict[str, Any] = {}
+    with translated(f"index {spec} of {location} could not be built", location=location):
+        if spec.kind is IndexKind.VECTOR:
+            vectors = _vectors(dataset, spec.column, fragments)
+            if not vectors:
+                return None
+            options = {"num_partitions": 1 + vectors // VECTORS_PER_PARTITION, "metric": "L2"}
+        built = dataset.create_index_uncommitted(
+            spec.column,
+            spec.kind.value,
+            name=coverage.name,
+            fragment_ids=fragments,
+            replace=bool(coverage.segments),
+            **options,
+        )
+        if spec.kind is IndexKind.TEXT:
+            # Until then its files are in a staging directory, where no search finds them.
+            built = dataset.merge_existing_index_segments([built])
+    directory = f"{location}/_indices/{built.uuid}"
+    sizes = {f"{directory}/{file.path}": file.size_bytes for file in built.files or []}
+    sync_directories(store.root, [directory], store.durability)
+    return BuiltSegment(built, record_files(store.root, list(sizes), sizes))
+
+
+def _vectors(dataset: LanceDataset, column: str, fragments: list[int]) -> int:
+    parts = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in set(fragments)]
+    scanner = dataset.scanner(columns=[column], fragments=parts)
+    return sum(len(batch) - batch.column(0).null_count for batch in scanner.to_batches())
+
+
+def indexable(schema: pa.Schema, spec: IndexSpec) -> bool:
+    """Whether Lance can index the column so."""
+    type_ = schema.field(spec.column).type
+    match spec.kind:
+        case IndexKind.VECTOR:
+            return bool(pa.types.is_fixed_size_list(type_))
+        case IndexKind.TEXT:
+            return bool(pa.types.is_string(type_))
+        case IndexKind.BTREE:
+            return not (pa.types.is_nested(type_) or pa.types.is_binary(type_) or pa.types.is_large_binary(type_))

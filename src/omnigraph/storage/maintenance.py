@@ -1,0 +1,198 @@
+"""Maintenance of one table: what is done to it, and putting that on a version of it.
+
+The work (rewriting fragments, building index segments) is done once and takes as long as it takes. Putting it on a
+version writes only manifests. When others changed the table meanwhile, what their change left alone is kept: groups of
+fragments that are all still as they were, and segments whose rows are still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lance import LanceDataset, LanceOperation
+from lance.fragment import FragmentMetadata
+
+from omnigraph.core.tables import TablePin
+from omnigraph.storage import indexes
+from omnigraph.storage.compaction import NUMBERS_AHEAD, RewrittenGroup, compaction_tasks, rewrite, rewrite_operation
+from omnigraph.storage.indexes import BuiltSegment, Coverage, IndexKind, IndexSpec, Segment
+from omnigraph.storage.staging import StagedVersion, stage_operation, staged_version
+from omnigraph.storage.store import Store
+
+DataFiles = tuple[str, ...]
+"""The data files of a fragment: with its number they fix its rows, but for those that are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRows:
+    """A segment and the rows it was built from: fragments of the base, and whole groups that were rewritten."""
+
+    segment: BuiltSegment
+    spec: IndexSpec
+    fragments: Mapping[int, DataFiles]
+    groups: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TableWork:
+    """Finished work on one table, not yet on any version that somebody can see."""
+
+    pin: TablePin
+    specs: tuple[IndexSpec, ...]
+    segments_before: frozenset[str]
+    dropped: tuple[Segment, ...] = ()
+    groups: tuple[RewrittenGroup, ...] = ()
+    built: tuple[IndexedRows, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.groups or self.built or self.dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedWork:
+    """What of the work is on a version, and what the indexes cover there."""
+
+    version: StagedVersion
+    groups: tuple[RewrittenGroup, ...]
+    built: tuple[IndexSpec, ...]
+    is_whole: bool
+    fragments: int
+    coverage: tuple[Coverage, ...]
+
+
+def work_on(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
+    """Do what a table needs: rewrite fragments, then index what is not covered. If it needs nothing, only manifests
+    are read."""
+    base = store.open(pin.location, pin.lance_version)
+    rows = indexes.fragment_rows(base)
+    stale = [part for item in indexes.coverage_of(base, specs) for part in (*item.dead, *indexes.absorbed(item, rows))]
+    dropped = tuple({segment.uuid: segment for segment in stale}.values())
+    # Segments that are built anew go first: fragments of different segments cannot be rewritten into one.
+    current = stage_operation(store, base, pin.location, _index_operation([], dropped))
+    groups = _rewrite(store, current, pin.location) if compact else ()
+    current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
+    built = _build(store, current, pin.location, specs, groups)
+    return TableWork(pin, tuple(specs), indexes.segment_ids(base), dropped, groups, tuple(built))
+
+
+def _rewrite(store: Store, dataset: LanceDataset, location: str) -> tuple[RewrittenGroup, ...]:
+    groups: list[RewrittenGroup] = []
+    first = indexes.highest_number(dataset) + NUMBERS_AHEAD
+    for task in compaction_tasks(dataset):
+        groups.append(rewrite(store, dataset, location, task, first))
+        first += len(groups[-1].rewritten)
+    return tuple(groups)
+
+
+def _build(
+    store: Store,
+    dataset: LanceDataset,
+    location: str,
+    specs: Sequence[IndexSpec],
+    groups: Sequence[RewrittenGroup],
+) -> Iterable[IndexedRows]:
+    wanted = [item for item in indexes.coverage_of(dataset, specs) if item.uncovered]
+    if not wanted:
+        return
+    own = store.open_own(location, dataset.version)
+    group_of = {part.id: number for number, group in enumerate(groups) for part in group.rewritten}
+    data = _data_files(dataset)
+    for item in wanted:
+        segment = indexes.build_segment(store, own, location, item)
+        if segment is not None:
+            fragments = {number: data[number] for number in item.uncovered if number not in group_of}
+            inside = frozenset(group_of[number] for number in item.uncovered if number in group_of)
+            yield IndexedRows(segment, item.spec, fragments, inside)
+
+
+def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | None:
+    """The work on a version of the table, the one it was done on or a later one; None if nothing is left of it."""
+    if pin.location != work.pin.location:
+        return None
+    base = store.open(pin.location, pin.lance_version)
+    if indexes.segment_ids(base) != work.segments_before:
+        # Somebody else maintains this table.
+        return None
+    groups = _kept(base, work.groups)
+    current = stage_operation(store, base, pin.location, _index_operation([], work.dropped if groups else ()))
+    current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
+    placed = _placed(work, current, groups)
+    names = {segment.index.name for segment, _ in placed}
+    useless = [*indexes.dead_segments(current, work.specs)]
+    useless += [part for part in work.dropped if not groups and part.index.name in names]
+    removed = tuple({part.uuid: part for part in useless}.values())
+    current = stage_operation(store, current, pin.location, _index_operation([item for item, _ in placed], removed))
+    if current is base:
+        return None
+    files = [record for group in groups for record in group.files]
+    files += [record for segment, _ in placed for record in segment.files]
+    return StagedWork(
+        staged_version(store, current, pin.location, files),
+        groups,
+        tuple(spec for _, spec in placed),
+        len(groups) == len(work.groups) and len(placed) == len(work.built),
+        len(current.get_fragments()),
+        tuple(indexes.coverage_of(current, work.specs)),
+    )
+
+
+def _kept(base: LanceDataset, groups: Sequence[RewrittenGroup]) -> tuple[RewrittenGroup, ...]:
+    """Groups whose fragments are all as they were, and whose numbers nobody took."""
+    unchanged = {_rows_key(item.metadata) for item in base.get_fragments()}
+    highest = indexes.highest_number(base)
+    return tuple(
+        group
+        for group in groups
+        if all(_rows_key(part) in unchanged for part in group.originals)
+        and all(part.id > highest for part in group.rewritten)
+    )
+
+
+def _placed(
+    work: TableWork, current: LanceDataset, kept: Sequence[RewrittenGroup]
+) -> list[tuple[BuiltSegment, IndexSpec]]:
+    """Segments that answer for this version, with the numbers of their fragments in it."""
+    data = _data_files(current)
+    gone = {segment.uuid for segment in work.dropped}
+    covered = {
+        item.spec: {number for part in item.segments if part.uuid not in gone for number in part.fragments}
+        for item in indexes.coverage_of(current, work.specs)
+    }
+    placed: list[tuple[BuiltSegment, IndexSpec]] = []
+    for item in work.built:
+        fragments = dict(item.fragments)
+        inside = [work.groups[number] for number in item.groups]
+        if item.spec.kind is IndexKind.BTREE and any(group not in kept for group in inside):
+            # It names rows by their addresses, and those are others in the original fragments.
+            continue
+        for group in inside:
+            fragments |= {part.id: _files_of(part) for part in (group.rewritten if group in kept else group.originals)}
+        # A fragment that is gone took its rows along; one whose number means other rows now must not be covered.
+        is_right = all(data.get(number, files) == files for number, files in fragments.items())
+        # Where an older segment still covers some of the rows, both would answer for them.
+        if is_right and data.keys() & fragments and not covered[item.spec] & fragments.keys():
+            placed.append((item.segment.covering(fragments), item.spec))
+    return placed
+
+
+def _data_files(dataset: LanceDataset) -> dict[int, DataFiles]:
+    return {item.fragment_id: _files_of(item.metadata) for item in dataset.get_fragments()}
+
+
+def _files_of(part: FragmentMetadata) -> DataFiles:
+    return tuple(file.path for file in part.files)
+
+
+def _rows_key(part: FragmentMetadata) -> tuple[int, DataFiles, str | None]:
+    """What fixes the number and the live rows of a fragment."""
+    deletion = part.deletion_file
+    return part.id, _files_of(part), None if deletion is None else deletion.path(part.id)
+
+
+def _index_operation(added: Sequence[BuiltSegment], removed: Sequence[Segment]) -> Any | None:
+    if not added and not removed:
+        return None
+    return LanceOperation.CreateIndex([item.index for item in added], [item.index for item in removed])
