@@ -17,6 +17,8 @@ def main(name: str, uri: str) -> dict[str, object]:
     writer = WRITERS[name]
     if writer.is_bulk:
         limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
+    if writer.is_indexed:
+        limits.INDEX_ROWS_MIN = 0  # type: ignore[misc] # as above
     graph = None
     if name != CREATE:
         graph = open_counted(uri, era=2)

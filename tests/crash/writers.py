@@ -82,13 +82,15 @@ def _nothing(graph: Graph) -> None:
 class Writer:
     """`prepare` is done before, `warm` in the same process before the write, `write` under faults.
 
-    With `is_bulk` the write takes the path of loads that do not fit into memory.
+    With `is_bulk` the write takes the path of loads that do not fit into memory, with `is_indexed` every table is worth
+    an index.
     """
 
     write: Callable[[Graph], object]
     prepare: Callable[[Graph], object] = field(default=_nothing)
     warm: Callable[[Graph], object] = field(default=_nothing)
     is_bulk: bool = False
+    is_indexed: bool = False
 
 
 def _insert(graph: Graph, name: str = "dee") -> None:
@@ -138,6 +140,12 @@ def _branch(graph: Graph) -> None:
     graph.mutate(INSERT, {"name": "hal", "age": 1}, branch="review")
 
 
+def _several_fragments(graph: Graph) -> None:
+    for name in ("dee", "eve", "fay"):
+        _insert(graph, name)
+    graph.mutate('query q() { delete Person where name = "bo" }')
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -154,6 +162,7 @@ WRITERS: dict[str, Writer] = {
     "bulk-append": Writer(_append, is_bulk=True),
     "bulk-merge": Writer(_merge, is_bulk=True),
     "bulk-overwrite": Writer(_overwrite, is_bulk=True),
+    "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, is_indexed=True),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch

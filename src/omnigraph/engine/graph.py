@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,8 @@ from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSou
 from omnigraph.core.tables import TableId
 from omnigraph.engine import blobs, sources, writes
 from omnigraph.engine.commit_filters import passes
+from omnigraph.engine.maintenance import maintain
+from omnigraph.engine.optimize_result import OptimizeResult
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
@@ -41,6 +43,7 @@ from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import LoadMode
+from omnigraph.write.optimize import Settings
 
 
 class Graph:
@@ -290,6 +293,23 @@ class Graph:
         """Check that every file of every branch's history is there and as it was written."""
         heads = [state for _, state in branches.heads(self._manifests)]
         return verify(self._manifests, heads, deep=deep, progress=progress)
+
+    def optimize(
+        self,
+        branch: str = MAIN,
+        *,
+        types: Sequence[str] | None = None,
+        compact: bool = True,
+        index: bool = True,
+        actor: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> OptimizeResult:
+        """Compact the files of a branch's tables and bring their indexes up to date; answers stay the same.
+
+        Others may read and write meanwhile. What they change while it is worked on is left for the next time, with
+        the reason. ``progress`` is told how many tables are done.
+        """
+        return maintain(self._context, branch, types, Settings(compact, index), WriteOptions(actor), progress)
 
 
 def open_graph(

@@ -1,0 +1,1 @@
+"""Optimize: other files, same graph."""
