@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),
     "blob": Entry(_GRAPHS, "omnigraph.cli.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),
+    "optimize": Entry(_GRAPHS, "omnigraph.cli.optimize", "Compact files and bring indexes up to date."),
     "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
     "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, rename and delete branches."),
     "commit": Entry(_HISTORY, "omnigraph.cli.commit", "List and show commits."),
