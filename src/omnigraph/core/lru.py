@@ -28,6 +28,11 @@ class Lru(Generic[Key, Value]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def values(self) -> list[Value]:
+        """Everything that is remembered, without counting as use."""
+        with self._lock:
+            return list(self._values.values())
+
     def get(self, key: Key) -> Value | None:
         with self._lock:
             found = self._values.get(key)

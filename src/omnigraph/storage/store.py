@@ -96,6 +96,10 @@ class Store:
         self._open.put((location, dataset.version), dataset)
         return dataset
 
+    def opened(self) -> list[lance.LanceDataset]:
+        """The tables that are open."""
+        return self._open.values()
+
     def open_latest(self, location: str) -> lance.LanceDataset | None:
         """The newest linear version of a table, or None if there is no table. Only manifests have one."""
         try:
