@@ -235,6 +235,11 @@ class Writer:
     # --- clauses ---------------------------------------------------------------------------------------
 
     def query(self) -> Query:
+        if self.rng.random() < 0.2:
+            clauses = self.chain()
+            rest = self.counted()
+            text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
+            return Query(text, self.params, self.values)
         clauses = self.match()
         shape = self.rng.random()
         if shape < 0.25:
@@ -260,6 +265,41 @@ class Writer:
         for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
             clauses.append(self.negated(depth=0))
         return "\n    ".join(clause for clause in clauses if clause)
+
+    def chain(self) -> str:
+        """A walk of which most nodes are not looked at again, sometimes with branches and blocks."""
+        rng = self.rng
+        clauses = [self.binding()]
+        last = self.scope[-1]
+        for _ in range(rng.randint(1, 4)):
+            edges = [e for e in self.schema.edges.values() if last.type.name in (e.source, e.target)]
+            if not edges:
+                break
+            edge = rng.choice(edges)
+            walk = edge.name.lower() if rng.random() < 0.6 else self.walk(edge)
+            forwards = last.type.name == edge.source
+            end = self.fresh(self.schema.nodes[edge.target if forwards else edge.source])
+            clauses.append(f"${last.name} {walk} ${end.name}" if forwards else f"${end.name} {walk} ${last.name}")
+            last = end if rng.random() < 0.8 else last
+        if rng.random() < 0.5:
+            clauses.append(self.filter())
+        if rng.random() < 0.25:
+            clauses += self.maybe(depth=1)
+        if rng.random() < 0.25:
+            clauses.append(self.negated(depth=1))
+        return "\n    ".join(clause for clause in clauses if clause)
+
+    def counted(self) -> str:
+        """Few keys, and a number of rows; or only which rows there are."""
+        rng = self.rng
+        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        if rng.random() < 0.2:
+            chosen = rng.choice([*nodes, *self.properties(lambda p: True)])
+            return f"return distinct {{ {chosen} }}{self.ending([chosen] if chosen in nodes else [])}"
+        keys = rng.sample(nodes, min(len(nodes), rng.choice([0, 0, 1, 1, 2])))
+        function, argument = self.aggregated() if rng.random() < 0.3 else ("count", rng.choice(nodes))
+        columns = [*keys, f"{function}({argument}) as n"]
+        return f"return {{ {', '.join(columns)} }}{self.ending([*keys, *(['n'] if function != 'collect' else [])])}"
 
     def fresh(self, type_: Type, *, is_node: bool = True) -> Variable:
         self.names += 1

@@ -21,7 +21,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import reach, scan, tables, topologies
+from omnigraph.exec import multiplicity, order, reach, row_groups, scan, tables, topologies
 from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.topologies import Topologies
 from omnigraph.storage.array_cache import ArrayCache
@@ -56,20 +56,25 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
     """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered.
 
     Neighbour lists are those of whatever was walked first and all changes since, mapped from disk, unless they are made
-    anew.
+    anew. Groups are found and walks are counted by arrays over all nodes, or one by one.
     """
     with ExitStack() as stack:
         stack.enter_context(patch.object(topologies, "CHANGES_SHARE", 1e-9))
         stack.enter_context(patch.object(graph._derived.topologies, "_persisted_edges_min", 0))
         if way & 1:
             stack.enter_context(patch.object(scan, "PUSHED_ROWS_MIN", 0))
+            stack.enter_context(patch.object(order, "SELECT_SHARE", 1))
         if way & 2:
+            stack.enter_context(patch.object(row_groups, "DENSE_SHARE", 0))
+            stack.enter_context(patch.object(row_groups, "DENSE_MIN", 0))
+            stack.enter_context(patch.object(row_groups, "SPAN_MAX", 100))
             stack.enter_context(patch.object(tables, "WHOLE_COLUMN_SHARE", 0))
         if way & 3:
             stack.enter_context(patch.object(graph, "_derived", Derived(Topologies(ArrayCache(None)))))
         if way & 8:
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
+            stack.enter_context(patch.object(multiplicity, "DENSE_SHARE", 0))
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
 

@@ -13,7 +13,8 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.exec.run import OperatorProfile, Runner
+from omnigraph.exec.profile import OperatorProfile, Profiler
+from omnigraph.exec.results import Shaper
 from omnigraph.query.compile import compile_text
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_query, bind_values
@@ -58,5 +59,5 @@ def run_query(
     bound = embed_texts(bound, snapshot.catalog, embedder)
     operators: list[OperatorProfile] | None = [] if profile else None
     view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
-    table = Runner(view, budget, operators).run(bound)
+    table = Shaper(view, budget, Profiler(operators)).run(bound)
     return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))

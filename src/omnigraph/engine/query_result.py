@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from omnigraph.exec.run import OperatorProfile
+from omnigraph.exec.profile import OperatorProfile
 from omnigraph.rows.results import result_rows
 
 if TYPE_CHECKING:

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.exec import shape
 from omnigraph.exec.adjacency import Adjacency
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
+from omnigraph.exec.row_groups import frame_groups
 from omnigraph.exec.tables import Rows
-from omnigraph.query.ir import Operator, OptionalJoin, Outer
-from omnigraph.query.rewrite.tree import inputs
+from omnigraph.exec.weights import product
+from omnigraph.query.ir import Operator, OptionalJoin
+from omnigraph.query.liveness import outer_variables
 
-_ROW = "#row"
+_COMBINATION = "#combination"
+"""The number of its combination, carried by every row of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +42,28 @@ class InnerBlocks:
     def __init__(self) -> None:
         self._outer: list[Frame] = []
 
-    def outer(self, operator: Outer) -> Frame:
+    def outer(self) -> Frame:
         """The leaf of an inner block."""
-        return self._outer[-1].restricted((*operator.variables, self._mark(len(self._outer))))
+        return self._outer[-1]
 
-    @staticmethod
-    def _mark(depth: int) -> str:
-        # Blocks nest, and the rows of one are the outer rows of the next.
-        return f"{_ROW}{depth}"
-
-    def run(self, inner: Operator, frame: Frame, rows: Callable[[Operator], Frame]) -> Matches:
-        mentioned = _leaf(inner).variables
-        combinations, of_outer = _combinations(frame, mentioned)
-        mark = self._mark(len(self._outer) + 1)
-        self._outer.append(combinations.with_column(mark, pa.array(np.arange(combinations.length))))
+    def run(self, inner: Operator, frame: Frame, rows: Callable[[], Frame]) -> Matches:
+        combinations, of_outer = _combinations(frame, outer_variables(inner))
+        self._outer.append(combinations.mark(_COMBINATION, np.arange(combinations.length)))
         try:
-            found = rows(inner)
+            found = rows()
         finally:
             self._outer.pop()
-        combination: Rows = found.columns[mark].to_numpy(zero_copy_only=False)
-        return Matches(found, combination, of_outer)
-
-
-def _leaf(operator: Operator) -> Outer:
-    """The first leaf of an inner block is always its outer rows."""
-    while not isinstance(operator, Outer):
-        operator = inputs(operator)[0]
-    return operator
+        return Matches(found, found.bindings[_COMBINATION], of_outer)
 
 
 def _combinations(frame: Frame, mentioned: tuple[str, ...]) -> tuple[Frame, Rows]:
     """The different combinations of the mentioned variables, and the one of every row."""
-    bindings = [frame.bindings[name] for name in mentioned if name in frame.bindings]
-    if frame.length < 2 or len(bindings) < len(mentioned):
+    seen = frame.only(mentioned)
+    if frame.length < 2 or len(seen.bindings) < len(mentioned):
         # Paths are not compared; there are few of them.
-        return frame, np.arange(frame.length)
-    groups, first = shape.group_codes([pa.array(rows) for rows in bindings], frame.length)
-    return (frame, np.arange(frame.length)) if len(first) == frame.length else (frame.take(first), groups)
+        return seen, np.arange(frame.length)
+    groups, first = frame_groups(seen, mentioned)
+    return (seen, np.arange(frame.length)) if len(first) == frame.length else (seen.take(first), groups)
 
 
 def without_matches(frame: Frame, matches: Matches) -> Frame:
@@ -96,6 +83,9 @@ def with_matches(operator: OptionalJoin, frame: Frame, matches: Matches, budget:
     missing = np.flatnonzero(counts[matches.of_outer] == 0)
     inner = matches.inner.take(order[slot])
     result = frame.take(np.concatenate((position, missing)))
+    result.repeats |= inner.repeats
+    if inner.weight is not None:
+        result = result.weighted(product(result.weight, np.concatenate((inner.weight, np.ones_like(missing)))))
     for name in operator.introduces:
         if name in inner.bindings:
             rows = np.concatenate((inner.bindings[name], np.full(len(missing), -1, np.int64)))

@@ -33,11 +33,15 @@ class Budget:
                 limit=self.seconds_max,
                 actual=spent,
             )
-        needed = rows * variables * BYTES_PER_BINDING
+        if rows:
+            self.hold(rows * variables * BYTES_PER_BINDING, f"an intermediate result of {rows:,} rows")
+
+    def hold(self, needed: int, what: str) -> None:
+        """Raise if something needs more memory than the query may use."""
         if self.bytes_max is not None and needed > self.bytes_max:
             raise LimitExceeded(
-                f"an intermediate result of {rows:,} rows needs {needed:,} bytes; {self.bytes_max:,} are allowed",
-                hint="narrow the query, or raise the limit with memory_limit=",
+                f"{what} needs {needed:,} bytes; {self.bytes_max:,} are allowed",
+                hint="narrow the query, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
                 resource="bytes",
                 limit=self.bytes_max,
                 actual=needed,

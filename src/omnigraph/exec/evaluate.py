@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.errors import InputError
+from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
@@ -24,8 +25,9 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 class Evaluator:
     """Evaluates expressions; knows how to search text."""
 
-    def __init__(self, searcher: Searcher) -> None:
+    def __init__(self, searcher: Searcher, budget: Budget) -> None:
         self._searcher = searcher
+        self.budget = budget
 
     def mask(self, predicate: ir.Expr, frame: Frame) -> Mask:
         """Where the predicate is true: null counts as false."""
@@ -46,9 +48,9 @@ class Evaluator:
             case ir.Constant():
                 return constant(expression)
             case ir.Property():
-                return frame.values(expression.variable, expression.name)
+                return self._fetched(frame, expression.variable, expression.name)
             case ir.EntityId():
-                return frame.values(expression.variable, "id")
+                return self._fetched(frame, expression.variable, "id")
             case ir.PathValue():
                 return frame.columns[f"{expression.variable}.{expression.part.value}"]
             case ir.ScoreColumn():
@@ -74,6 +76,13 @@ class Evaluator:
                 return self._search(expression, frame)
             case _:
                 raise AssertionError(f"{type(expression).__name__} is not evaluated row by row")
+
+    def _fetched(self, frame: Frame, variable: str, name: str) -> pa.Array:
+        if frame.holds(variable, name):
+            return frame.values(variable, name)
+        values = frame.values(variable, name)
+        self.budget.hold(frame.nbytes, f"`{variable}.{name}` of {frame.length:,} rows, with what is held beside it,")
+        return values
 
     # --- comparisons -----------------------------------------------------------------------------------
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.weights import product
+
+BLOCK_MARK = "#"
+"""Bindings and columns that belong to the executor and to no variable begin with this, and are always kept."""
 
 
 @dataclass
@@ -23,7 +27,18 @@ class Frame:
     tables: Mapping[str, TableView]
     bindings: dict[str, Rows] = field(default_factory=dict)
     columns: dict[str, pa.Array] = field(default_factory=dict)
+    weight: Rows | None = None
+    """How many equal rows each row stands for; absent means one."""
+    repeats: bool = False
+    """Whether two rows may agree in everything, because what told them apart was forgotten."""
     _values: dict[tuple[str, str], pa.Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def nbytes(self) -> int:
+        """What the frame holds in memory."""
+        held: int = sum(rows.nbytes for rows in self.bindings.values())
+        held += sum(column.nbytes for column in (*self.columns.values(), *self._values.values()))
+        return held + (0 if self.weight is None else self.weight.nbytes)
 
     def values(self, variable: str, name: str) -> pa.Array:
         """A property of a variable, one value a row."""
@@ -39,6 +54,10 @@ class Frame:
             values = self.tables[variable].many_values(missing, self.bindings[variable])
             self._values.update({(variable, name): column for name, column in values.items()})
 
+    def holds(self, variable: str, name: str) -> bool:
+        """Whether a property was already fetched."""
+        return (variable, name) in self._values
+
     def take(self, rows: Rows) -> Frame:
         """The frame's rows at these positions, in this order, as often as given."""
         indices = pa.array(rows)
@@ -47,7 +66,20 @@ class Frame:
             self.tables,
             {name: binding[rows] for name, binding in self.bindings.items()},
             {name: pc.take(column, indices) for name, column in self.columns.items()},
+            None if self.weight is None else self.weight[rows],
+            self.repeats,
             {key: pc.take(column, indices) for key, column in self._values.items()},
+        )
+
+    def rows(self, start: int, stop: int) -> Frame:
+        """The rows from one position to before another, without what was fetched for them."""
+        return Frame(
+            stop - start,
+            self.tables,
+            {name: binding[start:stop] for name, binding in self.bindings.items()},
+            {name: column.slice(start, stop - start) for name, column in self.columns.items()},
+            None if self.weight is None else self.weight[start:stop],
+            self.repeats,
         )
 
     def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Frame:
@@ -57,11 +89,19 @@ class Frame:
     def bind(self, variable: str, rows: Rows, table: TableView) -> Frame:
         """The frame with one more variable."""
         tables = {**self.tables, variable: table}
-        return Frame(self.length, tables, {**self.bindings, variable: rows}, self.columns, self._values)
+        return replace(self, tables=tables, bindings={**self.bindings, variable: rows})
+
+    def mark(self, name: str, rows: Rows) -> Frame:
+        """The frame with numbers of the executor's own beside its variables."""
+        return replace(self, bindings={**self.bindings, name: rows})
 
     def with_column(self, name: str, column: pa.Array) -> Frame:
         """The frame with one more computed column."""
-        return Frame(self.length, self.tables, self.bindings, {**self.columns, name: column}, self._values)
+        return replace(self, columns={**self.columns, name: column})
+
+    def weighted(self, weight: Rows | None) -> Frame:
+        """The frame with every row standing for so many."""
+        return replace(self, weight=weight)
 
     def cross(self, other: Frame) -> Frame:
         """Every row of this frame with every row of the other."""
@@ -76,16 +116,35 @@ class Frame:
             {**self.tables, **other.tables},
             {**self.bindings, **other.bindings},
             {**self.columns, **other.columns},
+            product(self.weight, other.weight),
+            self.repeats or other.repeats,
             {**self._values, **other._values},
         )
 
-    def restricted(self, variables: tuple[str, ...]) -> Frame:
-        """Only these variables (and the columns that belong to them)."""
-        keep = set(variables)
+    def only(self, variables: Collection[str]) -> Frame:
+        """Just these variables and the columns that belong to them, as rows that count once."""
         return Frame(
             self.length,
-            {name: table for name, table in self.tables.items() if name in keep},
-            {name: rows for name, rows in self.bindings.items() if name in keep},
-            {name: column for name, column in self.columns.items() if name.split(".")[0] in keep},
-            {key: column for key, column in self._values.items() if key[0] in keep},
+            {name: table for name, table in self.tables.items() if name in variables},
+            {name: rows for name, rows in self.bindings.items() if name in variables},
+            {name: column for name, column in self.columns.items() if _owner(name) in variables},
+            _values={key: column for key, column in self._values.items() if key[0] in variables},
         )
+
+    def kept(self, variables: Collection[str], reads: Collection[tuple[str, str]]) -> Frame:
+        """Only these variables, and of what was fetched only what is read again."""
+        bindings = {name: rows for name, rows in self.bindings.items() if name in variables or name[0] == BLOCK_MARK}
+        return Frame(
+            self.length,
+            {name: table for name, table in self.tables.items() if name in bindings},
+            bindings,
+            {name: column for name, column in self.columns.items() if _owner(name) in (*variables, BLOCK_MARK)},
+            self.weight,
+            self.repeats or len(bindings) < len(self.bindings),
+            {key: column for key, column in self._values.items() if key in reads},
+        )
+
+
+def _owner(column: str) -> str:
+    """The variable of a column: of ``path.length`` it is ``path``."""
+    return BLOCK_MARK if column[0] == BLOCK_MARK else column.partition(".")[0]

@@ -1,182 +1,161 @@
-"""The operators: each takes frames and gives a frame, the last ones give the table of results."""
+"""The operators that give rows: each takes frames and gives a frame, knowing what is still wanted of it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
-from omnigraph.exec import shape
 from omnigraph.exec.blocks import InnerBlocks, with_matches, without_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.group import group
+from omnigraph.exec.multiplicity import arrive, forget_walk
+from omnigraph.exec.order import bounds, first_rows, frame_keys
+from omnigraph.exec.profile import Profiler
 from omnigraph.exec.ranking import score
+from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.scan import scan_rows
-from omnigraph.exec.tables import Rows
 from omnigraph.exec.traverse import expand_rows, shortest_rows
-from omnigraph.query import expressions as ir
-from omnigraph.query.explain import describe
 from omnigraph.query.ir import (
     AntiJoin,
     CrossJoin,
-    Distinct,
     Expand,
     Filter,
-    Group,
     Operator,
     OptionalJoin,
     Outer,
-    Project,
-    QueryIR,
     Scan,
     Score,
     ShortestPath,
     Slice,
     Sort,
 )
-from omnigraph.rows.arrow_types import column_type
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorProfile:
-    """What one operator did; ``seconds`` include its inputs."""
-
-    operator: str
-    depth: int
-    rows: int
-    seconds: float
+from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 
 
 @dataclass
 class Runner:
-    """Runs one bound query over one snapshot."""
+    """Runs the operators below the projection of one bound query over one snapshot."""
 
     graph: GraphView
     budget: Budget
-    profile: list[OperatorProfile] | None = None
-    _depth: int = 0
+    profiler: Profiler = field(default_factory=Profiler)
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
 
     def __post_init__(self) -> None:
         self._searcher = self.graph.derived.searcher
-        self._evaluator = Evaluator(self._searcher)
+        self.evaluator = Evaluator(self._searcher, self.budget)
 
-    def run(self, query: QueryIR) -> pa.Table:
-        """The result, one column per projection."""
-        shaped = self._shaped(query.root)
-        arrays = [
-            column.cast(column_type(item.expression.type)) for column, item in zip(shaped, query.columns, strict=True)
-        ]
-        fields = [pa.field(item.name, array.type) for item, array in zip(query.columns, arrays, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    def frame(self, operator: Operator, demand: Demand) -> Frame:
+        """The rows of an operator, with what is wanted of them."""
+        self.budget.check()
+        made = self.profiler.timed(operator, lambda: self._rows(operator, demand), lambda frame: frame.length)
+        return made.kept(demand.variables, demand.reads)
 
-    # --- shaped results --------------------------------------------------------------------------------
+    def _input(self, operator: Operator, demand: Demand) -> Frame:
+        """The rows of the operator directly below."""
+        assert not isinstance(operator, Scan | Outer | CrossJoin)
+        return self.frame(operator.input, input_demand(operator, demand))
 
-    def _shaped(self, operator: Operator) -> list[pa.Array]:
-        """Operators above the projection work on the columns of the result."""
-        return self._timed(operator, self._shape, lambda columns: len(columns[0]) if columns else 0)
-
-    def _shape(self, operator: Operator) -> list[pa.Array]:
-        match operator:
-            case Project():
-                frame = self._frame(operator.input)
-                return [self._evaluator.column(column.expression, frame) for column in operator.columns]
-            case Group():
-                return group(operator, self._frame(operator.input), self._evaluator)
-            case Distinct():
-                columns = self._shaped(operator.input)
-                _, first = shape.group_codes(columns, len(columns[0]))
-                return _take(columns, first)
-            case Sort():
-                columns = self._shaped(operator.input)
-                keys = [(_output(columns, key.expression), key.descending) for key in operator.keys]
-                return _take(columns, shape.sorted_rows(keys, len(columns[0])))
-            case Slice():
-                columns = self._shaped(operator.input)
-                start, stop = _bounds(operator, len(columns[0]))
-                return [column.slice(start, stop - start) for column in columns]
-            case _:
-                raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
-
-    # --- rows ------------------------------------------------------------------------------------------
-
-    def _frame(self, operator: Operator) -> Frame:
-        return self._timed(operator, self._rows, lambda frame: frame.length)
-
-    def _rows(self, operator: Operator) -> Frame:
+    def _rows(self, operator: Operator, demand: Demand) -> Frame:
         match operator:
             case Scan():
                 table = self.graph.node_table(operator.type_name)
-                rows = scan_rows(table, operator.variable, operator.predicate, self._evaluator)
+                rows = scan_rows(table, operator.variable, operator.predicate, self.evaluator)
                 return Frame(len(rows), {operator.variable: table}, {operator.variable: rows})
             case Outer():
-                return self._blocks.outer(operator)
+                return self._blocks.outer()
             case Expand():
-                return expand_rows(operator, self._frame(operator.input), self.graph, self._evaluator, self.budget)
+                return self._expand(operator, demand)
             case ShortestPath():
-                return shortest_rows(operator, self._frame(operator.input), self.graph, self.budget)
+                frame = _collapsed(self._input(operator, demand), demand)
+                return shortest_rows(operator, frame, self.graph, self.budget)
             case CrossJoin():
-                left, right = self._frame(operator.left), self._frame(operator.right)
+                left, right = (_collapsed(self.frame(side, demand), demand) for side in (operator.left, operator.right))
                 self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
                 return left.cross(right)
             case Filter():
-                frame = self._frame(operator.input)
-                return frame.where(self._evaluator.mask(operator.predicate, frame))
-            case AntiJoin():
-                frame = self._frame(operator.input)
-                return without_matches(frame, self._blocks.run(operator.inner, frame, self._frame))
-            case OptionalJoin():
-                frame = self._frame(operator.input)
-                return with_matches(operator, frame, self._blocks.run(operator.inner, frame, self._frame), self.budget)
+                frame = self._input(operator, demand)
+                return frame.where(self.evaluator.mask(operator.predicate, frame))
+            case AntiJoin() | OptionalJoin():
+                return self._joined(operator, demand)
             case Score():
-                return score(operator, self._frame(operator.input), self._searcher)
+                return score(operator, self._input(operator, demand), self._searcher)
             case Sort():
-                frame = self._frame(operator.input)
-                keys = [(self._evaluator.column(key.expression, frame), key.descending) for key in operator.keys]
-                return frame.take(shape.sorted_rows(keys, frame.length))
+                return self._sorted(operator, demand, None)
             case Slice():
-                frame = self._frame(operator.input)
-                return frame.take(np.arange(*_bounds(operator, frame.length)))
+                return self._slice(operator, demand)
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
-    # --- profiling -------------------------------------------------------------------------------------
+    def _sorted(self, operator: Sort, demand: Demand, stop: int | None) -> Frame:
+        """Rows in order: all of them, or the first so many."""
+        # Rows are ordered and cut where each is one of the result; nothing above has let them collapse.
+        assert not demand.may_collapse
+        frame = self._input(operator, demand)
+        keys = frame_keys(operator.keys, frame, self.evaluator)
+        wanted = frame.length if stop is None else min(stop, frame.length)
+        return frame.take(first_rows(keys, np.arange(frame.length), wanted))
 
-    def _timed(self, operator: Operator, run: Callable[[Operator], Result], rows: Callable[[Result], int]) -> Result:
+    def _slice(self, operator: Slice, demand: Demand) -> Frame:
+        assert not demand.may_collapse
+        below, stop = operator.input, None if operator.limit is None else operator.offset + operator.limit
+        if isinstance(below, Sort):
+            self.budget.check()
+            frame = self.profiler.timed(below, lambda: self._sorted(below, demand, stop), lambda made: made.length)
+        else:
+            frame = self._input(operator, demand)
+        start, end = bounds(operator, frame.length)
+        return frame.rows(start, end)
+
+    def _joined(self, operator: AntiJoin | OptionalJoin, demand: Demand) -> Frame:
+        frame = self._input(operator, demand)
+        if isinstance(operator, OptionalJoin):
+            frame = _collapsed(frame, demand)
+        wanted = inner_demand(operator, demand)
+        matches = self._blocks.run(operator.inner, frame, lambda: self.frame(operator.inner, wanted))
+        if isinstance(operator, AntiJoin):
+            return without_matches(frame, matches)
+        return with_matches(operator, frame, matches, self.budget)
+
+    # --- following edges -------------------------------------------------------------------------------
+
+    def _expand(self, operator: Expand, demand: Demand) -> Frame:
+        if not demand.may_collapse:
+            return expand_rows(operator, self._input(operator, demand), self.graph, self.evaluator, self.budget)
+        forgotten = forgotten_walk(operator, demand)
+        steps = forgotten or (operator,)
+        demands = [demand]
+        for step in reversed(steps):
+            demands.insert(0, input_demand(step, demands[0]))
+        frame = self._below(steps, demands[0])
+        walked = forget_walk(steps, frame, demand, self.graph, self.evaluator) if forgotten else None
+        if walked is not None:
+            return walked
+        for step, wanted in zip(steps[:-1], demands[1:-1], strict=True):
+            frame = self.profiler.timed(step, partial(self._step, step, frame, wanted), lambda made: made.length)
+        return self._step(operator, frame, demand)
+
+    def _below(self, steps: tuple[Expand, ...], demand: Demand) -> Frame:
+        """The rows that a walk starts from; its steps take their places in the profile."""
+        if len(steps) == 1:
+            return self.frame(steps[0].input, demand)
+        return self.profiler.timed(steps[-2], lambda: self._below(steps[:-1], demand), lambda _: 0)
+
+    def _step(self, step: Expand, frame: Frame, demand: Demand) -> Frame:
+        """Follow one edge from rows that may collapse."""
         self.budget.check()
-        if self.profile is None:
-            return run(operator)
-        place = len(self.profile)
-        self.profile.append(OperatorProfile(describe(operator), self._depth, 0, 0.0))
-        self._depth += 1
-        started = time.perf_counter()
-        result = run(operator)
-        self._depth -= 1
-        seconds = time.perf_counter() - started
-        self.profile[place] = replace(self.profile[place], rows=rows(result), seconds=seconds)
-        return result
+        made = arrive(step, frame, demand, self.graph, self.evaluator, self.budget)
+        if made is None:
+            made = expand_rows(step, _collapsed(frame, demand), self.graph, self.evaluator, self.budget)
+        return made.kept(demand.variables, demand.reads)
 
 
-def _bounds(operator: Slice, length: int) -> tuple[int, int]:
-    """First row and the one after the last; limits may be larger than any machine number."""
-    stop = length if operator.limit is None else min(operator.offset + operator.limit, length)
-    return min(operator.offset, stop), stop
-
-
-def _take(columns: list[pa.Array], rows: Rows) -> list[pa.Array]:
-    indices = pa.array(rows)
-    return [column.take(indices) for column in columns]
-
-
-def _output(columns: list[pa.Array], expression: ir.Expr) -> pa.Array:
-    assert isinstance(expression, ir.Output), "what is sorted after shaping is a column of the result"
-    return columns[expression.position]
+def _collapsed(frame: Frame, demand: Demand) -> Frame:
+    """The rows before they multiply, each different one once if that is allowed."""
+    if not demand.may_collapse:
+        return frame
+    return collapse(frame, counted=demand.multiplicity is Multiplicity.COUNTED)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from omnigraph.exec.numbers import one_zero
 from omnigraph.exec.tables import Rows
+from omnigraph.exec.weights import sums
 from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
@@ -75,28 +76,34 @@ def sorted_rows(keys: Sequence[tuple[pa.Array, bool]], rows: int) -> Rows:
 # --- aggregates ------------------------------------------------------------------------------------------
 
 
-def aggregate(expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int) -> pa.Array:
-    """One value per group. Nulls are neither counted nor summed nor collected."""
-    present = pc.is_valid(values).to_numpy(zero_copy_only=False)
-    values, groups = values.filter(pa.array(present)), groups[present]
+def aggregate(
+    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, weights: Rows | None = None
+) -> pa.Array:
+    """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
+    if values.null_count:
+        present = pc.is_valid(values).to_numpy(zero_copy_only=False)
+        values, groups = values.filter(pa.array(present)), groups[present]
+        weights = None if weights is None else weights[present]
     if expression.distinct and expression.function not in (Function.MIN, Function.MAX):
         _, first = group_codes([pa.array(groups), values], len(groups))
-        values, groups = values.take(pa.array(first)), groups[first]
-    counts = np.bincount(groups, minlength=count).astype(np.int64)
+        values, groups, weights = values.take(pa.array(first)), groups[first], None
     type_ = column_type(expression.type)
     match expression.function:
         case Function.COUNT:
-            return pa.array(counts, type_)
+            return pa.array(sums(groups, weights, count), type_)
         case Function.SUM | Function.AVG:
+            counts = sums(groups, weights, count)
             numbers = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            sums = np.bincount(groups, weights=numbers, minlength=count).astype(np.float64)
+            numbers = numbers if weights is None else numbers * weights
+            added = np.bincount(groups, weights=numbers, minlength=count).astype(np.float64)
             divisor = np.maximum(counts, 1) if expression.function is Function.AVG else 1
-            return pa.array(sums / divisor, type_, mask=counts == 0)
+            return pa.array(added / divisor, type_, mask=counts == 0)
         case Function.MIN | Function.MAX:
             return _extreme(expression, values, groups, count, type_)
         case Function.COLLECT:
             order = np.argsort(groups, kind="stable")
-            offsets = np.concatenate(([0], np.cumsum(counts)))
+            offsets = np.concatenate(([0], np.cumsum(sums(groups, weights, count))))
+            order = order if weights is None else np.repeat(order, weights[order])
             items = values.take(pa.array(order)).cast(type_.value_type)
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 

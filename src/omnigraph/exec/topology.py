@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from omnigraph.exec.adjacency import Adjacency, Integers, Mask, Rows, adjacency, contains, sorted_set
+from omnigraph.exec.merged_lists import merged
 from omnigraph.exec.renumber import NOTHING, Correspondence, nothing
 from omnigraph.exec.topology_base import Base
 
@@ -108,6 +109,18 @@ class Lists:
         known = np.flatnonzero(contains(who, numbers))
         position, slot = more.of(np.searchsorted(who, numbers[known]))
         return known[position], more.neighbours[slot], more.edges[slot]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are edges that the base does not have, or has and should not."""
+        return len(self.edges.lost) > 0 or len(self.starts) > 0
+
+    @cached_property
+    def numbered(self) -> Adjacency:
+        """All lists at once, in numbers. Edges are those of the base, and -1, -2, ... for the added ones."""
+        if not self.is_changed and self.near.size == self.base.nodes:
+            return self.base
+        return merged(self.base, self.edges.lost, self.starts, self.ends, self.near.size)
 
     @cached_property
     def whole(self) -> Adjacency:

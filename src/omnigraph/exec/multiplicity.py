@@ -1,0 +1,203 @@
+"""Following edges without making a row for each: where only the number of ways matters, numbers are added up instead.
+
+Two cases. A walk whose nodes nobody looks at multiplies the weight of a row by the number of ways to make it. And
+where the far end is all that is left of a row, every node gets the weights of all rows that reach it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omnigraph.exec import expand
+from omnigraph.exec.adjacency import Adjacency, Mask
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import Evaluator
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.renumber import Correspondence
+from omnigraph.exec.scan import scan_rows
+from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.topology import Lists
+from omnigraph.exec.traverse import satisfying
+from omnigraph.exec.weights import ROWS_MAX, product, sums
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import ONE_HOP, Expand
+from omnigraph.query.liveness import Demand, Multiplicity, near_variable
+
+DENSE_SHARE = 8
+"""Arrays over all nodes or edges are worth it when rows for more than one in this many would be made."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """The neighbours of the end of a step that is bound: once each, or once per edge if the edge has a variable."""
+
+    step: Expand
+    lists: Lists
+
+    @property
+    def whole(self) -> Adjacency:
+        """All of them at once, in numbers."""
+        return self.lists.numbered if self.step.edge_variable is not None else self.lists.numbered.pairs
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether not every neighbour counts: there is a condition, or an edge whose far end is gone."""
+        return self.step.predicate is not None or self.step.edge_predicate is not None or len(self.lists.far.gone) > 0
+
+    def edge_mask(self, graph: GraphView, evaluator: Evaluator) -> Mask | None:
+        """For every neighbour whether its edge satisfies the condition on edges; None if there is none."""
+        if self.step.edge_predicate is None or self.step.edge_variable is None:
+            return None
+        table = graph.edge_table(self.step.edge)
+        accepted = _satisfying_all(self.step.edge_predicate, self.step.edge_variable, table, evaluator)
+        edges = self.whole.edges
+        rows = self.lists.edges.to_row(np.maximum(edges, 0))
+        fresh = edges < 0
+        if fresh.any():
+            rows[fresh] = self.lists.added[-1 - edges[fresh]]
+        return accepted[rows]
+
+
+def way_of(step: Expand, graph: GraphView) -> Way:
+    return Way(step, expand.neighbours(graph.topology(step.edge), step.direction, reverse=step.from_target))
+
+
+# --- walks that nobody looks at --------------------------------------------------------------------------
+
+
+def forget_walk(
+    steps: tuple[Expand, ...], frame: Frame, demand: Demand, graph: GraphView, evaluator: Evaluator
+) -> Frame | None:
+    """Every row weighed by the number of walks from it; None if it is better to make the walks one by one."""
+    near = frame.bindings[near_variable(steps[0])]
+    first = way_of(steps[0], graph)
+    is_dense = frame.length * DENSE_SHARE > first.lists.near.size
+    ways = np.zeros(frame.length, np.int64)
+    bound = np.flatnonzero(near >= 0)
+    if len(steps) == 1 and not first.is_filtered and (is_dense or not first.lists.is_changed):
+        ways[bound] = first.whole.degrees(first.lists.near.to_number(near[bound]))
+        return _multiplied(frame, ways, demand)
+    if not is_dense:
+        return None
+    onwards: Rows | None = None
+    for step in reversed(steps):
+        onwards = _ways(way_of(step, graph), onwards, graph, evaluator)
+        if onwards is None:
+            return None
+        if demand.multiplicity is Multiplicity.EXISTS:
+            onwards = np.minimum(onwards, 1)
+    assert onwards is not None
+    ways[bound] = onwards[near[bound]]
+    return _multiplied(frame, ways, demand)
+
+
+def _multiplied(frame: Frame, ways: Rows, demand: Demand) -> Frame:
+    some = ways > 0
+    kept = frame.where(some)
+    if demand.multiplicity is Multiplicity.EXISTS:
+        return kept
+    return kept.weighted(product(kept.weight, ways[some]))
+
+
+def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) -> Rows | None:
+    """For every near row the ways to go on from all of its neighbours; None if they are too many to add up.
+
+    ``after`` are the ways on from every far row.
+    """
+    if after is None and not way.is_filtered:
+        return _by_row(way.lists.near, np.diff(way.whole.offsets).astype(np.int64))
+    far = graph.node_table(way.step.new_type)
+    onwards = np.ones(far.size, np.int64) if after is None else after
+    if way.step.predicate is not None:
+        onwards = np.where(_satisfying_all(way.step.predicate, way.step.new_variable, far, evaluator), onwards, 0)
+    lists, onwards = way.whole, _by_number(way.lists.far, onwards)
+    if int(onwards.max(initial=0)) * int(np.diff(lists.offsets).max(initial=0)) > ROWS_MAX:
+        return None
+    by_slot = onwards[lists.neighbours]
+    accepted = way.edge_mask(graph, evaluator)
+    by_slot = by_slot if accepted is None else by_slot * accepted
+    # The running sum may wrap around; differences of it are right all the same.
+    running = np.concatenate(([0], np.cumsum(by_slot, dtype=np.int64)))
+    return _by_row(way.lists.near, running[lists.offsets[1:]] - running[lists.offsets[:-1]])
+
+
+def _by_row(nodes: Correspondence, by_number: Rows) -> Rows:
+    """Something known of every number, by row."""
+    rows = nodes.to_row(np.arange(len(by_number)))
+    by_row = np.zeros(nodes.rows, np.int64)
+    by_row[rows[rows >= 0]] = by_number[rows >= 0]
+    return by_row
+
+
+def _by_number(nodes: Correspondence, by_row: Rows) -> Rows:
+    """Something known of every row, by number; nothing for those that are gone."""
+    rows = nodes.to_row(np.arange(nodes.size))
+    if not len(by_row):
+        return np.zeros(nodes.size, np.int64)
+    return np.where(rows >= 0, by_row[np.maximum(rows, 0)], 0)
+
+
+def _satisfying_all(predicate: ir.Expr, variable: str, table: TableView, evaluator: Evaluator) -> Mask:
+    """For every row number of a table whether it satisfies a predicate about nothing but it."""
+    found = np.zeros(table.size, bool)
+    found[scan_rows(table, variable, predicate, evaluator)] = True
+    return found
+
+
+# --- rows of which only the far end is left --------------------------------------------------------------
+
+
+def arrive(
+    step: Expand, frame: Frame, demand: Demand, graph: GraphView, evaluator: Evaluator, budget: Budget
+) -> Frame | None:
+    """The nodes one hop away, each with the weight of all rows that lead there; None where rows have to be made."""
+    near = near_variable(step)
+    others = (frame.bindings.keys() | frame.columns.keys()) - {near}
+    looked_at = near in demand.variables or step.edge_variable in demand.variables
+    if step.closes or step.hops != ONE_HOP or looked_at or any(_is_kept(name, demand) for name in others):
+        return None
+    way, far = way_of(step, graph), graph.node_table(step.new_type)
+    bound = frame.bindings[near] >= 0
+    starts = way.lists.near.to_number(frame.bindings[near][bound])
+    touched = int(way.lists.degrees(starts).sum())
+    if touched * DENSE_SHARE <= far.size:
+        return None
+    exists = demand.multiplicity is Multiplicity.EXISTS
+    weight = None if frame.weight is None or exists else frame.weight[bound]
+    budget.check(len(way.whole.neighbours) + far.size, 2)
+    accepted = way.edge_mask(graph, evaluator)
+    counts = _arrivals(way, starts, weight, accepted, touched=touched, once=exists)
+    numbers = np.flatnonzero(counts)
+    nodes = way.lists.far.to_row(numbers)
+    numbers, nodes = numbers[nodes >= 0], nodes[nodes >= 0]
+    if step.predicate is not None:
+        keep = satisfying(step.predicate, step.new_variable, far, nodes, evaluator)
+        numbers, nodes = numbers[keep], nodes[keep]
+    name = step.new_variable
+    return Frame(len(nodes), {name: far}, {name: nodes}, weight=None if exists else counts[numbers])
+
+
+def _is_kept(name: str, demand: Demand) -> bool:
+    return name.startswith("#") or name.partition(".")[0] in demand.variables
+
+
+def _arrivals(way: Way, starts: Rows, weight: Rows | None, accepted: Mask | None, *, touched: int, once: bool) -> Rows:
+    """The weights that arrive at every far number; with ``once`` it only matters whether any does."""
+    lists = way.whole
+    by_slot: Rows | None = None
+    neighbours, used = lists.neighbours, accepted
+    if touched * DENSE_SHARE < len(neighbours):
+        position, slot = lists.of(starts)
+        neighbours, used = neighbours[slot], None if accepted is None else accepted[slot]
+        by_slot = None if weight is None else weight[position]
+    elif not ((by_node := sums(starts, weight, lists.nodes)) == 1).all():
+        by_slot = np.repeat(np.minimum(by_node, 1) if once else by_node, np.diff(lists.offsets))
+        used = by_slot > 0 if used is None else used & (by_slot > 0)
+    if used is not None and not used.all():
+        neighbours, by_slot = neighbours[used], None if by_slot is None else by_slot[used]
+    if by_slot is not None and int(by_slot.max(initial=1)) == 1:
+        by_slot = None
+    return sums(neighbours, by_slot, way.lists.far.size)

@@ -1,0 +1,159 @@
+"""What is still wanted of the rows of an operator: which variables, which of their properties, and how often a row.
+
+Asked from the top of a tree downwards. An executor may forget what is not wanted, and rows that agree in everything
+that is wanted may become one: with their number where rows are counted, without it where only existence matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import (
+    ONE_HOP,
+    AntiJoin,
+    Expand,
+    Group,
+    Operator,
+    OptionalJoin,
+    Outer,
+    Project,
+    ShortestPath,
+)
+from omnigraph.query.rewrite.tree import expressions_of, inputs
+from omnigraph.query.variables import walk
+
+
+class Multiplicity(Enum):
+    """What rows that look alike are to the operators above."""
+
+    ROWS = "rows"
+    """Each of them is a row of the result."""
+    COUNTED = "counted"
+    """Only their number matters."""
+    EXISTS = "exists"
+    """Not even their number matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the operators above read of a row."""
+
+    variables: frozenset[str]
+    reads: frozenset[tuple[str, str]]
+    """Variables and the property, the id or the part of a path that is read of them."""
+    multiplicity: Multiplicity
+
+    @property
+    def may_collapse(self) -> bool:
+        return self.multiplicity is not Multiplicity.ROWS
+
+    def reading(self, expressions: Iterable[ir.Expr], variables: Iterable[str] = ()) -> Demand:
+        """The demand of someone who also evaluates these expressions and needs these variables."""
+        reads = frozenset(_reads(expressions))
+        names = self.variables.union(variables, (variable for variable, _ in reads))
+        return Demand(names, self.reads | reads, self.multiplicity)
+
+
+def shaped_demand(operator: Group | Project, *, under_distinct: bool = False) -> Demand:
+    """What the operator that makes the result's columns wants of its rows."""
+    if isinstance(operator, Project):
+        multiplicity = Multiplicity.EXISTS if under_distinct else Multiplicity.ROWS
+        return _nothing(multiplicity).reading(expressions_of(operator))
+    expressions = [column.expression for column in operator.columns]
+    ignored = all(_ignores_multiplicity(expression) for expression in expressions)
+    demand = _nothing(Multiplicity.EXISTS if ignored else Multiplicity.COUNTED)
+    return demand.reading(expression for expression in expressions if not counts_matches(expression))
+
+
+def input_demand(operator: Operator, demand: Demand) -> Demand:
+    """What an operator that gives rows wants of its (first) input, when this is wanted of it."""
+    match operator:
+        case Expand():
+            return demand.reading(expressions_of(operator), (operator.source, operator.target))
+        case ShortestPath():
+            reads = frozenset({(operator.source, "id"), (operator.target, "id")}) if operator.wants_nodes else ()
+            named = demand.reading((), (operator.source, operator.target))
+            return Demand(named.variables, named.reads.union(reads), named.multiplicity)
+        case AntiJoin():
+            return demand.reading((), outer_variables(operator.inner))
+        case OptionalJoin():
+            return demand.reading((), outer_variables(operator.inner))
+        case _:
+            return demand.reading(expressions_of(operator))
+
+
+def inner_demand(operator: AntiJoin | OptionalJoin, demand: Demand) -> Demand:
+    """What an operator wants of its inner block."""
+    if isinstance(operator, AntiJoin):
+        return _nothing(Multiplicity.EXISTS)
+    introduced = set(operator.introduces)
+    reads = frozenset(read for read in demand.reads if read[0] in introduced)
+    return Demand(demand.variables & introduced, reads, demand.multiplicity)
+
+
+def counts_matches(expression: ir.Expr) -> bool:
+    """Whether an aggregate is the number of rows: it counts something that cannot be null."""
+    match expression:
+        case ir.Aggregate(AggregateFunction.COUNT, ir.EntityId() | ir.Property() | ir.Constant() as argument, False):
+            is_null = isinstance(argument, ir.Constant) and argument.value is None
+            return not argument.type.nullable and not is_null
+        case _:
+            return False
+
+
+def _ignores_multiplicity(expression: ir.Expr) -> bool:
+    if not isinstance(expression, ir.Aggregate):
+        return True
+    return expression.distinct or expression.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+
+
+def forgotten_walk(operator: Expand, demand: Demand) -> tuple[Expand, ...]:
+    """The single hops, first one first, that end in this operator and of which nobody wants any node or edge.
+
+    Each starts where the one before it ended. All that such a walk adds to a row is how often it can be made.
+    """
+    steps: list[Expand] = []
+    current: Operator = operator
+    while isinstance(current, Expand) and _is_forgotten(current, demand):
+        if steps and near_variable(steps[-1]) != current.new_variable:
+            break
+        steps.append(current)
+        current = current.input
+    return tuple(reversed(steps))
+
+
+def _is_forgotten(step: Expand, demand: Demand) -> bool:
+    wanted = step.new_variable in demand.variables or step.edge_variable in demand.variables
+    return not wanted and not step.closes and step.hops == ONE_HOP
+
+
+def near_variable(step: Expand) -> str:
+    """The bound end that a step starts from."""
+    return step.target if step.from_target else step.source
+
+
+def outer_variables(inner: Operator) -> tuple[str, ...]:
+    """The variables of the rows around it that an inner block mentions: its first leaf names them."""
+    while not isinstance(inner, Outer):
+        inner = inputs(inner)[0]
+    return inner.variables
+
+
+def _nothing(multiplicity: Multiplicity) -> Demand:
+    return Demand(frozenset(), frozenset(), multiplicity)
+
+
+def _reads(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
+    for expression in expressions:
+        for part in walk(expression):
+            match part:
+                case ir.Property():
+                    yield part.variable, part.name
+                case ir.EntityId():
+                    yield part.variable, "id"
+                case ir.PathValue():
+                    yield part.variable, part.part.value
