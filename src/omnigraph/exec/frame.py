@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -143,6 +143,19 @@ class Frame:
             self.repeats or len(bindings) < len(self.bindings),
             {key: column for key, column in self._values.items() if key in reads},
         )
+
+
+def stacked(frames: Sequence[Frame]) -> Frame:
+    """The rows of frames with the same variables, one after the other."""
+    first = frames[0]
+    if len(frames) == 1:
+        return first
+    return Frame(
+        sum(frame.length for frame in frames),
+        first.tables,
+        {name: np.concatenate([frame.bindings[name] for frame in frames]) for name in first.bindings},
+        {name: pa.concat_arrays([frame.columns[name] for frame in frames]) for name in first.columns},
+    )
 
 
 def _owner(column: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from omnigraph.exec.blocks import InnerBlocks, with_matches, without_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
-from omnigraph.exec.frame import Frame
+from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import arrive, forget_walk
 from omnigraph.exec.order import bounds, first_rows, frame_keys
@@ -35,6 +35,19 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 
+CHUNK_ROWS_MIN = 16
+CHUNK_GROWTH = 4
+"""A limit is first tried on so many rows of a scan, then on so many times more."""
+
+
+@dataclass
+class Chunk:
+    """Some rows of a scan: those from one position to before another."""
+
+    start: int
+    stop: int
+    whole: Frame | None = None
+
 
 @dataclass
 class Runner:
@@ -44,6 +57,10 @@ class Runner:
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
+    _chunks: dict[int, Chunk] = field(default_factory=dict)
+    """What is looked at just now of scans that are not looked at as a whole, by the identity of the operator."""
+    _sides: dict[int, Frame | None] = field(default_factory=dict)
+    """The right sides of cross joins that run several times, once they are known."""
 
     def __post_init__(self) -> None:
         self._searcher = self.graph.derived.searcher
@@ -63,9 +80,7 @@ class Runner:
     def _rows(self, operator: Operator, demand: Demand) -> Frame:
         match operator:
             case Scan():
-                table = self.graph.node_table(operator.type_name)
-                rows = scan_rows(table, operator.variable, operator.predicate, self.evaluator)
-                return Frame(len(rows), {operator.variable: table}, {operator.variable: rows})
+                return self._scan(operator)
             case Outer():
                 return self._blocks.outer()
             case Expand():
@@ -74,9 +89,7 @@ class Runner:
                 frame = _collapsed(self._input(operator, demand), demand)
                 return shortest_rows(operator, frame, self.graph, self.budget)
             case CrossJoin():
-                left, right = (_collapsed(self.frame(side, demand), demand) for side in (operator.left, operator.right))
-                self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
-                return left.cross(right)
+                return self._cross(operator, demand)
             case Filter():
                 frame = self._input(operator, demand)
                 return frame.where(self.evaluator.mask(operator.predicate, frame))
@@ -90,6 +103,17 @@ class Runner:
                 return self._slice(operator, demand)
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
+
+    def _scan(self, operator: Scan) -> Frame:
+        chunk = self._chunks.get(id(operator))
+        if chunk is None or chunk.whole is None:
+            table = self.graph.node_table(operator.type_name)
+            rows = scan_rows(table, operator.variable, operator.predicate, self.evaluator)
+            frame = Frame(len(rows), {operator.variable: table}, {operator.variable: rows})
+            if chunk is None:
+                return frame
+            chunk.whole = frame
+        return chunk.whole.rows(min(chunk.start, chunk.whole.length), min(chunk.stop, chunk.whole.length))
 
     def _sorted(self, operator: Sort, demand: Demand, stop: int | None) -> Frame:
         """Rows in order: all of them, or the first so many."""
@@ -106,10 +130,34 @@ class Runner:
         if isinstance(below, Sort):
             self.budget.check()
             frame = self.profiler.timed(below, lambda: self._sorted(below, demand, stop), lambda made: made.length)
+        elif stop is not None and (walk := _pipeline(below)):
+            frame = self._first_few(walk, demand, stop)
         else:
             frame = self._input(operator, demand)
         start, end = bounds(operator, frame.length)
         return frame.rows(start, end)
+
+    def _first_few(self, pipeline: list[Operator], demand: Demand, stop: int) -> Frame:
+        """Rows of a pipeline, from more and more rows of its scan, until there are enough."""
+        top, scan = pipeline[0], pipeline[-1]
+        self._sides.update({id(operator): None for operator in pipeline if isinstance(operator, CrossJoin)})
+        chunk = self._chunks[id(scan)] = Chunk(0, CHUNK_ROWS_MIN)
+        made = [self.frame(top, demand)]
+        rows = made[0].length
+        while rows < stop and chunk.whole is not None and chunk.stop < chunk.whole.length:
+            chunk.start, chunk.stop = chunk.stop, chunk.stop + (chunk.stop - chunk.start) * CHUNK_GROWTH
+            made.append(self.frame(top, demand))
+            rows += made[-1].length
+        return stacked(made)
+
+    def _cross(self, operator: CrossJoin, demand: Demand) -> Frame:
+        left, right = _collapsed(self.frame(operator.left, demand), demand), self._sides.get(id(operator))
+        if right is None:
+            right = _collapsed(self.frame(operator.right, demand), demand)
+        if id(operator) in self._sides:
+            self._sides[id(operator)] = right
+        self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
+        return left.cross(right)
 
     def _joined(self, operator: AntiJoin | OptionalJoin, demand: Demand) -> Frame:
         frame = self._input(operator, demand)
@@ -152,6 +200,21 @@ class Runner:
         if made is None:
             made = expand_rows(step, _collapsed(frame, demand), self.graph, self.evaluator, self.budget)
         return made.kept(demand.variables, demand.reads)
+
+
+def _pipeline(operator: Operator) -> list[Operator]:
+    """Operators down to a scan, each of which gives the rows of its input one after the other; none if one does not."""
+    found = [operator]
+    while not isinstance(operator, Scan):
+        match operator:
+            case Expand() | ShortestPath() | Filter() | AntiJoin() | OptionalJoin():
+                operator = operator.input
+            case CrossJoin():
+                operator = operator.left
+            case _:
+                return []
+        found.append(operator)
+    return found if len(found) > 1 else []
 
 
 def _collapsed(frame: Frame, demand: Demand) -> Frame:
