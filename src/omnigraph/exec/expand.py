@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.reach import Pairs, reach
 from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.query.ir import Direction, HopRange
+
+StepsT = TypeVar("StepsT", bound=Steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Reached:
         return Reached(self.position[keep], self.node[keep], None if self.edge is None else self.edge[keep])
 
 
-def neighbours(topology: Walkable, direction: Direction, *, reverse: bool) -> Steps:
+def neighbours(topology: Walkable[StepsT], direction: Direction, *, reverse: bool) -> StepsT:
     """The neighbour lists to walk from the bound end."""
     if direction is Direction.BOTH:
         return topology.both

@@ -12,7 +12,7 @@ from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topologies import Pins, Topologies
 from omnigraph.exec.topology import Topology
-from omnigraph.exec.walks import Walkable
+from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import HopRange
 from omnigraph.schema.catalog import Catalog
@@ -78,7 +78,7 @@ class GraphView:
         self.remarks.append(f"{edge_name}: neighbour lists of {found.base.edges:,} edges{since}")
         return found
 
-    def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable:
+    def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable[Steps]:
         """What to walk from these rows: neighbour lists, or the index if there are no lists and few rows."""
         pins = self.pins(edge_name)
         different = sorted_set(starts[starts >= 0])

@@ -52,7 +52,7 @@ class Way:
         if self.step.edge_predicate is None or self.step.edge_variable is None:
             return None
         table = graph.edge_table(self.step.edge)
-        accepted = _satisfying_all(self.step.edge_predicate, self.step.edge_variable, table, evaluator)
+        accepted = satisfying_all(self.step.edge_predicate, self.step.edge_variable, table, evaluator)
         edges = self.whole.edges
         rows = self.lists.edges.to_row(np.maximum(edges, 0))
         fresh = edges < 0
@@ -112,8 +112,8 @@ def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) 
     far = graph.node_table(way.step.new_type)
     onwards = np.ones(far.size, np.int64) if after is None else after
     if way.step.predicate is not None:
-        onwards = np.where(_satisfying_all(way.step.predicate, way.step.new_variable, far, evaluator), onwards, 0)
-    lists, onwards = way.whole, _by_number(way.lists.far, onwards)
+        onwards = np.where(satisfying_all(way.step.predicate, way.step.new_variable, far, evaluator), onwards, 0)
+    lists, onwards = way.whole, by_number(way.lists.far, onwards)
     if int(onwards.max(initial=0)) * int(np.diff(lists.offsets).max(initial=0)) > ROWS_MAX:
         return None
     by_slot = onwards[lists.neighbours]
@@ -132,7 +132,7 @@ def _by_row(nodes: Correspondence, by_number: Rows) -> Rows:
     return by_row
 
 
-def _by_number(nodes: Correspondence, by_row: Rows) -> Rows:
+def by_number(nodes: Correspondence, by_row: Rows) -> Rows:
     """Something known of every row, by number; nothing for those that are gone."""
     rows = nodes.to_row(np.arange(nodes.size))
     if not len(by_row):
@@ -140,7 +140,7 @@ def _by_number(nodes: Correspondence, by_row: Rows) -> Rows:
     return np.where(rows >= 0, by_row[np.maximum(rows, 0)], 0)
 
 
-def _satisfying_all(predicate: ir.Expr, variable: str, table: TableView, evaluator: Evaluator) -> Mask:
+def satisfying_all(predicate: ir.Expr, variable: str, table: TableView, evaluator: Evaluator) -> Mask:
     """For every row number of a table whether it satisfies a predicate about nothing but it."""
     found = np.zeros(table.size, bool)
     found[scan_rows(table, variable, predicate, evaluator)] = True
@@ -155,9 +155,7 @@ def arrive(
 ) -> Frame | None:
     """The nodes one hop away, each with the weight of all rows that lead there; None where rows have to be made."""
     near = near_variable(step)
-    others = (frame.bindings.keys() | frame.columns.keys()) - {near}
-    looked_at = near in demand.variables or step.edge_variable in demand.variables
-    if step.closes or step.hops != ONE_HOP or looked_at or any(_is_kept(name, demand) for name in others):
+    if step.closes or step.hops != ONE_HOP or not leaves_only(step, frame, demand):
         return None
     way, far = way_of(step, graph), graph.node_table(step.new_type)
     bound = frame.bindings[near] >= 0
@@ -178,6 +176,14 @@ def arrive(
         numbers, nodes = numbers[keep], nodes[keep]
     name = step.new_variable
     return Frame(len(nodes), {name: far}, {name: nodes}, weight=None if exists else counts[numbers])
+
+
+def leaves_only(step: Expand, frame: Frame, demand: Demand) -> bool:
+    """Whether the far end of a step is all that is wanted of its rows."""
+    near = near_variable(step)
+    others = (frame.bindings.keys() | frame.columns.keys()) - {near}
+    looked_at = near in demand.variables or step.edge_variable in demand.variables
+    return not looked_at and not any(_is_kept(name, demand) for name in others)
 
 
 def _is_kept(name: str, demand: Demand) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.walks import Steps
+from omnigraph.exec.weights import sums
 from omnigraph.query.ir import HopRange
 
 DENSE_SHARE = 64
@@ -84,7 +85,7 @@ class Visits:
     visits: Rows
 
     def pairs(self, origins: Rows, nodes: Rows) -> None:
-        np.add.at(self.visits, nodes, self.weights[origins])
+        self.visits += sums(nodes, self.weights[origins], len(self.visits))
 
     def marks(self, start: int, reached: Mask) -> None:
         self.visits[reached] += self.weights[start]

@@ -16,6 +16,7 @@ from omnigraph.exec.multiplicity import arrive, forget_walk
 from omnigraph.exec.order import bounds, first_rows, frame_keys
 from omnigraph.exec.profile import Profiler
 from omnigraph.exec.ranking import score
+from omnigraph.exec.reach_counts import count_reached
 from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.traverse import expand_rows, shortest_rows
@@ -197,6 +198,8 @@ class Runner:
         """Follow one edge from rows that may collapse."""
         self.budget.check()
         made = arrive(step, frame, demand, self.graph, self.evaluator, self.budget)
+        if made is None:
+            made = count_reached(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is None:
             made = expand_rows(step, _collapsed(frame, demand), self.graph, self.evaluator, self.budget)
         return made.kept(demand.variables, demand.reads)

@@ -16,7 +16,7 @@ from omnigraph.exec.expand import Reached
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.exec.walks import Walkable
+from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand, ShortestPath
 
@@ -97,7 +97,7 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
     return result.with_column(f"{operator.path_variable}.nodes", ids)
 
 
-def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Walkable) -> pa.Array:
+def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Walkable[Steps]) -> pa.Array:
     flat = topology.source.to_row(np.array([node for path in nodes for node in path], np.int64))
     offsets = np.concatenate(([0], np.cumsum([len(path) for path in nodes], dtype=np.int64)))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), frame.tables[operator.source].values("id", flat))

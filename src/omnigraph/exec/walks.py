@@ -6,7 +6,7 @@ rows.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from omnigraph.exec.adjacency import Integers, Mask, Rows
 from omnigraph.exec.renumber import Correspondence
@@ -41,7 +41,10 @@ class Steps(Protocol):
         """The neighbours of some nodes, in no order and as often as they come."""
 
 
-class Walkable(Protocol):
+SomeSteps_co = TypeVar("SomeSteps_co", bound=Steps, covariant=True)
+
+
+class Walkable(Protocol[SomeSteps_co]):
     """One edge type in all directions."""
 
     @property
@@ -51,13 +54,13 @@ class Walkable(Protocol):
     def within_one_type(self) -> bool: ...
 
     @property
-    def out(self) -> Steps: ...
+    def out(self) -> SomeSteps_co: ...
 
     @property
-    def into(self) -> Steps: ...
+    def into(self) -> SomeSteps_co: ...
 
     @property
-    def both(self) -> Steps:
+    def both(self) -> SomeSteps_co:
         """Both directions at once; only for edges within one type. A self-loop stands once."""
 
     @property
