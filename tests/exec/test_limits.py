@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.engine.graph import create
+from omnigraph.engine.graph import create, open_graph
 from omnigraph.errors import LimitExceeded, QueryCancelled
 from omnigraph.exec.scan import scan_rows
 from tests.exec.people import People, edge, person
@@ -117,7 +117,20 @@ def test_a_profile_names_every_operator_with_its_rows(people: People) -> None:
     assert result.operators[0].rows == len(result)
     assert all(operator.seconds >= 0 for operator in result.operators)
     assert max(operator.depth for operator in result.operators) >= 4
-    assert len(result.profile().splitlines()) == len(words)
+    shown = [line for line in result.profile().splitlines()[1:] if not line.strip().startswith("(")]
+    assert len(shown) == len(words)
+
+
+def test_a_profile_tells_what_was_read_and_which_way_was_chosen(people: People) -> None:
+    graph = open_graph(people.graph.uri)
+    text = 'query q() { match { $p: Person { name: "Ann" } $p knows $q } return { $q.age } }'
+    first, again = (graph.query(text, profile=True).operators for _ in range(2))
+    assert first[0].bytes > 0
+    assert first[0].requests > 0
+    assert [item.requests for item in again] == [0] * len(again), "everything is remembered"
+    (expand,) = [item for item in first if item.operator.startswith("Expand")]
+    assert expand.remarks == ("Knows: neighbour lists of 6 edges",)
+    assert all(not item.remarks for item in first if not item.operator.startswith("Expand"))
 
 
 def test_without_asking_there_is_no_profile(people: People) -> None:

@@ -19,6 +19,7 @@ from omnigraph.query.compile import compile_text
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_query, bind_values
 from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.io_meter import IoMeter
 
 COMPILED_MAX = 512
 """Compiled queries kept per graph."""
@@ -59,5 +60,6 @@ def run_query(
     bound = embed_texts(bound, snapshot.catalog, embedder)
     operators: list[OperatorProfile] | None = [] if profile else None
     view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
-    table = Shaper(view, budget, Profiler(operators)).run(bound)
+    profiler = Profiler(operators, IoMeter(snapshot.store) if profile else None, view.remarks)
+    table = Shaper(view, budget, profiler).run(bound)
     return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))

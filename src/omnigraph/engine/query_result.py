@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
+from omnigraph.engine.profile_text import profile_text
 from omnigraph.exec.profile import OperatorProfile
 from omnigraph.rows.results import result_rows
 
@@ -88,11 +89,7 @@ class QueryResult:
 
     def profile(self) -> str:
         """What every operator did, if the query was run with ``profile=True``."""
-        lines = [
-            f"{item.rows:>12,} rows {item.seconds * 1000:>10.2f} ms  {'  ' * item.depth}{item.operator}"
-            for item in self.operators
-        ]
-        return "\n".join(lines)
+        return profile_text(self.operators)
 
     def profile_json(self) -> list[dict[str, Any]]:
         """The same for programs."""

@@ -1,4 +1,4 @@
-"""What every operator of a query did: rows and time."""
+"""What every operator of a query did: rows, time, what it read, and which way it chose."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import TypeVar
 
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import Operator
+from omnigraph.storage.io_meter import IoMeter
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorProfile:
-    """What one operator did; ``seconds`` include its inputs. Rows that were only counted were not made."""
+    """What one operator did. Time and reads include its inputs. Rows that were only counted were not made."""
 
     operator: str
     depth: int
-    rows: int
-    seconds: float
+    rows: int = 0
+    seconds: float = 0.0
+    requests: int = 0
+    bytes: int = 0
+    """Read from the tables' files; what was in memory or mapped from the cache is not counted."""
+    remarks: tuple[str, ...] = ()
+    """Which index or neighbour lists were used, and why."""
 
 
 @dataclass
@@ -28,6 +34,9 @@ class Profiler:
     """Collects the profiles of one query, in the order of its tree. An operator that runs several times adds up."""
 
     entries: list[OperatorProfile] | None = None
+    meter: IoMeter | None = None
+    remarks: list[str] = field(default_factory=list)
+    """What operators say of themselves while they run."""
     _places: dict[int, int] = field(default_factory=dict)
     _depth: int = 0
 
@@ -36,6 +45,7 @@ class Profiler:
         if self.entries is None:
             return run()
         place = self._place(operator)
+        said, read = len(self.remarks), self._read()
         self._depth += 1
         started = time.perf_counter()
         try:
@@ -43,13 +53,26 @@ class Profiler:
         finally:
             self._depth -= 1
         seconds = time.perf_counter() - started
+        requests, size = self._read()
         known = self.entries[place]
-        self.entries[place] = replace(known, rows=known.rows + rows(result), seconds=known.seconds + seconds)
+        self.entries[place] = replace(
+            known,
+            rows=known.rows + rows(result),
+            seconds=known.seconds + seconds,
+            requests=known.requests + requests - read[0],
+            bytes=known.bytes + size - read[1],
+            # Those of the inputs are already taken.
+            remarks=tuple(dict.fromkeys((*known.remarks, *self.remarks[said:]))),
+        )
+        del self.remarks[said:]
         return result
+
+    def _read(self) -> tuple[int, int]:
+        return (0, 0) if self.meter is None else self.meter.read()
 
     def _place(self, operator: Operator) -> int:
         assert self.entries is not None
         if id(operator) not in self._places:
             self._places[id(operator)] = len(self.entries)
-            self.entries.append(OperatorProfile(describe(operator), self._depth, 0, 0.0))
+            self.entries.append(OperatorProfile(describe(operator), self._depth))
         return self._places[id(operator)]
