@@ -13,10 +13,12 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
+from omnigraph.exec.tables import Rows, TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.types import PropertyType
+from omnigraph.storage.indexes import Coverage
 
 Op = BinaryOperator
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -28,9 +30,15 @@ class Evaluator:
     def __init__(self, searcher: Searcher, budget: Budget) -> None:
         self._searcher = searcher
         self.budget = budget
+        self.uses: list[Coverage] = []
+        """Indexes that were asked, and what they cover."""
 
     def mask(self, predicate: ir.Expr, frame: Frame) -> Mask:
         """Where the predicate is true: null counts as false."""
+        if isinstance(predicate, ir.Search):
+            # Which texts are null makes no difference here, so nobody has to read them.
+            found = self._found(predicate, frame)
+            return np.zeros(frame.length, bool) if found is None else found
         value = self.column(predicate, frame)
         filled: Mask = pc.fill_null(value, False).to_numpy(zero_copy_only=False)
         return filled
@@ -127,14 +135,27 @@ class Evaluator:
     def _search(self, expression: ir.Search, frame: Frame) -> Any:
         assert isinstance(expression.text, ir.Property)
         variable = expression.text.variable
-        rows = self._searcher.matching(frame.tables[variable], expression)
-        if rows is None:
+        found = self._found(expression, frame)
+        if found is None:
             return pa.scalar(None, pa.bool_())
-        found = np.zeros(frame.tables[variable].size + 1, bool)
-        found[rows] = True
         # A text that is not there neither matches nor fails to.
         missing = pc.is_null(frame.values(variable, expression.text.name)).to_numpy(zero_copy_only=False)
-        return pa.array(found[frame.bindings[variable]], mask=missing)
+        return pa.array(found, mask=missing)
+
+    def _found(self, expression: ir.Search, frame: Frame) -> Mask | None:
+        """Where a search finds something, null texts included among the others; None if it is for null."""
+        assert isinstance(expression.text, ir.Property)
+        variable = expression.text.variable
+        rows = self.matching(expression, frame.tables[variable])
+        if rows is None:
+            return None
+        found: Mask = np.zeros(frame.tables[variable].size + 1, bool)
+        found[rows] = True
+        return found[frame.bindings[variable]]
+
+    def matching(self, expression: ir.Search, table: TableView) -> Rows | None:
+        """Rows of a table that a search finds, in no order; None if what is searched for is null."""
+        return self._searcher.matching(table, expression, self.uses)
 
 
 def constant(expression: ir.Constant) -> pa.Scalar:

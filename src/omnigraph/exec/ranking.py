@@ -12,15 +12,16 @@ from omnigraph.exec.search import Searcher, distances
 from omnigraph.exec.tables import distinct
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
+from omnigraph.storage.indexes import Coverage
 
 
-def score(operator: Score, frame: Frame, searcher: Searcher) -> Frame:
+def score(operator: Score, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> Frame:
     """The frame with its scores; rows that lack a required one are gone."""
     for number, ranking in enumerate(operator.rankings):
         if isinstance(ranking, ir.Rrf):
-            column = _fused(ranking, frame, searcher)
+            column = _fused(ranking, frame, searcher, uses)
         else:
-            column = _scored(ranking, frame, searcher)
+            column = _scored(ranking, frame, searcher, uses)
         frame = frame.with_column(f"#score{number}", column)
     keep = np.ones(frame.length, bool)
     for number, required in enumerate(operator.required):
@@ -29,12 +30,12 @@ def score(operator: Score, frame: Frame, searcher: Searcher) -> Frame:
     return frame.where(keep)
 
 
-def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher) -> pa.Array:
+def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> pa.Array:
     """One score a row, computed once for every different node."""
     name, column = _ranked(ranking)
     table, binding = frame.tables[name], frame.bindings[name]
     if isinstance(ranking, ir.Bm25):
-        rows, scores = searcher.bm25(table, ranking)
+        rows, scores = searcher.bm25(table, ranking, uses)
         every = np.full(table.size + 1, np.nan, np.float32)
         every[rows] = scores
         found = every[binding]
@@ -56,7 +57,7 @@ def _ranked(ranking: ir.Nearest | ir.Bm25) -> tuple[str, str]:
     return ranking.text.variable, ranking.text.name
 
 
-def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher) -> pa.Array:
+def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> pa.Array:
     """Sum of 1 / (k + rank) over the arms; a node that an arm does not rank gets nothing from it.
 
     Ranked are the nodes of the first arm's variable: all rows of a node have its score.
@@ -70,7 +71,7 @@ def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher) -> pa.Array:
     total = np.zeros(len(nodes), np.float64)
     ranked = np.zeros(len(nodes), bool)
     for arm in ranking.arms:
-        column = _scored(arm, frame, searcher)
+        column = _scored(arm, frame, searcher, uses)
         rows = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False) & (binding >= 0))
         keys = [(column.take(pa.array(rows)), isinstance(arm, ir.Bm25)), (ids.take(pa.array(positions[rows])), False)]
         in_order = positions[rows][shape.sorted_rows(keys, len(rows))]

@@ -70,13 +70,22 @@ class Runner:
     def frame(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of an operator, with what is wanted of them."""
         self.budget.check()
-        made = self.profiler.timed(operator, lambda: self._rows(operator, demand), lambda frame: frame.length)
+        made = self.profiler.timed(operator, lambda: self._noted(operator, demand), lambda frame: frame.length)
         return made.kept(demand.variables, demand.reads)
 
     def _input(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of the operator directly below."""
         assert not isinstance(operator, Scan | Outer | CrossJoin)
         return self.frame(operator.input, input_demand(operator, demand))
+
+    def _noted(self, operator: Operator, demand: Demand) -> Frame:
+        """The rows, and a remark on every index that was asked for them."""
+        made = self._rows(operator, demand)
+        for index in self.evaluator.uses:
+            share = 100 * index.covered_rows / max(index.rows, 1)
+            self.graph.remarks.append(f"index {index.spec}, {share:.0f} % covered")
+        self.evaluator.uses.clear()
+        return made
 
     def _rows(self, operator: Operator, demand: Demand) -> Frame:
         match operator:
@@ -97,7 +106,7 @@ class Runner:
             case AntiJoin() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
-                return score(operator, self._input(operator, demand), self._searcher)
+                return score(operator, self._input(operator, demand), self._searcher, self.evaluator.uses)
             case Sort():
                 return self._sorted(operator, demand, None)
             case Slice():

@@ -1,17 +1,17 @@
-"""Which rows of a table satisfy a predicate: through the key, through storage, or column by column."""
+"""Which rows of a table satisfy a predicate: through the key, an index, storage, or column by column."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from omnigraph.exec.evaluate import Evaluator, constant
+from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
+from omnigraph.exec.lookup import best_lookup, pushed
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType
-from omnigraph.storage.filters import Comparison
 
 PUSHED_ROWS_MIN = 50_000
 """Tables below this size are tested column by column in memory; asking storage costs more than it saves."""
@@ -24,7 +24,7 @@ def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evalua
     if predicate == ir.FALSE or not table.rows:
         return np.zeros(0, np.int64)
     parts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
-    rows, rest = _narrow(table, parts)
+    rows, rest = _narrow(table, parts, evaluator)
     frame = Frame(len(rows), {variable: table}, {variable: rows})
     for part in rest:
         frame = frame.where(evaluator.mask(part, frame))
@@ -35,15 +35,27 @@ def _is_conjunction(predicate: ir.Expr) -> bool:
     return isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
 
 
-def _narrow(table: TableView, parts: tuple[ir.Expr, ...]) -> tuple[Rows, tuple[ir.Expr, ...]]:
-    """Rows found by the most selective part that can be looked up, and the parts still to be tested."""
+def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) -> tuple[Rows, tuple[ir.Expr, ...]]:
+    """Rows found by the most selective part that can be looked up, and the parts still to be tested.
+
+    Only one index is asked: two together take longer than one and a test of what it found.
+    """
     for part in parts:
         ids = _key_lookup(table, part)
         if ids is not None:
             return table.find_ids(ids), tuple(other for other in parts if other is not part)
+    lookup = best_lookup(table, parts)
+    if lookup is not None:
+        evaluator.uses.append(lookup.index)
+        return table.looked_up(lookup.condition), tuple(other for other in parts if other not in lookup.parts)
+    for part in parts:
+        if isinstance(part, ir.Search):
+            found = evaluator.matching(part, table)
+            rows = np.zeros(0, np.int64) if found is None else np.sort(found)
+            return rows, tuple(other for other in parts if other is not part)
     if table.rows >= PUSHED_ROWS_MIN:
         for part in parts:
-            comparison = _pushed(part)
+            comparison = pushed(table, part)
             if comparison is not None:
                 return table.matching(comparison), tuple(other for other in parts if other is not part)
     return table.live(), parts
@@ -62,13 +74,5 @@ def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:
         case ir.Member(ir.Property(name=column), ir.Constant() as items) if column == name:
             texts = [key_text(value, type_) for value in items.value] if isinstance(items.value, tuple) else []
             return [text for text in texts if text is not None]
-        case _:
-            return None
-
-
-def _pushed(part: ir.Expr) -> Comparison | None:
-    match part:
-        case ir.Compare(operator, ir.Property(name=column), ir.Constant(value=value) as right) if value is not None:
-            return Comparison(column, operator.value, constant(right))
         case _:
             return None

@@ -1,23 +1,24 @@
 """Text and vector search over whole tables, exact.
 
-Full text uses Lance's own analyzer. A column without an index is indexed in memory for its pin, so that an index
-changes how long a search takes and never what it finds. Scores are those of the whole table: filters of a query do
-not change them.
+Full text uses Lance's own analyzer. What no index covers is indexed in memory for its pin, so that an index changes
+how long a search takes and never what it finds. Scores are those of the whole table: filters of a query do not change
+them, and neither does an index, which is asked for scores only where it gives those of the live rows.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.core.lru import Lru
 from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.query import expressions as ir
+from omnigraph.storage.index_reads import search_text
+from omnigraph.storage.indexes import Coverage, IndexKind
 from omnigraph.storage.text_index import TextIndex
 
 TEXT_INDEXES_MAX = 32
@@ -28,43 +29,72 @@ EDITS_MAX = 10
 """More edits than most words have letters; the automaton of a word grows with both."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Rows and an index of their texts."""
+
+    rows: Rows
+    index: TextIndex
+
+
 @dataclass
 class Searcher:
     """Finds rows by text, and measures vectors."""
 
-    _indexes: OrderedDict[tuple[str, int, str], TextIndex] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _indexes: Lru[tuple[str, int, str], TextIndex] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
+    _rests: Lru[tuple[str, int, str], _Rest] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
+
+    def _is_known(self, table: TableView, column: str) -> bool:
+        return self._indexes.get((table.pin.location, table.pin.lance_version, column)) is not None
 
     def _index(self, table: TableView, column: str) -> TextIndex:
         key = (table.pin.location, table.pin.lance_version, column)
-        with self._lock:
-            known = self._indexes.get(key)
-            if known is not None:
-                self._indexes.move_to_end(key)
-                return known
-        built = TextIndex.build(table.live_column(column))
-        with self._lock:
-            self._indexes[key] = built
-            while len(self._indexes) > TEXT_INDEXES_MAX:
-                self._indexes.popitem(last=False)
-        return built
+        known = self._indexes.get(key)
+        if known is None:
+            known = TextIndex.build(table.live_column(column))
+            self._indexes.put(key, known)
+        return known
 
-    def matching(self, table: TableView, search: ir.Search) -> Rows | None:
+    def _rest(self, table: TableView, column: str, index: Coverage) -> _Rest:
+        """The rows that an index does not cover, indexed in memory."""
+        key = (table.pin.location, table.pin.lance_version, column)
+        known = self._rests.get(key)
+        if known is None:
+            rows = table.rows_in(index.uncovered)
+            known = _Rest(rows, TextIndex.build(table.values(column, rows)))
+            self._rests.put(key, known)
+        return known
+
+    def matching(self, table: TableView, search: ir.Search, uses: list[Coverage]) -> Rows | None:
         """Rows whose text holds a token of the query; None if what is searched for is null."""
         assert isinstance(search.text, ir.Property)
         query = _text(search.query)
         edits = _edits(search)
         if query is None or edits is None:
             return None
-        return self._index(table, search.text.name).search(query, edits).rows
+        column = search.text.name
+        index = table.index(column, IndexKind.TEXT)
+        if index is None or self._is_known(table, column):
+            return self._index(table, column).search(query, edits).rows
+        uses.append(index)
+        covered, _ = search_text(table.store, table.pin, column, query, edits)
+        rest = self._rest(table, column, index)
+        return np.concatenate([table.at_addresses(covered), rest.rows[rest.index.search(query, edits).rows]])
 
-    def bm25(self, table: TableView, ranking: ir.Bm25) -> tuple[Rows, npt.NDArray[np.float32]]:
+    def bm25(self, table: TableView, ranking: ir.Bm25, uses: list[Coverage]) -> tuple[Rows, npt.NDArray[np.float32]]:
         """Rows that hold a token of the query, and their relevance."""
         assert isinstance(ranking.text, ir.Property)
         query = _text(ranking.query)
         if query is None:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        found = self._index(table, ranking.text.name).search(query, 0)
+        column = ranking.text.name
+        index = table.index(column, IndexKind.TEXT)
+        # Elsewhere a score would depend on what the index covers, and on rows that are no longer there.
+        if index is not None and index.is_complete and not index.has_dead_rows:
+            uses.append(index)
+            addresses, scores = search_text(table.store, table.pin, column, query, 0)
+            return table.layout.numbers_at(addresses), scores
+        found = self._index(table, column).search(query, 0)
         return found.rows, found.scores
 
 

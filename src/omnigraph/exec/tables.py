@@ -17,11 +17,13 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.columns import Columns
 from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.storage.filters import Comparison
+from omnigraph.storage.filters import Comparison, Condition
+from omnigraph.storage.index_reads import known_indexes, look_up
+from omnigraph.storage.indexes import Coverage, IndexKind
 from omnigraph.storage.layout import Layout
 from omnigraph.storage.parts import layout_of
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids, looked_up_columns, matching_rows, rows_with_ids, take_rows
+from omnigraph.storage.tables import find_ids, matching_rows, rows_with_ids, take_rows
 
 Rows = npt.NDArray[np.int64]
 
@@ -30,6 +32,9 @@ LOOKED_UP_MAX = 2_000
 
 GATHERED_MAX = 100_000
 """Rows that are gathered fragment by fragment; for more the column is put together first."""
+
+TAIL_ROWS_MAX = 50_000
+"""Rows that an index may lack and still be asked: they are looked at one by one, which takes a millisecond or two."""
 
 WHOLE_COLUMN_SHARE = 8
 """A column is read whole when more than one row in this many is wanted: reading on is cheaper than seeking."""
@@ -61,6 +66,15 @@ class TableView:
     def live(self) -> Rows:
         """All row numbers, ascending."""
         return self.layout.live()
+
+    def rows_in(self, fragments: Sequence[int]) -> Rows:
+        """The row numbers of some fragments, ascending."""
+        wanted = set(fragments)
+        ranges = [
+            np.arange(part.start, part.start + part.rows) for part in self.layout.parts if part.fragment in wanted
+        ]
+        numbers = np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
+        return np.setdiff1d(numbers, self.layout.dead, assume_unique=True) if len(self.layout.dead) else numbers
 
     def column(self, name: str) -> pa.Array:
         """A whole column by row number; what stands at deleted rows means nothing."""
@@ -127,9 +141,18 @@ class TableView:
         found = rows_with_ids(self.store, self.pin, column, ids, names)
         return self.layout.numbers_at(found["_rowaddr"].to_numpy()), found
 
+    def index(self, column: str, kind: IndexKind) -> Coverage | None:
+        """The index of a column, with what it covers."""
+        return known_indexes(self.store, self.pin).get((column, kind))
+
     def is_indexed(self, column: str) -> bool:
-        """Whether values of a column are looked up and not searched for."""
-        return column in looked_up_columns(self.store, self.pin)
+        """Whether values of a column are looked up and not searched for; a few rows may have to be looked at."""
+        found = self.index(column, IndexKind.BTREE)
+        return found is not None and found.rows - found.covered_rows <= TAIL_ROWS_MAX
+
+    def looked_up(self, condition: Condition) -> Rows:
+        """Row numbers that satisfy a condition on an indexed column, ascending."""
+        return self.at_addresses(look_up(self.store, self.pin, condition))
 
     def read_once(self, name: str) -> pa.Array:
         """A whole column by row number that will not be asked for again."""

@@ -21,6 +21,41 @@ class Comparison:
     value: pa.Scalar
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """``column in values``; the values have exactly the column's type, and none is null."""
+
+    column: str
+    values: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Both ends of a range of one column: two comparisons that must hold."""
+
+    low: Comparison
+    high: Comparison
+
+
+Condition = Comparison | Membership | Range
+
+
+def condition_filter(condition: Condition) -> pc.Expression | str:
+    """The filter of a condition."""
+    match condition:
+        case Comparison():
+            return build_filter(condition)
+        case Membership(column, values):
+            if not pa.types.is_unsigned_integer(values.type):
+                return pc.field(column).isin(values)
+            return f"`{column}` IN ({', '.join(str(int(value)) for value in values.to_pylist())})"
+        case Range(low, high):
+            first, second = build_filter(low), build_filter(high)
+            if isinstance(first, str) or isinstance(second, str):
+                return f"{first} AND {second}"
+            return first & second
+
+
 def build_filter(comparison: Comparison) -> pc.Expression | str:
     """The filter of one comparison.
 

@@ -71,6 +71,8 @@ class Coverage:
     uncovered: tuple[int, ...]
     covered_rows: int
     rows: int
+    has_dead_rows: bool = False
+    """Whether segments may hold rows that are deleted since; they are never found, but they count in statistics."""
 
     @property
     def is_complete(self) -> bool:
@@ -103,16 +105,9 @@ def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
 def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Coverage]:
     """What these indexes of a table cover, whether they exist or not. Reads manifests only."""
     rows = fragment_rows(dataset)
+    shortened = {item.fragment_id for item in dataset.get_fragments() if item.metadata.num_deletions}
     described = {item.name: item for item in dataset.describe_indices()}
-    return [_coverage(dataset, spec, described.get(index_name(dataset, spec)), rows) for spec in specs]
-
-
-def index_of(dataset: LanceDataset, column: str, kind: IndexKind) -> Coverage | None:
-    """An index that a column has, or None if it has none of that kind."""
-    if column not in dataset.schema.names:
-        return None
-    (found,) = coverage_of(dataset, [IndexSpec(column, kind)])
-    return found if any(segment.fragments for segment in found.segments) else None
+    return [_coverage(dataset, spec, described.get(index_name(dataset, spec)), rows, shortened) for spec in specs]
 
 
 def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
@@ -121,7 +116,9 @@ def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
     return f"{spec.kind.name.lower()}_{numbers[spec.column]}"
 
 
-def _coverage(dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict[int, int]) -> Coverage:
+def _coverage(
+    dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict[int, int], shortened: set[int]
+) -> Coverage:
     segments = () if described is None else tuple(_segment(described, part, rows) for part in described.segments)
     covered = frozenset[int]().union(*(segment.fragments for segment in segments))
     return Coverage(
@@ -131,6 +128,7 @@ def _coverage(dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict
         tuple(number for number in rows if number not in covered),
         sum(rows[number] for number in covered),
         sum(rows.values()),
+        bool(covered & shortened) or any(set(part.index.fragment_ids) != part.fragments for part in segments),
     )
 
 
@@ -165,6 +163,16 @@ def highest_number(dataset: LanceDataset) -> int:
         max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids
     ]
     return max(numbers, default=-1)
+
+
+def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple[Segment, ...]:
+    """Text segments over fragments whose deleted rows a rewrite drops: they would go on counting those rows, and
+    nothing would tell that any more."""
+    losing = {part.id for part in rewritten if part.num_deletions}
+    rows = fragment_rows(dataset)
+    text = [item for item in dataset.describe_indices() if item.index_type == "Inverted"] if losing else []
+    segments = (_segment(item, part, rows) for item in text for part in item.segments)
+    return tuple(segment for segment in segments if segment.fragments & losing)
 
 
 def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:

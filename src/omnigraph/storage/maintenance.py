@@ -67,21 +67,43 @@ def work_on(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact:
     """Do what a table needs: rewrite fragments, then index what is not covered. If it needs nothing, only manifests
     are read."""
     base = store.open(pin.location, pin.lance_version)
-    rows = indexes.fragment_rows(base)
-    stale = [part for item in indexes.coverage_of(base, specs) for part in (*item.dead, *indexes.absorbed(item, rows))]
-    dropped = tuple({segment.uuid: segment for segment in stale}.values())
-    # Segments that are built anew go first: fragments of different segments cannot be rewritten into one.
-    current = stage_operation(store, base, pin.location, _index_operation([], dropped))
-    groups = _rewrite(store, current, pin.location) if compact else ()
+    current, tasks, dropped = _planned(store, base, pin.location, specs, compact=compact)
+    groups = _rewrite(store, current, pin.location, tasks)
     current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
     built = _build(store, current, pin.location, specs, groups)
     return TableWork(pin, tuple(specs), indexes.segment_ids(base), dropped, groups, tuple(built))
 
 
-def _rewrite(store: Store, dataset: LanceDataset, location: str) -> tuple[RewrittenGroup, ...]:
+def _planned(
+    store: Store, base: LanceDataset, location: str, specs: Sequence[IndexSpec], *, compact: bool
+) -> tuple[LanceDataset, list[Any], tuple[Segment, ...]]:
+    """What to rewrite, the segments that are built anew, and a version without those.
+
+    They go first: fragments of different segments cannot be rewritten into one.
+    """
+    rows = indexes.fragment_rows(base)
+    found = indexes.coverage_of(base, specs)
+    names = {item.name for item in found}
+    stale = [part for item in found for part in (*item.dead, *indexes.absorbed(item, rows))]
+    dropped: dict[str, Segment] = {}
+    current = base
+    while True:
+        dropped |= {segment.uuid: segment for segment in stale}
+        current = stage_operation(store, current, location, _index_operation([], stale))
+        tasks = compaction_tasks(current) if compact else []
+        spoiled = indexes.counting_dead_rows(current, [part for task in tasks for part in task.fragments])
+        stale = [segment for segment in spoiled if segment.index.name in names]
+        if not stale:
+            break
+    # What cannot be built anew, because indexes are to be left as they are, is not spoiled either.
+    kept = {number for segment in spoiled for number in segment.fragments}
+    return current, [task for task in tasks if not kept & {part.id for part in task.fragments}], tuple(dropped.values())
+
+
+def _rewrite(store: Store, dataset: LanceDataset, location: str, tasks: list[Any]) -> tuple[RewrittenGroup, ...]:
     groups: list[RewrittenGroup] = []
     first = indexes.highest_number(dataset) + NUMBERS_AHEAD
-    for task in compaction_tasks(dataset):
+    for task in tasks:
         groups.append(rewrite(store, dataset, location, task, first))
         first += len(groups[-1].rewritten)
     return tuple(groups)

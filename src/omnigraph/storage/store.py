@@ -55,6 +55,7 @@ class Store:
         self.keys = KeyCache()
         self.recent = RecentRows()
         self.blob_files = BlobFiles(self.objects)
+        self.indexes: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
         self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
         self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)

@@ -30,6 +30,7 @@ def scan(
     with_address: bool = False,
     blobs_as_bytes: bool = False,
     batch_rows: int = 65_536,
+    use_index: bool = True,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table, batch by batch, in storage order."""
     dataset = store.open(pin.location, pin.lance_version)
@@ -48,6 +49,7 @@ def scan(
         with_row_address=with_address,
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
+        use_scalar_index=use_index,
     )
     with _reading(pin):
         yield from scanner.to_batches()
@@ -159,12 +161,6 @@ def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequen
     return matching.select(list(columns))
 
 
-def looked_up_columns(store: Store, pin: TablePin) -> frozenset[str]:
-    """The columns whose values are found through an index."""
-    described = store.open(pin.location, pin.lance_version).describe_indices()
-    return frozenset(name for index in described if index.index_type == "BTree" for name in index.field_names)
-
-
 def take_rows(
     store: Store, pin: TablePin, positions: npt.NDArray[np.int64], names: Sequence[str]
 ) -> dict[str, pa.Array]:
@@ -178,7 +174,8 @@ def take_rows(
 
 
 def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.uint64]:
-    """Addresses of the rows that satisfy a comparison."""
-    batches = list(scan(store, pin, [], comparison, with_address=True))
+    """Addresses of the rows that satisfy a comparison, by looking at every row: many may satisfy it, and for more than
+    one in twenty an index is slower."""
+    batches = list(scan(store, pin, [], comparison, with_address=True, use_index=False))
     found = [batch.column("_rowaddr").to_numpy() for batch in batches]
     return np.concatenate(found) if found else np.zeros(0, np.uint64)

@@ -1,9 +1,11 @@
-"""A full-text index in memory: Lance's analyzer and scoring over one column of text."""
+"""Lance's full-text analysis and scoring, and an index in memory over one column of text."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import lance
 import numpy as np
@@ -46,12 +48,19 @@ class TextIndex:
         """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
         if self.dataset is None or not query.strip():
             return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        # Left to itself Lance would look at fifty similar words only.
-        match = MatchQuery(query, "text", fuzziness=edits, max_expansions=EXPANSIONS_MAX)
-        try:
-            found = self.dataset.scanner(columns=["row", "_score"], full_text_query=match).to_table()
-        except FOREIGN as error:
-            raise InputError(
-                f"the text cannot be searched for: {error}", hint="shorten it, or allow fewer edits"
-            ) from error
+        found = match_text(self.dataset, "text", query, edits, shown=("row",))
         return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
+
+
+def match_text(
+    dataset: lance.LanceDataset, column: str, query: str, edits: int, shown: Sequence[str] = (), **options: Any
+) -> pa.Table:
+    """Rows whose text holds a token of the query, with their scores."""
+    # Left to itself Lance would look at fifty similar words only.
+    match = MatchQuery(query, column, fuzziness=edits, max_expansions=EXPANSIONS_MAX)
+    try:
+        return dataset.scanner(columns=[*shown, "_score"], full_text_query=match, **options).to_table()
+    except FOREIGN as error:
+        raise InputError(
+            f"the text cannot be searched for: {error}", hint="shorten it, or allow fewer edits"
+        ) from error
