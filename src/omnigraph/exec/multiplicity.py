@@ -125,19 +125,19 @@ def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) 
 
 
 def _by_row(nodes: Correspondence, by_number: Rows) -> Rows:
-    """Something known of every number, by row."""
-    rows = nodes.to_row(np.arange(len(by_number)))
-    by_row = np.zeros(nodes.rows, np.int64)
-    by_row[rows[rows >= 0]] = by_number[rows >= 0]
-    return by_row
+    """Something known of every number, by row; what stands at deleted rows means nothing."""
+    if not len(by_number):
+        return np.zeros(nodes.rows, np.int64)
+    numbers = nodes.to_number(np.arange(nodes.rows))
+    return by_number[np.minimum(numbers, len(by_number) - 1)]
 
 
 def by_number(nodes: Correspondence, by_row: Rows) -> Rows:
-    """Something known of every row, by number; nothing for those that are gone."""
-    rows = nodes.to_row(np.arange(nodes.size))
+    """Something known of every row, by number; nothing for those that are gone, and what nobody has means nothing."""
     if not len(by_row):
         return np.zeros(nodes.size, np.int64)
-    return np.where(rows >= 0, by_row[np.maximum(rows, 0)], 0)
+    rows = nodes.to_row(np.arange(nodes.size))
+    return np.where(rows >= 0, by_row[np.clip(rows, 0, len(by_row) - 1)], 0)
 
 
 def satisfying_all(predicate: ir.Expr, variable: str, table: TableView, evaluator: Evaluator) -> Mask:

@@ -49,7 +49,11 @@ class Renumbering:
 
 @dataclass(frozen=True)
 class Correspondence:
-    """Old numbers and new rows of one table. A row that did not exist then has a number above all old ones."""
+    """Old numbers and new rows of one table. A row that did not exist then has a number above all old ones.
+
+    Only what is live has a counterpart: numbers of rows that were deleted then, and rows that are deleted now, lead
+    anywhere.
+    """
 
     size: int
     """Old numbers and those given to new rows."""
