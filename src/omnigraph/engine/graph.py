@@ -1,4 +1,7 @@
-"""``Graph``: the door of the embedded API."""
+"""``Graph``: the door of the embedded API.
+
+What only writers and checkers need is imported when one is called: a process that asks one question starts faster.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +10,37 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
-from omnigraph.core.tables import TableId
-from omnigraph.engine import blobs, sources, writes
 from omnigraph.engine.commit_filters import passes
-from omnigraph.engine.maintenance import maintain
-from omnigraph.engine.optimize_result import OptimizeResult
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.travel import moment_us
-from omnigraph.engine.verify import verify
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import Derived
 from omnigraph.exec.topologies import Topologies
 from omnigraph.history.state import ManifestState
-from omnigraph.lang.pg_parser import parse_schema
-from omnigraph.lang.source import Source
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_commit, newest_first
-from omnigraph.manifest.create import create_graph
 from omnigraph.manifest.layout import MAIN, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
-from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
-from omnigraph.schema.compile import accept
 from omnigraph.storage.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.load import LoadMode
-from omnigraph.write.optimize import Settings
+
+if TYPE_CHECKING:
+    from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.optimize_result import OptimizeResult
+    from omnigraph.engine.sources import Loadable
+    from omnigraph.write.load import LoadMode
 
 
 class Graph:
@@ -151,8 +148,10 @@ class Graph:
         *,
         branch: str | None = None,
         at: str | datetime | None = None,
-    ) -> blobs.Blob:
+    ) -> Blob:
         """The value of a Blob property of one node or edge (``kind``); null is not found."""
+        from omnigraph.engine import blobs
+
         return blobs.read_blob(self.snapshot(branch, at=at), kind, type_name, id, property)
 
     def _snapshot(self, state: ManifestState) -> Snapshot:
@@ -199,13 +198,15 @@ class Graph:
         With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key``
         returns the first commit instead of writing again.
         """
+        from omnigraph.engine import writes
+
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         return writes.mutate(self._context, self._compiler, text, params, name, branch, options)
 
     def load(
         self,
-        data: sources.Loadable,
-        mode: str | LoadMode = LoadMode.MERGE,
+        data: Loadable,
+        mode: str | LoadMode = "merge",
         *,
         type_name: str | None = None,
         branch: str = MAIN,
@@ -222,6 +223,8 @@ class Graph:
         reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
         one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
         """
+        from omnigraph.engine import writes
+
         load_mode = writes.load_mode(mode)
         created = self._ensure_branch(branch, base, actor)
         options = WriteOptions(actor, message, idempotency_key, provenance or {})
@@ -291,6 +294,8 @@ class Graph:
 
     def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
         """Check that every file of every branch's history is there and as it was written."""
+        from omnigraph.engine.verify import verify
+
         heads = [state for _, state in branches.heads(self._manifests)]
         return verify(self._manifests, heads, deep=deep, progress=progress)
 
@@ -309,7 +314,10 @@ class Graph:
         Others may read and write meanwhile. What they change while it is worked on is left for the next time, with
         the reason. ``progress`` is told how many tables are done.
         """
-        return maintain(self._context, branch, types, Settings(compact, index), WriteOptions(actor), progress)
+        from omnigraph.engine.maintenance import maintain
+
+        options = WriteOptions(actor)
+        return maintain(self._context, branch, types, options, progress, compact=compact, index=index)
 
 
 def open_graph(
@@ -338,26 +346,12 @@ def create(
     embedder: Embedder | None = None,
 ) -> Graph:
     """Make a new graph with a schema text and open it."""
+    from omnigraph.engine.creation import create_from_text
+
     store = Store(uri, storage_options, durability)
     clock = clock or SystemClock()
     ids = ids or UlidSource(clock)
-    accepted = accept(parse_schema(Source(schema, "<schema>")), domain=ids.new_id())
-    catalog = Catalog(accepted)
-    tables = {
-        TableId(kind, entity.ir.id, entity.ir.incarnation): (entity.table_key, table_schema(entity))
-        for kind, entities in (("node", catalog.nodes), ("edge", catalog.edges))
-        for entity in entities.values()
-    }
-    create_graph(
-        store,
-        accepted,
-        schema,
-        tables,
-        commit_id=ids.new_id(),
-        graph_id=ids.new_id(),
-        created_at_us=clock.now_us(),
-        actor=actor,
-    )
+    create_from_text(store, schema, clock, ids, actor)
     return Graph(store, clock=clock, ids=ids, embedder=embedder)
 
 

@@ -15,9 +15,11 @@ def maintain(
     context: WriteContext,
     branch: str,
     types: Sequence[str] | None,
-    settings: Settings,
     options: WriteOptions,
     progress: Callable[[int], None] | None,
+    *,
+    compact: bool,
+    index: bool,
 ) -> OptimizeResult:
     """Optimize the tables of all types of a branch, or of the named ones."""
     ref = branches.find_ref(context.manifests, branch)
@@ -25,5 +27,5 @@ def maintain(
     snapshot = Snapshot(context.store, state, context.manifests.catalog(state.schema_digest))
     chosen = snapshot.entities() if types is None else [item for name in types for item in snapshot.entities(name)]
     keys = list(dict.fromkeys(entity.table_key for entity in chosen))
-    outcomes, commits = optimize(context, ref.incarnation, keys, settings, options, progress)
+    outcomes, commits = optimize(context, ref.incarnation, keys, Settings(compact, index), options, progress)
     return OptimizeResult(branch, tuple(outcomes), tuple(commits))
