@@ -21,7 +21,18 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import lookup, multiplicity, order, reach, row_groups, scan, tables, topologies
+from omnigraph.exec import (
+    lookup,
+    multiplicity,
+    order,
+    partitions,
+    reach,
+    results,
+    row_groups,
+    scan,
+    tables,
+    topologies,
+)
 from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.topologies import Topologies
 from omnigraph.storage.array_cache import ArrayCache
@@ -57,7 +68,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
     """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered.
 
     Neighbour lists are those of whatever was walked first and all changes since, mapped from disk, unless they are made
-    anew. Groups are found and walks are counted by arrays over all nodes, or one by one.
+    anew. Groups are found and walks are counted by arrays over all nodes, or one by one. Sorting and comparing are done
+    at once, or a few rows at a time.
     """
     with ExitStack() as stack:
         stack.enter_context(patch.object(topologies, "CHANGES_SHARE", 1e-9))
@@ -78,6 +90,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
             stack.enter_context(patch.object(multiplicity, "DENSE_SHARE", 0))
+            stack.enter_context(patch.object(partitions, "AT_ONCE_MAX", 3))
+            stack.enter_context(patch.object(results, "BATCH_ROWS", 2))
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
 

@@ -16,6 +16,7 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.commit_filters import passes
 from omnigraph.engine.queries import Compiler, run_query
+from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.results import BranchInfo, LoadResult, MutationResult, VerifyReport
 from omnigraph.engine.snapshot import Snapshot
@@ -122,7 +123,8 @@ class Graph:
     ) -> QueryResult:
         """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
 
-        ``timeout`` (seconds) and ``memory_limit`` (bytes) raise ``LimitExceeded`` when the query needs more;
+        ``timeout`` (seconds) and ``memory_limit`` (bytes; else ``OMNIGRAPH_QUERY_MEMORY``, else half of the machine's
+        memory) raise ``LimitExceeded`` when the query needs more;
         setting ``cancel`` from another thread raises ``QueryCancelled`` here.
         """
         snapshot = self.snapshot(branch, at=at)
@@ -132,7 +134,7 @@ class Graph:
             plan,
             params,
             self._derived,
-            Budget(timeout, memory_limit, cancel or threading.Event()),
+            Budget(timeout, query_memory(memory_limit), cancel or threading.Event()),
             embedder=self._embedder,
             now_ms=self._clock.now_us() // 1000,
             branch=None if at is not None else branch or MAIN,

@@ -61,5 +61,5 @@ def run_query(
     operators: list[OperatorProfile] | None = [] if profile else None
     view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
     profiler = Profiler(operators, IoMeter(snapshot.store) if profile else None, view.remarks)
-    table = Shaper(view, budget, profiler).run(bound)
-    return QueryResult(plan.name, table, branch, snapshot.commit_id, tuple(operators or ()))
+    rows = Shaper(view, budget, profiler).run(bound)
+    return QueryResult(plan.name, rows, branch, snapshot.commit_id, tuple(operators or ()))

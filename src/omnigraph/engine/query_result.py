@@ -1,4 +1,4 @@
-"""The answer of a query: an Arrow table with a name, and its conversions."""
+"""The answer of a query: rows with a name, and their conversions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.engine.profile_text import profile_text
 from omnigraph.exec.profile import OperatorProfile
+from omnigraph.exec.result_rows import BATCH_ROWS, ResultRows
 from omnigraph.rows.results import result_rows
 
 if TYPE_CHECKING:
@@ -21,39 +22,52 @@ SHOWN_ROWS = 10
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Rows of a query, with the commit they were read at."""
+    """Rows of a query, with the commit they were read at.
+
+    The columns of a large result are computed when they are read: reading batches never holds more than one of them.
+    """
 
     query_name: str
-    table: pa.Table = field(repr=False)
+    rows: ResultRows = field(repr=False)
     branch: str | None
     commit_id: str
     operators: tuple[OperatorProfile, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return self.rows.length
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.to_pylist())
+        for batch in self.to_batches():
+            yield from batch.to_pylist()
 
     def __repr__(self) -> str:
-        shown = "\n".join(f"  {row}" for row in self.table.slice(0, SHOWN_ROWS).to_pylist())
+        shown = "\n".join(f"  {row}" for row in self.rows.head(SHOWN_ROWS).to_pylist())
         more = f"\n  ... {len(self) - SHOWN_ROWS} more" if len(self) > SHOWN_ROWS else ""
         return f"<{self.query_name}: {len(self)} rows at {self.commit_id}>\n{shown}{more}".rstrip()
 
     @property
     def columns(self) -> list[str]:
-        names: list[str] = self.table.column_names
+        names: list[str] = self.rows.schema.names
         return names
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.rows.table()
 
     def to_arrow(self) -> pa.Table:
         return self.table
 
-    def to_batches(self, rows_max: int = 65_536) -> Iterator[pa.RecordBatch]:
-        """The rows in batches."""
-        yield from self.table.to_batches(max_chunksize=rows_max)
+    def to_batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """The rows in batches, each computed when it is asked for."""
+        yield from self.rows.batches(rows_max)
+
+    def to_reader(self, rows_max: int = BATCH_ROWS) -> pa.RecordBatchReader:
+        """The same as an Arrow reader, for libraries that take one."""
+        return pa.RecordBatchReader.from_batches(self.rows.schema, self.to_batches(rows_max))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Rows as Python dicts with Python dates and times."""
@@ -70,7 +84,7 @@ class QueryResult:
 
     def write_arrow(self, file: BinaryIO) -> None:
         """Write the rows as an Arrow IPC stream."""
-        with pa.ipc.new_stream(file, self.table.schema) as writer:
+        with pa.ipc.new_stream(file, self.rows.schema) as writer:
             for batch in self.to_batches():
                 writer.write_batch(batch)
 

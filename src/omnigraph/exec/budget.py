@@ -22,8 +22,7 @@ class Budget:
 
     def check(self, rows: int = 0, variables: int = 1) -> None:
         """Raise if the query was cancelled, took too long, or is about to hold too many rows."""
-        if self.cancelled.is_set():
-            raise QueryCancelled("the query was cancelled")
+        self.check_wanted()
         spent = time.monotonic() - self._started
         if self.seconds_max is not None and spent > self.seconds_max:
             raise LimitExceeded(
@@ -35,6 +34,11 @@ class Budget:
             )
         if rows:
             self.hold(rows * variables * BYTES_PER_BINDING, f"an intermediate result of {rows:,} rows")
+
+    def check_wanted(self) -> None:
+        """Raise if the query was cancelled. Whoever reads a result in his own time is not held to the query's."""
+        if self.cancelled.is_set():
+            raise QueryCancelled("the query was cancelled")
 
     def hold(self, needed: int, what: str) -> None:
         """Raise if something needs more memory than the query may use."""

@@ -6,6 +6,8 @@ first means that a property is read and compared once per entity and not once pe
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,7 +16,9 @@ from omnigraph.exec import shape
 from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
+from omnigraph.exec.partitions import coded, rows_at_once
 from omnigraph.exec.row_groups import frame_groups, row_groups
+from omnigraph.exec.shaped import FrameReader, Shaped, taken
 from omnigraph.exec.tables import Rows
 from omnigraph.exec.weights import sums, total
 from omnigraph.lang.gq_ast import AggregateFunction
@@ -26,40 +30,78 @@ from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.catalog import NodeType
 
 
-def group(operator: Group, frame: Frame, evaluator: Evaluator) -> list[pa.Array]:
-    """One value per group and column; without a key there is exactly one group."""
+def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
+    """One row per group; without a key there is exactly one group."""
     keys = [column for column in operator.columns if not isinstance(column.expression, ir.Aggregate)]
-    groups, count = np.zeros(frame.length, np.int64), 1
-    values: dict[int, pa.Array] = {}
+    groups, first, count = np.zeros(frame.length, np.int64), np.zeros(0, np.int64), 1
     if keys:
-        groups, values, count = _grouped(keys, frame, evaluator)
-    return [
-        values[id(column)] if id(column) in values else _aggregate(column, frame, groups, count, evaluator)
-        for column in operator.columns
+        groups, first = _grouped(keys, frame, evaluator)
+        count = len(first)
+    aggregates = [column for column in operator.columns if isinstance(column.expression, ir.Aggregate)]
+    arrays = _aggregates(aggregates, frame, groups, count, evaluator)
+    found = {id(column): taken(array) for column, array in zip(aggregates, arrays, strict=True)}
+    # A key is read where a group begins, and only for the groups that are left in the end.
+    begins = frame.take(first).kept(frame.bindings, ())
+    reader = FrameReader(begins, evaluator)
+    found |= {id(column): reader.read(column.expression) for column in keys}
+    held = begins.nbytes + sum(array.nbytes for array in arrays)
+    return Shaped([found[id(column)] for column in operator.columns], np.arange(count), held)
+
+
+def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> list[pa.Array]:
+    """One value per group and aggregate. Where arguments do not fit into memory, some groups after the others."""
+    parts = _parts(columns, frame, groups, count, evaluator)
+    if len(parts) == 1:
+        return [_aggregate(column, frame, groups, count, evaluator) for column in columns]
+    found = []
+    for start, stop in parts:
+        rows = np.flatnonzero((groups >= start) & (groups < stop))
+        part, mine = frame.take(rows), groups[rows] - start
+        found.append([_aggregate(column, part, mine, stop - start, evaluator) for column in columns])
+    return [pa.concat_arrays(arrays) for arrays in zip(*found, strict=True)]
+
+
+def _parts(
+    columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator
+) -> list[tuple[int, int]]:
+    """Ranges of groups, each with as many rows as fit into memory, but at least one group."""
+    reader = FrameReader(frame, evaluator)
+    arguments = [
+        reader.read(column.expression.argument)
+        for column in columns
+        if isinstance(column.expression, ir.Aggregate) and not counts_matches(column.expression)
     ]
+    size = rows_at_once(arguments, np.arange(frame.length), evaluator.budget, frame.nbytes)
+    if frame.length <= size or count < 2:
+        return [(0, count)]
+    part = (np.cumsum(np.bincount(groups, minlength=count)) - 1) // size
+    starts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), count]
+    return list(pairwise(starts))
 
 
-def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Rows, dict[int, pa.Array], int]:
-    """The group of every row, the key columns with one value per group, and the number of groups."""
+def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Rows, Rows]:
+    """The group of every row, and the first row of every group."""
     by_entities: dict[tuple[str, ...], tuple[Rows, Rows]] = {}
     codes: list[Rows] = []
-    values: list[tuple[pa.Array, Rows]] = []
     for column in keys:
         names = tuple(sorted(variables_of(column.expression)))
         if names not in by_entities:
             by_entities[names] = _entities(names, column.expression, frame)
         entity, first = by_entities[names]
-        read = evaluator.column(column.expression, frame.take(first))
-        # Different entities have different ids: there is nothing to compare.
-        code = np.arange(len(first)) if _identifies(column.expression, frame) else shape.codes(read)
-        codes.append(code[entity])
-        values.append((read, entity))
+        codes.append(_codes(column.expression, frame, first, evaluator)[entity])
     sizes = [int(code.max(initial=-1)) + 1 for code in codes]
-    groups, first = row_groups(codes, sizes, frame.length)
-    taken = {
-        id(column): read.take(pa.array(entity[first])) for column, (read, entity) in zip(keys, values, strict=True)
-    }
-    return groups, taken, len(first)
+    return row_groups(codes, sizes, frame.length)
+
+
+def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator) -> Rows:
+    """Integers for a key at some rows, equal exactly where it is equal."""
+    if _identifies(expression, frame):
+        # Different entities have different ids: there is nothing to compare.
+        return np.arange(len(rows))
+    read = FrameReader(frame, evaluator).read(expression)
+    is_ordered = expression.type.is_plain_scalar
+    size = rows_at_once([read], rows, evaluator.budget, frame.nbytes) if is_ordered else len(rows)
+    return coded(read, rows, size)
 
 
 def _entities(names: tuple[str, ...], expression: ir.Expr, frame: Frame) -> tuple[Rows, Rows]:

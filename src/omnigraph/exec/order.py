@@ -10,12 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.exec.evaluate import Evaluator
-from omnigraph.exec.frame import Frame
 from omnigraph.exec.shape import sorted_rows
 from omnigraph.exec.tables import Rows
-from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Slice, SortKey
+from omnigraph.query.ir import Slice
 
 Key = tuple[Callable[[Rows], pa.Array], bool]
 """How to read the values at positions, and whether the largest come first."""
@@ -41,28 +38,6 @@ def first_rows(keys: Sequence[Key], rows: Rows, stop: int) -> Rows:
     # Later keys are only read for rows that can still be among the first.
     head = first_rows(keys, rows[before], len(before))
     return np.concatenate((head, first_rows(keys[1:], rows[tied], stop - len(before))))
-
-
-def frame_keys(keys: Sequence[SortKey], frame: Frame, evaluator: Evaluator) -> list[Key]:
-    """Keys that are read from the rows of a frame."""
-
-    def reader(expression: ir.Expr) -> Callable[[Rows], pa.Array]:
-        def read(rows: Rows) -> pa.Array:
-            return evaluator.column(expression, frame if len(rows) == frame.length else frame.take(rows))
-
-        return read
-
-    return [(reader(key.expression), key.descending) for key in keys]
-
-
-def column_keys(keys: Sequence[SortKey], columns: Sequence[pa.Array]) -> list[Key]:
-    """Keys that are columns of the result."""
-
-    def reader(expression: ir.Expr) -> Callable[[Rows], pa.Array]:
-        assert isinstance(expression, ir.Output), "what is sorted after shaping is a column of the result"
-        return lambda rows: columns[expression.position].take(pa.array(rows))
-
-    return [(reader(key.expression), key.descending) for key in keys]
 
 
 def split(column: pa.Array, descending: bool, stop: int) -> tuple[Rows, Rows]:

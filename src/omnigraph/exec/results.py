@@ -1,4 +1,4 @@
-"""The operators that give the columns of a result, and the result of a whole query."""
+"""The operators from the projection upwards, and the result of a whole query."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.exec import shape
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.group import group
-from omnigraph.exec.order import bounds, column_keys, first_rows
+from omnigraph.exec.order import Key, bounds
+from omnigraph.exec.partitions import different, ordered, rows_at_once
 from omnigraph.exec.profile import Profiler
+from omnigraph.exec.result_rows import BATCH_ROWS, ResultRows
 from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.run import Runner
-from omnigraph.exec.tables import Rows
-from omnigraph.query.ir import Distinct, Group, Operator, Project, QueryIR, Slice, Sort
+from omnigraph.exec.shaped import FrameReader, Shaped
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Column, Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.liveness import shaped_demand
 from omnigraph.rows.arrow_types import column_type
 
@@ -32,61 +34,71 @@ class Shaper:
     def __post_init__(self) -> None:
         self._runner = Runner(self.graph, self.budget, self.profiler)
 
-    def run(self, query: QueryIR) -> pa.Table:
-        """The result, one column per projection."""
-        shaped = self._shaped(query.root)
-        arrays = [
-            column.cast(column_type(item.expression.type)) for column, item in zip(shaped, query.columns, strict=True)
-        ]
-        fields = [pa.field(item.name, array.type) for item, array in zip(query.columns, arrays, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    def run(self, query: QueryIR) -> ResultRows:
+        """The result, one column per projection. The columns of a large one are read when somebody asks for them."""
+        schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
+        shaped = self._shaped(query.root, query.columns)
+        fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        result = ResultRows(schema, shaped.length, shaped.columns, fitting, self.budget)
+        if result.length <= min(BATCH_ROWS, fitting):
+            # What cannot be computed is known at once.
+            result.table()
+        return result
 
-    def _shaped(self, operator: Operator, stop: int | None = None) -> list[pa.Array]:
-        """Operators above the projection work on the columns of the result."""
+    def _shaped(self, operator: Operator, columns: tuple[Column, ...], stop: int | None = None) -> Shaped:
+        """The rows of an operator; of one that orders the first ``stop`` are enough."""
         self.budget.check()
-        return self.profiler.timed(operator, lambda: self._shape(operator, stop), _rows)
+        return self.profiler.timed(operator, lambda: self._shape(operator, columns, stop), lambda made: made.length)
 
-    def _different(self, projection: Project) -> list[pa.Array]:
-        """The columns of a projection of which equal rows are kept once."""
-        frame = self._runner.frame(projection.input, shaped_demand(projection, under_distinct=True))
-        frame = collapse(frame, counted=False)
-        return [self._runner.evaluator.column(column.expression, frame) for column in projection.columns]
-
-    def _shape(self, operator: Operator, stop: int | None) -> list[pa.Array]:
-        evaluator = self._runner.evaluator
+    def _shape(self, operator: Operator, columns: tuple[Column, ...], stop: int | None) -> Shaped:
         match operator:
             case Project():
-                frame = self._runner.frame(operator.input, shaped_demand(operator))
-                return [evaluator.column(column.expression, frame) for column in operator.columns]
+                return self._projected(operator, under_distinct=False)
             case Group():
-                return group(operator, self._runner.frame(operator.input, shaped_demand(operator)), evaluator)
+                frame = self._runner.frame(operator.input, shaped_demand(operator))
+                return group(operator, frame, self._runner.evaluator)
             case Distinct(input=Project() as projection):
                 self.budget.check()
-                return _distinct(self.profiler.timed(projection, lambda: self._different(projection), _rows))
+                below = self.profiler.timed(
+                    projection, lambda: self._projected(projection, under_distinct=True), lambda made: made.length
+                )
+                return self._different(below, columns)
             case Distinct():
-                return _distinct(self._shaped(operator.input))
+                return self._different(self._shaped(operator.input, columns), columns)
             case Sort():
-                columns = self._shaped(operator.input)
-                rows, keys = len(columns[0]), column_keys(operator.keys, columns)
-                return _take(columns, first_rows(keys, np.arange(rows), rows if stop is None else min(stop, rows)))
+                return self._sorted(self._shaped(operator.input, columns), operator.keys, stop)
             case Slice():
                 end = None if operator.limit is None else operator.offset + operator.limit
-                columns = self._shaped(operator.input, end)
-                start, end = bounds(operator, len(columns[0]))
-                return [column.slice(start, end - start) for column in columns]
+                below = self._shaped(operator.input, columns, end)
+                return below.at(below.rows[slice(*bounds(operator, below.length))])
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
 
+    def _projected(self, operator: Project, *, under_distinct: bool) -> Shaped:
+        frame = self._runner.frame(operator.input, shaped_demand(operator, under_distinct=under_distinct))
+        if under_distinct:
+            frame = collapse(frame, counted=False)
+        reader = FrameReader(frame, self._runner.evaluator)
+        reads = [reader.read(column.expression) for column in operator.columns]
+        return Shaped(reads, np.arange(frame.length), frame.nbytes)
 
-def _rows(columns: list[pa.Array]) -> int:
-    return len(columns[0])
+    def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
+        size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        scalars = [read for read, column in zip(shaped.reads, columns, strict=True) if _is_ordered(column)]
+        return shaped.at(different(shaped.reads, scalars[0] if scalars else None, shaped.rows, size))
+
+    def _sorted(self, shaped: Shaped, order: tuple[SortKey, ...], stop: int | None) -> Shaped:
+        keys = [_key(shaped, key) for key in order]
+        size = rows_at_once([read for read, _ in keys], shaped.rows, self.budget, shaped.held)
+        wanted = shaped.length if stop is None else min(stop, shaped.length)
+        return shaped.at(ordered(keys, shaped.rows, wanted, size))
 
 
-def _distinct(columns: list[pa.Array]) -> list[pa.Array]:
-    _, first = shape.group_codes(columns, len(columns[0]))
-    return _take(columns, first)
+def _key(shaped: Shaped, key: SortKey) -> Key:
+    assert isinstance(key.expression, ir.Output), "what is sorted after shaping is a column of the result"
+    return shaped.reads[key.expression.position], key.descending
 
 
-def _take(columns: list[pa.Array], rows: Rows) -> list[pa.Array]:
-    indices = pa.array(rows)
-    return [column.take(indices) for column in columns]
+def _is_ordered(column: Column) -> bool:
+    """Whether the values of a column can be put in order."""
+    return column.expression.type.is_plain_scalar

@@ -13,12 +13,14 @@ from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import arrive, forget_walk
-from omnigraph.exec.order import bounds, first_rows, frame_keys
+from omnigraph.exec.order import bounds
+from omnigraph.exec.partitions import ordered, rows_at_once
 from omnigraph.exec.profile import Profiler
 from omnigraph.exec.ranking import score
 from omnigraph.exec.reach_counts import count_reached
 from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.scan import scan_rows
+from omnigraph.exec.shaped import FrameReader
 from omnigraph.exec.traverse import expand_rows, shortest_rows
 from omnigraph.query.ir import (
     AntiJoin,
@@ -130,9 +132,12 @@ class Runner:
         # Rows are ordered and cut where each is one of the result; nothing above has let them collapse.
         assert not demand.may_collapse
         frame = self._input(operator, demand)
-        keys = frame_keys(operator.keys, frame, self.evaluator)
+        reader = FrameReader(frame, self.evaluator)
+        keys = [(reader.read(key.expression), key.descending) for key in operator.keys]
+        rows = np.arange(frame.length)
         wanted = frame.length if stop is None else min(stop, frame.length)
-        return frame.take(first_rows(keys, np.arange(frame.length), wanted))
+        size = rows_at_once([read for read, _ in keys], rows, self.budget, frame.nbytes)
+        return frame.take(ordered(keys, rows, wanted, size))
 
     def _slice(self, operator: Slice, demand: Demand) -> Frame:
         assert not demand.may_collapse
