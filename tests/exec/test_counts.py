@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded
-from omnigraph.exec import multiplicity
+from omnigraph.exec import multiplicity, row_groups
 from omnigraph.exec.weights import ROWS_MAX, product, sums, total
 from tests.exec.people import People, edge, person
 
@@ -40,6 +40,7 @@ MATCHES = [
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays over all nodes, or row by row."""
     monkeypatch.setattr(multiplicity, "DENSE_SHARE", request.param)
+    monkeypatch.setattr(row_groups, "COLLAPSED_ROWS_MIN", 0)
 
 
 def named(match: str) -> list[str]:

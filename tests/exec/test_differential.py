@@ -79,6 +79,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(lookup, "IN_MEMORY_ROWS_MAX", 0))
             stack.enter_context(patch.object(lookup, "VALUES_MIN", 0))
             stack.enter_context(patch.object(order, "SELECT_SHARE", 1))
+            stack.enter_context(patch.object(order, "SELECT_ROWS_MIN", 0))
+            stack.enter_context(patch.object(row_groups, "COLLAPSED_ROWS_MIN", 0))
         if way & 2:
             stack.enter_context(patch.object(row_groups, "DENSE_SHARE", 0))
             stack.enter_context(patch.object(row_groups, "DENSE_MIN", 0))

@@ -50,6 +50,7 @@ def readers(values: list[pa.Array], descending: list[bool], read: list[int] | No
 def test_the_first_rows_are_those_of_sorting_everything(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
     monkeypatch.setattr(order, "SELECT_SHARE", rng.choice([1, 1, 4]))
+    monkeypatch.setattr(order, "SELECT_ROWS_MIN", 0)
     rows = rng.choice([0, 1, 5, 40])
     values = columns(rng, rows)
     descending = [rng.random() < 0.5 for _ in values]
@@ -60,11 +61,11 @@ def test_the_first_rows_are_those_of_sorting_everything(seed: int, monkeypatch: 
 
 
 def test_later_keys_are_read_only_for_rows_that_may_be_among_the_first() -> None:
-    values = [pa.array(np.arange(1000) % 100), pa.array(np.arange(1000)), pa.array(np.arange(1000))]
+    values = [pa.array(np.arange(10_000) % 1000), pa.array(np.arange(10_000)), pa.array(np.arange(10_000))]
     read = [0, 0, 0]
-    found = first_rows(readers(values, [True, False, False], read), np.arange(1000), 3)
-    assert found.tolist() == [99, 199, 299]
-    assert read[0] == 1000
+    found = first_rows(readers(values, [True, False, False], read), np.arange(10_000), 3)
+    assert found.tolist() == [999, 1999, 2999]
+    assert read[0] == 10_000
     assert read[1] <= 20
     assert read[2] <= 20
 

@@ -186,4 +186,5 @@ def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
     limit = tmp_path / "memory.max"
     for text, expected in (("max\n", whole), ("1000000\n", 1_000_000), (f"{2**60}\n", whole)):
         limit.write_text(text, encoding="ascii")
+        machine_bytes.cache_clear()
         assert machine_bytes(limit) == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from omnigraph.errors import UsageError
@@ -41,6 +42,7 @@ def parsed(setting: str) -> int:
     return int(size[1]) * _UNITS[size[2].upper()]
 
 
+@cache
 def machine_bytes(container_limit: Path = CONTAINER_LIMIT) -> int:
     """The memory of the machine, or of the container if that is less."""
     known = getattr(os, "sysconf_names", {})

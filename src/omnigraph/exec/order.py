@@ -20,6 +20,9 @@ Key = tuple[Callable[[Rows], pa.Array], bool]
 SELECT_SHARE = 4
 """The first rows are selected when they are at most one in this many; else everything is sorted."""
 
+SELECT_ROWS_MIN = 4096
+"""Of fewer rows all keys are read at once: asking storage several times costs more than sorting."""
+
 
 def bounds(operator: Slice, length: int) -> tuple[int, int]:
     """First row and the one after the last; limits may be larger than any machine number."""
@@ -29,7 +32,7 @@ def bounds(operator: Slice, length: int) -> tuple[int, int]:
 
 def first_rows(keys: Sequence[Key], rows: Rows, stop: int) -> Rows:
     """Of these positions the first ``stop`` in the order of the keys; what no key tells apart keeps its order."""
-    if not keys or stop * SELECT_SHARE > len(rows):
+    if not keys or len(rows) < SELECT_ROWS_MIN or stop * SELECT_SHARE > len(rows):
         return rows[sorted_rows([(read(rows), descending) for read, descending in keys], len(rows))[:stop]]
     if not stop:
         return rows[:0]

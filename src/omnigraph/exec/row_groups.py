@@ -21,6 +21,9 @@ DENSE_SHARE = 8
 DENSE_MIN = 4096
 """Below this an array over all possible keys costs nothing."""
 
+COLLAPSED_ROWS_MIN = 64
+"""Fewer rows are not worth comparing."""
+
 
 def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group. Null (-1) is a value like others."""
@@ -62,7 +65,7 @@ def frame_groups(frame: Frame, names: Sequence[str]) -> tuple[Rows, Rows]:
 
 def collapse(frame: Frame, *, counted: bool) -> Frame:
     """Rows that agree in everything become one, which stands for all of them if rows are counted."""
-    if not frame.repeats or frame.columns:
+    if not frame.repeats or frame.columns or frame.length < COLLAPSED_ROWS_MIN:
         # Paths and scores are not compared; they come late, and there are few of them.
         return frame
     if not frame.bindings:
