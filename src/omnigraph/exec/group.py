@@ -45,7 +45,7 @@ def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
     reader = FrameReader(begins, evaluator)
     found |= {id(column): reader.read(column.expression) for column in keys}
     held = begins.nbytes + sum(array.nbytes for array in arrays)
-    return Shaped([found[id(column)] for column in operator.columns], np.arange(count), held)
+    return Shaped([found[id(column)] for column in operator.columns], np.arange(count), held, reader)
 
 
 def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> list[pa.Array]:

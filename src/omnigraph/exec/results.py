@@ -80,7 +80,7 @@ class Shaper:
             frame = collapse(frame, counted=False)
         reader = FrameReader(frame, self._runner.evaluator)
         reads = [reader.read(column.expression) for column in operator.columns]
-        return Shaped(reads, np.arange(frame.length), frame.nbytes)
+        return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)
 
     def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
         size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)

@@ -13,7 +13,7 @@ from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import arrive, forget_walk
-from omnigraph.exec.order import bounds
+from omnigraph.exec.order import SELECT_ROWS_MIN, bounds
 from omnigraph.exec.partitions import ordered, rows_at_once
 from omnigraph.exec.profile import Profiler
 from omnigraph.exec.ranking import score
@@ -136,6 +136,8 @@ class Runner:
         keys = [(reader.read(key.expression), key.descending) for key in operator.keys]
         rows = np.arange(frame.length)
         wanted = frame.length if stop is None else min(stop, frame.length)
+        if frame.length < SELECT_ROWS_MIN:
+            reader.prepare(rows)
         size = rows_at_once([read for read, _ in keys], rows, self.budget, frame.nbytes)
         return frame.take(ordered(keys, rows, wanted, size))
 

@@ -7,7 +7,7 @@ are left.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.tables import Rows
 from omnigraph.query import expressions as ir
+from omnigraph.query.liveness import reads_of
 
 Read = Callable[[Rows], pa.Array]
 
@@ -28,6 +29,8 @@ class Shaped:
     rows: Rows
     held: int = 0
     """Bytes that are held for them."""
+    source: FrameReader | None = None
+    """What most columns are read from."""
 
     @property
     def length(self) -> int:
@@ -40,6 +43,8 @@ class Shaped:
     def columns(self, start: int, stop: int) -> list[pa.Array]:
         """The values of the rows from one to before another."""
         rows = self.rows[start:stop]
+        if self.source is not None:
+            self.source.prepare(rows)
         return [read(rows) for read in self.reads]
 
 
@@ -49,10 +54,23 @@ class FrameReader:
 
     frame: Frame
     evaluator: Evaluator
+    _expressions: list[ir.Expr] = field(default_factory=list)
     _latest: tuple[Rows, Frame] | None = None
 
     def read(self, expression: ir.Expr) -> Read:
+        """How to read an expression."""
+        self._expressions.append(expression)
         return lambda rows: self.evaluator.column(expression, self._part(rows))
+
+    def prepare(self, rows: Rows) -> None:
+        """All expressions of these rows are about to be read: fetch the properties of a variable together."""
+        names: dict[str, list[str]] = {}
+        for variable, name in reads_of(self._expressions):
+            names.setdefault(variable, []).append(name)
+        part = self._part(rows)
+        for variable in names.keys() & part.bindings.keys():
+            part.fetch(variable, dict.fromkeys(names[variable]))
+        self.evaluator.budget.hold(part.nbytes, f"what is read of {len(rows):,} rows")
 
     def _part(self, rows: Rows) -> Frame:
         # The same array, not an equal one: whoever reads several columns passes it on.

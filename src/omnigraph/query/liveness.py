@@ -53,7 +53,7 @@ class Demand:
 
     def reading(self, expressions: Iterable[ir.Expr], variables: Iterable[str] = ()) -> Demand:
         """The demand of someone who also evaluates these expressions and needs these variables."""
-        reads = frozenset(_reads(expressions))
+        reads = frozenset(reads_of(expressions))
         names = self.variables.union(variables, (variable for variable, _ in reads))
         return Demand(names, self.reads | reads, self.multiplicity)
 
@@ -147,7 +147,8 @@ def _nothing(multiplicity: Multiplicity) -> Demand:
     return Demand(frozenset(), frozenset(), multiplicity)
 
 
-def _reads(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
+def reads_of(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
+    """Variables and what is read of them: a property, the id, or a part of a path."""
     for expression in expressions:
         for part in walk(expression):
             match part:
