@@ -9,6 +9,8 @@ import pytest
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded
 from omnigraph.exec import multiplicity, row_groups
+from omnigraph.exec.graph_view import Traversal
+from omnigraph.exec.topologies import Topologies
 from omnigraph.exec.weights import ROWS_MAX, product, sums, total
 from tests.exec.people import People, edge, person
 
@@ -131,6 +133,19 @@ def test_whether_a_walk_exists_is_asked_without_making_it(dense: People) -> None
         result = dense.ask(f"$a: Person not {{ {block} }}", "$a", profile=True)
         assert len(result) == (30 if "100" in block else 0)
         assert max(made(result).values()) <= 30
+
+
+def test_counting_the_neighbours_of_few_nodes_makes_no_lists(dense: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("neighbour lists were asked for")
+
+    monkeypatch.setattr(dense.graph._derived, "traversal", Traversal.INDEXED)
+    monkeypatch.setattr(Topologies, "get", refuse)
+    assert dense.rows('$a: Person { name: "p07" } $a knows $b', "count($b)") == [(30,)]
+    assert dense.rows('$a: Person { name: "p07" } $a knows $b $b knows $c', "count($c), count(distinct $c) as d") == [
+        (900, 30)
+    ]
+    assert dense.rows('$a: Person { name: "p07" } not { $a knows $b }', "$a") == []
 
 
 def test_a_count_beyond_any_float_is_exact(dense: People) -> None:

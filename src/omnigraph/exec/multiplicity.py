@@ -65,6 +65,12 @@ def way_of(step: Expand, graph: GraphView) -> Way:
     return Way(step, expand.neighbours(graph.topology(step.edge), step.direction, reverse=step.from_target))
 
 
+def _way_from(step: Expand, near: Rows, graph: GraphView) -> Way | None:
+    """The way from these rows; None if they are too few to make neighbour lists for."""
+    lists = expand.neighbours(graph.walkable(step.edge, near, ONE_HOP), step.direction, reverse=step.from_target)
+    return Way(step, lists) if isinstance(lists, Lists) else None
+
+
 # --- walks that nobody looks at --------------------------------------------------------------------------
 
 
@@ -73,7 +79,9 @@ def forget_walk(
 ) -> Frame | None:
     """Every row weighed by the number of walks from it; None if it is better to make the walks one by one."""
     near = frame.bindings[near_variable(steps[0])]
-    first = way_of(steps[0], graph)
+    first = _way_from(steps[0], near, graph)
+    if first is None:
+        return None
     is_dense = frame.length * DENSE_SHARE > first.lists.near.size
     ways = np.zeros(frame.length, np.int64)
     bound = np.flatnonzero(near >= 0)
@@ -157,7 +165,9 @@ def arrive(
     near = near_variable(step)
     if step.closes or step.hops != ONE_HOP or not leaves_only(step, frame, demand):
         return None
-    way, far = way_of(step, graph), graph.node_table(step.new_type)
+    way, far = _way_from(step, frame.bindings[near], graph), graph.node_table(step.new_type)
+    if way is None:
+        return None
     bound = frame.bindings[near] >= 0
     starts = way.lists.near.to_number(frame.bindings[near][bound])
     touched = int(way.lists.degrees(starts).sum())
