@@ -1,0 +1,162 @@
+"""Asking every system the same question in turn: whether they agree, and what each answer costs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benchmarks.engine_queries import Parameters, Question
+from benchmarks.engine_systems import Rows, System
+
+OURS = "omnigraph"
+CHECKED = 5
+"""Parameters whose answers are compared before the clock runs; asking them warms every system."""
+
+RECALL_MIN = 0.95
+SCORE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a question is asked: until one of the two is spent, but at least three times."""
+
+    rounds: int
+    seconds: float
+    rounds_min: int = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Medians: seconds until the answer is there, and seconds of processor time, which a busy machine changes less."""
+
+    seconds: float
+    processor: float
+    runs: int = 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One line of the result: ours against one other, or against a limit in seconds."""
+
+    graph: str
+    name: str
+    title: str
+    against: str
+    goal: float
+    ours: Cost | None
+    theirs: Cost | None
+    agreement: str
+    """``equal``, a recall, or what is wrong."""
+
+    @property
+    def ratio(self) -> float | None:
+        return self.ours.seconds / self.theirs.seconds if self.ours and self.theirs else None
+
+    @property
+    def met(self) -> bool:
+        return self.ratio is not None and self.ratio <= self.goal and not self.agreement.startswith("WRONG")
+
+
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    start, processor = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - start, time.process_time() - processor
+
+
+def middle(runs: list[tuple[float, float]]) -> Cost:
+    return Cost(statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs), len(runs))
+
+
+def measure(
+    graph: str, question: Question, systems: list[System], choices: Mapping[str, Any], effort: Effort
+) -> list[Measured]:
+    """Every system that knows the question is asked in turn; one that fails drops out with what it said."""
+    asked = [system for system in systems if system.name in question.texts]
+    parameters = question.parameters(choices)
+    failures: dict[str, str] = {}
+    agreements = _compare(question, asked, parameters, failures)
+    runs = _run(question, [system for system in asked if system.name not in failures], parameters, effort)
+    costs = {name: middle(times) for name, times in runs.items()}
+    return [
+        Measured(
+            graph,
+            question.name,
+            question.title,
+            name,
+            goal,
+            costs.get(OURS),
+            costs.get(name),
+            failures.get(OURS) or failures.get(name) or agreements.get(name, "not installed"),
+        )
+        for name, goal in question.goals.items()
+    ]
+
+
+def _run(
+    question: Question, systems: list[System], parameters: list[Parameters], effort: Effort
+) -> dict[str, list[tuple[float, float]]]:
+    runs: dict[str, list[tuple[float, float]]] = {system.name: [] for system in systems}
+    started = time.perf_counter()
+    for number in range(effort.rounds):
+        if number >= effort.rounds_min and time.perf_counter() - started > effort.seconds:
+            break
+        values = parameters[number % len(parameters)]
+        for system in systems:
+            runs[system.name].append(timed(partial(system.ask, question.texts[system.name], values)))
+    return runs
+
+
+def _compare(
+    question: Question, systems: list[System], parameters: list[Parameters], failures: dict[str, str]
+) -> dict[str, str]:
+    """What is to be said about the answers of each system, ours being the measure; what fails goes to ``failures``."""
+    answers: dict[str, list[Rows]] = {}
+    for system in systems:
+        try:
+            answers[system.name] = [
+                system.rows(system.ask(question.texts[system.name], values)) for values in parameters[:CHECKED]
+            ]
+        # A system that cannot answer is a result of this benchmark, whatever the reason.
+        except Exception as error:
+            failures[system.name] = f"FAILED: {system.name}: {type(error).__name__}: {str(error)[:160]}"
+    ours = answers.pop(OURS, None)
+    if ours is None:
+        return {}
+    if question.ranked:
+        return {name: _search(question, ours, theirs, parameters) for name, theirs in answers.items()}
+    return {name: _equality(ours, theirs) for name, theirs in answers.items()}
+
+
+def _equality(ours: list[Rows], theirs: list[Rows]) -> str:
+    for one, other in zip(ours, theirs, strict=True):
+        if sorted(one) != sorted(other):
+            return f"WRONG: {len(one)} rows, theirs {len(other)}: {sorted(one)[:2]} and {sorted(other)[:2]}"
+    return "equal"
+
+
+def _search(question: Question, ours: list[Rows], theirs: list[Rows], parameters: list[Parameters]) -> str:
+    """Vectors are judged by recall, texts by scores because of ties; rankings are fused from unlike lists."""
+    overlap = statistics.mean(_share(one, other) for one, other in zip(ours, theirs, strict=True))
+    match question.name:
+        case "vector":
+            exact = [[(slug,) for slug in values["exact"]] for values in parameters[: len(ours)]]
+            recall = statistics.mean(_share(right, one) for right, one in zip(exact, ours, strict=True))
+            other = statistics.mean(_share(right, one) for right, one in zip(exact, theirs, strict=True))
+            return ("" if recall >= min(RECALL_MIN, other) else "WRONG: ") + f"recall {recall:.2f}, theirs {other:.2f}"
+        case "text":
+            pairs = [
+                (one[1], other[1]) for rows in zip(ours, theirs, strict=True) for one, other in zip(*rows, strict=True)
+            ]
+            same = all(math.isclose(one, other, rel_tol=SCORE_TOLERANCE) for one, other in pairs)
+            return ("equal scores" if same else "WRONG: other scores") + f", overlap {overlap:.2f}"
+        case _:
+            return f"overlap {overlap:.2f}"
+
+
+def _share(right: Rows, found: Rows) -> float:
+    return len({row[0] for row in right} & {row[0] for row in found}) / max(1, len(right))
