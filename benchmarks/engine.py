@@ -31,7 +31,7 @@ LOADED = "loaded.json"
 
 def load(data: Data, systems: list[System], directory: Path, reload: list[str]) -> dict[str, Path]:
     """Every system with the data in it, loaded unless it is there, and where it is."""
-    places = {}
+    places: dict[str, Path] = {}
     for system in systems:
         if system.name == "duckdb_numbers":
             places[system.name] = places["duckdb"]

@@ -56,7 +56,7 @@ def no_topology(data: Data, places: dict[str, Path], runs: int) -> list[Measured
     scratch = places["ladybug"].parent / "scratch"
     for _ in range(runs):
         shutil.rmtree(places["omnigraph"] / "cache", ignore_errors=True)
-        fresh = engine_fresh.ask("omnigraph", places["omnigraph"], "paths2", {})
+        fresh = engine_fresh.ask("omnigraph", places["omnigraph"], "paths2_filtered", {})
         ours.append((fresh.opening + fresh.asking, fresh.processor))
         answers.append(fresh.answer)
         scratch.mkdir()

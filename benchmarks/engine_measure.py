@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from benchmarks.engine_queries import Parameters, Question
@@ -17,17 +18,23 @@ OURS = "omnigraph"
 CHECKED = 5
 """Parameters whose answers are compared before the clock runs; asking them warms every system."""
 
+ROUNDS_MIN = 3
+SECONDS_MAX = 60.0
+"""After this a question is not asked again, however few its runs were: one that takes so long is not noise."""
+
 RECALL_MIN = 0.95
 SCORE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a question is asked: until one of the two is spent, but at least three times."""
+    """How long a question is asked: until one of the two is spent, but three times unless that takes minutes."""
 
     rounds: int
     seconds: float
-    rounds_min: int = 3
+
+    def spent(self, rounds: int, seconds: float) -> bool:
+        return rounds >= self.rounds or (rounds >= ROUNDS_MIN and seconds > self.seconds) or seconds > SECONDS_MAX
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,14 @@ def measure(
             goal,
             costs.get(OURS),
             costs.get(name),
-            failures.get(OURS) or failures.get(name) or agreements.get(name, "not installed"),
+            _said(failures, name) or agreements.get(name, "not installed"),
         )
         for name, goal in question.goals.items()
     ]
+
+
+def _said(failures: Mapping[str, str], name: str) -> str:
+    return "; ".join(failures[system] for system in (OURS, name) if system in failures)
 
 
 def _run(
@@ -102,8 +113,8 @@ def _run(
 ) -> dict[str, list[tuple[float, float]]]:
     runs: dict[str, list[tuple[float, float]]] = {system.name: [] for system in systems}
     started = time.perf_counter()
-    for number in range(effort.rounds):
-        if number >= effort.rounds_min and time.perf_counter() - started > effort.seconds:
+    for number in count():
+        if effort.spent(number, time.perf_counter() - started):
             break
         values = parameters[number % len(parameters)]
         for system in systems:
@@ -123,7 +134,9 @@ def _compare(
             ]
         # A system that cannot answer is a result of this benchmark, whatever the reason.
         except Exception as error:
-            failures[system.name] = f"FAILED: {system.name}: {type(error).__name__}: {str(error)[:160]}"
+            said = " ".join(str(error).split())[:120]
+            failures[system.name] = f"FAILED: {system.name}: {type(error).__name__}: {said}"
+            system.recover()
     ours = answers.pop(OURS, None)
     if ours is None:
         return {}
