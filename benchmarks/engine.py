@@ -106,10 +106,10 @@ def table(lines: list[Measured]) -> str:
         times = f"{_milliseconds(line.ours)} | {line.against} | {_milliseconds(line.theirs)}"
         rows.append(
             f"| {line.graph} | {line.title} | {times} "
-            f"| {_ratio(line)} | {processor} | {line.goal:g}x | {'met' if line.met else 'missed'} | {line.agreement} |"
+            f"| {_ratio(line)} | {processor} | {line.goal:g}x | {line.verdict} | {line.agreement} |"
         )
-    met = sum(line.met for line in lines)
-    return "\n".join([*rows, "", f"{met} of {len(lines)} goals met."])
+    verdicts = [line.verdict for line in lines if line.verdict != "-"]
+    return "\n".join([*rows, "", f"{verdicts.count('met')} of {len(verdicts)} goals met."])
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -144,7 +144,7 @@ def main(given: list[str] | None = None) -> None:
         if options.keep is None:
             shutil.rmtree(directory)
     if options.json:
-        print(json.dumps([{**asdict(line), "ratio": line.ratio, "met": line.met} for line in lines], indent=1))
+        print(json.dumps([{**asdict(line), "ratio": line.ratio, "verdict": line.verdict} for line in lines], indent=1))
     else:
         print(table(lines))
 

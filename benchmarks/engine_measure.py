@@ -65,8 +65,12 @@ class Measured:
         return self.ours.seconds / self.theirs.seconds if self.ours and self.theirs else None
 
     @property
-    def met(self) -> bool:
-        return self.ratio is not None and self.ratio <= self.goal and not self.agreement.startswith("WRONG")
+    def verdict(self) -> str:
+        """``met``, ``missed``, or ``-`` if there was nobody to compare with."""
+        if self.theirs is None and self.ours is not None:
+            return "-"
+        wrong = self.ratio is None or self.ratio > self.goal or self.agreement.startswith("WRONG")
+        return "missed" if wrong else "met"
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:

@@ -29,6 +29,10 @@ BATCH = 100_000
 BUFFER_POOL = 8 << 30
 """More than any question needs; the default of Ladybug is most of the machine, which others need too."""
 
+# A hybrid search of LanceDB cannot name the scores of its two halves and is warned about it at every call. The library
+# reads this once, when it is imported.
+os.environ.setdefault("LANCEDB_LOG", "error")
+
 INSTALL = "pip install -r benchmarks/requirements.txt, in an environment of its own"
 
 
@@ -230,8 +234,6 @@ class LanceDB(System):
         return {"Document": timed(write)}
 
     def open(self, place: Path) -> None:
-        # A hybrid search cannot name the scores of its two halves, and is warned about it at every call.
-        os.environ.setdefault("LANCEDB_LOG", "error")
         import lancedb
         from lancedb.rerankers import RRFReranker
 
