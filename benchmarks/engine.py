@@ -44,7 +44,7 @@ def load(data: Data, systems: list[System], directory: Path, reload: list[str]) 
             parts = system.load(data, home / "data")
             (home / LOADED).write_text(json.dumps(parts))
             shown = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in parts.items())
-            print(f"loaded {data.size.name} into {system.name}: {shown}", flush=True)
+            print(f"loaded {data.size.name} into {system.name}: {shown}", file=sys.stderr, flush=True)
         places[system.name] = home / "data"
         system.open(home / "data")
     return places
@@ -81,7 +81,7 @@ def graph_results(
 
 def _shown(lines: list[Measured]) -> list[Measured]:
     for line in lines:
-        print(f"   {line.name}: {_ratio(line)} of {line.against}, {line.agreement}", flush=True)
+        print(f"   {line.name}: {_ratio(line)} of {line.against}, {line.agreement}", file=sys.stderr, flush=True)
     return lines
 
 

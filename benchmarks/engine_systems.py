@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -282,7 +283,7 @@ def installed() -> list[System]:
     duckdb = DuckDB()
     for system in (Omnigraph(), RawLance(), Ladybug(), duckdb, NumberedDuckDB(duckdb), LanceDB()):
         if importlib.util.find_spec(system.needs) is None:
-            print(f"without {system.name}: no module {system.needs}; to compare with it: {INSTALL}")
+            print(f"without {system.name}: no module {system.needs}; to compare with it: {INSTALL}", file=sys.stderr)
         else:
             systems.append(system)
     return systems
