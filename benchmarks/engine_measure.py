@@ -24,6 +24,8 @@ SECONDS_MAX = 60.0
 
 RECALL_MIN = 0.95
 SCORE_TOLERANCE = 1e-3
+FUSED_MIN = 0.5
+"""LanceDB fuses the ten best of each ranking, Omnigraph all of them: more than half of the answers agree, not all."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ def _search(question: Question, ours: list[Rows], theirs: list[Rows], parameters
             same = all(math.isclose(one, other, rel_tol=SCORE_TOLERANCE) for one, other in pairs)
             return ("equal scores" if same else "WRONG: other scores") + f", overlap {overlap:.2f}"
         case _:
-            return f"overlap {overlap:.2f}"
+            return ("" if overlap >= FUSED_MIN else "WRONG: ") + f"overlap {overlap:.2f}"
 
 
 def _share(right: Rows, found: Rows) -> float:

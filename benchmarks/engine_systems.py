@@ -84,8 +84,7 @@ class Omnigraph(System):
         import omnigraph
 
         self.graph = omnigraph.open(place)
-        if hasattr(self.graph, "optimize"):
-            self.graph.optimize()
+        print(f"optimized in {timed(self.graph.optimize):.1f} s", file=sys.stderr, flush=True)
 
     def ask(self, text: str, parameters: Parameters, branch: str | None = None) -> pa.Table:
         result = self.graph.query(text, parameters, branch=branch, timeout=LIMIT_SECONDS, memory_limit=LIMIT_BYTES)
