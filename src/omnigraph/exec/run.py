@@ -13,6 +13,7 @@ from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import arrive, forget_walk
+from omnigraph.exec.nearest import closest, wanted_rows
 from omnigraph.exec.order import SELECT_ROWS_MIN, bounds
 from omnigraph.exec.partitions import ordered, rows_at_once
 from omnigraph.exec.profile import Profiler
@@ -59,6 +60,8 @@ class Runner:
     graph: GraphView
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
+    _wanted: tuple[Score, int] | None = None
+    """A ranking by distance of which only the first rows are wanted, and how many."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
     """What is looked at just now of scans that are not looked at as a whole, by the identity of the operator."""
@@ -108,7 +111,10 @@ class Runner:
             case AntiJoin() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
-                return score(operator, self._input(operator, demand), self._searcher, self.evaluator.uses)
+                frame = self._input(operator, demand)
+                if self._wanted is not None and self._wanted[0] is operator:
+                    frame = closest(operator, frame, self._wanted[1], self.evaluator.uses)
+                return score(operator, frame, self._searcher, self.evaluator.uses)
             case Sort():
                 return self._sorted(operator, demand, None)
             case Slice():
@@ -146,6 +152,7 @@ class Runner:
         below, stop = operator.input, None if operator.limit is None else operator.offset + operator.limit
         if isinstance(below, Sort):
             self.budget.check()
+            self._wanted = wanted_rows(operator)
             frame = self.profiler.timed(below, lambda: self._sorted(below, demand, stop), lambda made: made.length)
         elif stop is not None and (walk := _pipeline(below)):
             frame = self._first_few(walk, demand, stop)

@@ -1,0 +1,88 @@
+"""The closest rows through a vector index, where that is worth it.
+
+The index only proposes rows: their distances are computed exactly, and they are ordered like all others. It is asked
+for so many rows that enough of them survive the conditions. Few survivors, a column without an index, or a proposal
+that does not settle the question: then every survivor's distance is computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.search import distances
+from omnigraph.exec.tables import TAIL_ROWS_MAX, Rows, TableView, distinct
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Score, Slice, Sort
+from omnigraph.storage.index_reads import nearest_rows
+from omnigraph.storage.indexes import Coverage, IndexKind
+
+EXACT_NODES_MAX = 1_000
+"""Up to so many nodes every distance is computed: that takes some milliseconds, and needs no index."""
+
+PROPOSED_MIN = 50
+"""Rows that the index is asked for at least. Its distances are rounded, so the best few have to be chosen from more."""
+
+PROPOSED_FACTOR = 4
+"""Rows that the index is asked for, per row that is wanted and survives."""
+
+PROPOSED_MAX = 2_000
+"""Rows that the index is asked for at most. For more, that is if few of them survive, it is not faster."""
+
+
+def wanted_rows(operator: Slice) -> tuple[Score, int] | None:
+    """The ranking by distance whose first rows are all that is wanted, and how many those are."""
+    sort = operator.input
+    if operator.limit is None or not isinstance(sort, Sort) or not isinstance(sort.input, Score):
+        return None
+    first, scores = sort.keys[0], sort.input
+    if not isinstance(first.expression, ir.ScoreColumn) or first.descending:
+        return None
+    required = [number for number, is_required in enumerate(scores.required) if is_required]
+    is_nearest = isinstance(scores.rankings[first.expression.number], ir.Nearest)
+    return (scores, operator.offset + operator.limit) if is_nearest and required == [first.expression.number] else None
+
+
+def closest(operator: Score, frame: Frame, wanted: int, uses: list[Coverage]) -> Frame:
+    """The frame without rows that cannot be among the closest that are wanted; as it is if that is unknown."""
+    ranking = operator.rankings[operator.required.index(True)]
+    assert isinstance(ranking, ir.Nearest)
+    assert isinstance(ranking.query, ir.Constant)
+    variable, column = ranking.vector.variable, ranking.vector.name
+    table = frame.tables[variable]
+    index = table.index(column, IndexKind.VECTOR)
+    if index is None or index.rows - index.covered_rows > TAIL_ROWS_MAX or not isinstance(ranking.query.value, tuple):
+        return frame
+    nodes = frame.bindings[variable]
+    alive = np.zeros(table.size + 1, bool)
+    alive[nodes] = True
+    alive[-1] = False
+    survivors = int(np.count_nonzero(alive))
+    proposed = max(PROPOSED_MIN, PROPOSED_FACTOR * wanted * table.rows // max(survivors, 1))
+    if survivors <= EXACT_NODES_MAX or proposed > PROPOSED_MAX:
+        return frame
+    query = tuple(float(number) for number in ranking.query.value if isinstance(number, int | float))
+    chosen = _chosen(table, column, query, alive, wanted, proposed)
+    if chosen is None:
+        return frame
+    uses.append(index)
+    is_chosen = np.zeros(table.size + 1, bool)
+    is_chosen[chosen] = True
+    return frame.where(is_chosen[nodes])
+
+
+def _chosen(
+    table: TableView, column: str, query: tuple[float, ...], alive: np.ndarray, wanted: int, proposed: int
+) -> Rows | None:
+    """Proposed nodes that survive, if the wanted ones are clearly among them."""
+    found = table.at_addresses(nearest_rows(table.store, table.pin, column, query, proposed))
+    found, _ = distinct(found[alive[found]])
+    if len(found) < wanted:
+        return None
+    measured = distances(table.values(column, found), query)
+    if pc.any(pc.is_null(measured)).as_py():
+        return None
+    ordered = np.sort(measured.to_numpy(zero_copy_only=False))
+    # If the last one wanted is as far away as the last one found, others may be just as close.
+    return found if ordered[wanted - 1] < ordered[-1] else None
