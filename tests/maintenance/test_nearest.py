@@ -11,6 +11,7 @@ import pytest
 
 import omnigraph
 from omnigraph.exec import nearest
+from omnigraph.storage import indexes
 
 SCHEMA = """
 node Doc {
@@ -94,6 +95,24 @@ def test_the_index_finds_nearly_all_of_the_ten_closest(
 ) -> None:
     assert recall(monkeypatch, indexed) >= 0.95
     assert asked == [50] * 40
+
+
+def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
+    tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "GRAPH_VECTORS_MIN", 4_000)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    vectors = np.random.default_rng(3).standard_normal((6_000, DIMENSION)).astype(np.float32)
+    graph.load(docs(vectors), "append", type_name="Doc")
+    graph.optimize()
+    graph.load(docs(vectors[:1_000] + 0.5, 6_000), "append", type_name="Doc")
+    graph.optimize()
+    pin = graph.snapshot().state.tables["node:Doc"]
+    described = graph._store.open(pin.location, pin.lance_version).describe_indices()
+    (index,) = [item for item in described if item.index_type.startswith("IVF")]
+    assert (index.index_type, len(index.segments)) == ("IVF_HNSW_SQ", 2)
+    assert recall(monkeypatch, graph) >= 0.95
+    assert len(asked) == 40
 
 
 def test_conditions_that_leave_many_are_met_and_the_index_is_asked_for_more(

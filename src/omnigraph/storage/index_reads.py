@@ -10,15 +10,22 @@ import numpy.typing as npt
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.failures import translated
 from omnigraph.storage.filters import Condition, condition_filter, takes_expressions
-from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
+from omnigraph.storage.indexes import VECTORS_PER_PARTITION, Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.store import Store
 from omnigraph.storage.text_index import match_text
 
 Addresses = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
 
-EFFORT = 2
-"""Nodes that a search of a vector graph keeps in view, per row that is asked for."""
+EFFORT = 4
+"""Nodes that a search of a vector graph keeps in view, per row that is asked for. With 2, it found 94 % of the ten
+closest among random vectors, which is the hardest case."""
+
+PROBED_BYTES = 64 * 1024 * 1024
+"""Rounded vectors that a search looks at, in bytes: all of them in most tables, the closest ones in large tables."""
+
+PROBES_MIN = 8
+"""Partitions that a search looks at, however wide the vectors are."""
 
 
 def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind], Coverage]:
@@ -55,7 +62,14 @@ def look_up(store: Store, pin: TablePin, condition: Condition) -> Addresses:
 def nearest_rows(store: Store, pin: TablePin, column: str, query: Sequence[float], count: int) -> Addresses:
     """About that many of the closest rows. Rows that the index does not cover are all looked at."""
     dataset = store.open(pin.location, pin.lance_version)
-    nearest = {"column": column, "q": np.array(query, np.float32), "k": count, "ef": EFFORT * count}
+    probes = max(PROBES_MIN, PROBED_BYTES // (VECTORS_PER_PARTITION * len(query)))
+    nearest = {
+        "column": column,
+        "q": np.array(query, np.float32),
+        "k": count,
+        "ef": EFFORT * count,
+        "nprobes": probes,
+    }
     with translated(f"the vectors of {pin.key} cannot be searched", table=pin.key):
         found = dataset.scanner(columns=["_distance"], nearest=nearest, with_row_address=True).to_table()
     addresses: Addresses = found.column("_rowaddr").to_numpy()

@@ -22,8 +22,16 @@ from omnigraph.storage.durability import record_files, sync_directories
 from omnigraph.storage.failures import translated
 from omnigraph.storage.store import Store
 
-VECTORS_PER_PARTITION = 1_048_576
-"""Vectors of one partition: its graph is searched as a whole, and finds more in fewer, larger partitions."""
+VECTORS_PER_PARTITION = 4_096
+"""Vectors of one partition of rounded vectors. A search looks at whole partitions, the closest ones first."""
+
+GRAPH_VECTORS_MIN = 250_000
+"""Vectors of a segment from which on a graph of neighbours is built over them. Below, looking at rounded vectors is as
+fast and finds more, and building takes a hundredth of the time: 0.4 against 43 s for 50,000 vectors of 64 numbers."""
+
+GRAPH_INDEX = "IVF_HNSW_SQ"
+GRAPH_VECTORS_PER_PARTITION = 1_048_576
+"""Vectors of one graph: it is searched as a whole, and finds more in fewer, larger ones."""
 
 ABSORBED_SHARE = 2
 """A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
@@ -35,7 +43,7 @@ class IndexKind(Enum):
 
     BTREE = "BTREE"
     TEXT = "INVERTED"
-    VECTOR = "IVF_HNSW_SQ"
+    VECTOR = "IVF_SQ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +204,17 @@ def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
 def build_segment(store: Store, dataset: LanceDataset, location: str, coverage: Coverage) -> BuiltSegment | None:
     """Index the uncovered fragments; None if there is no value to index."""
     spec, fragments = coverage.spec, list(coverage.uncovered)
-    options: dict[str, Any] = {}
+    index_type, options = spec.kind.value, dict[str, Any]()
     with translated(f"index {spec} of {location} could not be built", location=location):
         if spec.kind is IndexKind.VECTOR:
             vectors = _vectors(dataset, spec.column, fragments)
             if not vectors:
                 return None
-            options = {"num_partitions": 1 + vectors // VECTORS_PER_PARTITION, "metric": "L2"}
+            index_type, per_partition = _vector_index(vectors)
+            options = {"num_partitions": 1 + vectors // per_partition, "metric": "L2"}
         built = dataset.create_index_uncommitted(
             spec.column,
-            spec.kind.value,
+            index_type,
             name=coverage.name,
             fragment_ids=fragments,
             replace=bool(coverage.segments),
@@ -218,6 +227,13 @@ def build_segment(store: Store, dataset: LanceDataset, location: str, coverage: 
     sizes = {f"{directory}/{file.path}": file.size_bytes for file in built.files or []}
     sync_directories(store.root, [directory], store.durability)
     return BuiltSegment(built, record_files(store.root, list(sizes), sizes))
+
+
+def _vector_index(vectors: int) -> tuple[str, int]:
+    """The type of a segment over so many vectors, and how many go into a partition. Types may be mixed in one index."""
+    if vectors >= GRAPH_VECTORS_MIN:
+        return GRAPH_INDEX, GRAPH_VECTORS_PER_PARTITION
+    return IndexKind.VECTOR.value, VECTORS_PER_PARTITION
 
 
 def _vectors(dataset: LanceDataset, column: str, fragments: list[int]) -> int:
