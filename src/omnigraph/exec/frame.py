@@ -103,6 +103,10 @@ class Frame:
         """The frame with every row standing for so many."""
         return replace(self, weight=weight)
 
+    def with_values(self, variable: str, name: str, values: pa.Array) -> Frame:
+        """The frame with a property that was read already, one value a row."""
+        return replace(self, _values={**self._values, (variable, name): values})
+
     def cross(self, other: Frame) -> Frame:
         """Every row of this frame with every row of the other."""
         left = np.repeat(np.arange(self.length), other.length)

@@ -8,6 +8,7 @@ that does not settle the question: then every survivor's distance is computed.
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.exec.frame import Frame
@@ -67,22 +68,25 @@ def closest(operator: Score, frame: Frame, wanted: int, uses: list[Coverage]) ->
     if chosen is None:
         return frame
     uses.append(index)
-    is_chosen = np.zeros(table.size + 1, bool)
-    is_chosen[chosen] = True
-    return frame.where(is_chosen[nodes])
+    rows, vectors = chosen
+    places = np.full(table.size + 1, -1)
+    places[rows] = np.arange(len(rows))
+    kept = frame.where(places[nodes] >= 0)
+    return kept.with_values(variable, column, vectors.take(pa.array(places[kept.bindings[variable]])))
 
 
 def _chosen(
     table: TableView, column: str, query: tuple[float, ...], alive: np.ndarray, wanted: int, proposed: int
-) -> Rows | None:
-    """Proposed nodes that survive, if the wanted ones are clearly among them."""
+) -> tuple[Rows, pa.Array] | None:
+    """Proposed nodes that survive with their vectors, if the wanted ones are clearly among them."""
     found = table.at_addresses(nearest_rows(table.store, table.pin, column, query, proposed))
     found, _ = distinct(found[alive[found]])
     if len(found) < wanted:
         return None
-    measured = distances(table.values(column, found), query)
+    vectors = table.values(column, found)
+    measured = distances(vectors, query)
     if pc.any(pc.is_null(measured)).as_py():
         return None
     ordered = np.sort(measured.to_numpy(zero_copy_only=False))
     # If the last one wanted is as far away as the last one found, others may be just as close.
-    return found if ordered[wanted - 1] < ordered[-1] else None
+    return (found, vectors) if ordered[wanted - 1] < ordered[-1] else None

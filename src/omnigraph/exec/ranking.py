@@ -45,6 +45,8 @@ def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher, use
         return pa.nulls(frame.length, pa.float32())
     assert isinstance(ranking.query.value, tuple), "texts were embedded"
     query = tuple(float(number) for number in ranking.query.value if isinstance(number, int | float))
+    if frame.holds(name, column):
+        return distances(frame.values(name, column), query)
     nodes, positions = distinct(binding)
     return distances(table.values(column, nodes), query).take(pa.array(positions))
 
