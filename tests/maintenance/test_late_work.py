@@ -1,16 +1,18 @@
 """Maintenance that is put on a table which others changed while it was worked on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
 from omnigraph.storage import maintenance
-from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.maintenance import StagedWork, stage_work, work_on
+from omnigraph.storage.indexes import IndexKind, IndexSpec
+from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
+from omnigraph.storage.store import Store
+from omnigraph.write import limits, optimize
 from omnigraph.write.index_choice import wanted_indexes
-from tests.maintenance.graphs import load_people, person, table
+from tests.maintenance.graphs import load_people, person, table, uncovered
 
 Change = Callable[[omnigraph.Graph], object]
 
@@ -130,3 +132,45 @@ def test_compaction_alone_is_dropped_when_its_fragments_changed(graph: omnigraph
     assert work.groups
     update(graph)
     assert stage_work(graph._store, pin_of(graph), work) is None
+
+
+def test_a_table_that_others_never_leave_alone_is_skipped_with_the_reason(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = []
+
+    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
+        work = work_on(store, pin, specs, compact=compact)
+        if pin.key == "node:Person":
+            attempts.append(pin.table_version)
+            graph.load([person(len(attempts), age=100)], "merge")
+        return work
+
+    monkeypatch.setattr(optimize, "work_on", disturbed)
+    result = graph.optimize(index=False)
+    outcome = next(item for item in result.tables if item.key == "node:Person")
+    assert len(attempts) == len(set(attempts)) == limits.OPTIMIZE_ATTEMPTS_MAX
+    assert outcome.skipped == ("others changed it 3 times while it was worked on; try again later",)
+    assert (outcome.rows_rewritten, outcome.fragments_after) == (0, outcome.fragments_before)
+    # The other table was not disturbed, and is done.
+    assert [[change.key for change in commit.tables] for commit in result.commits] == [["edge:Knows"]]
+    assert table(graph).to_table(filter="age = 100").num_rows == 3
+
+
+def test_what_is_lost_to_a_writer_is_done_again(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = []
+
+    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
+        work = work_on(store, pin, specs, compact=compact)
+        if pin.key == "node:Person":
+            attempts.append(pin.table_version)
+            if len(attempts) == 1:
+                update(graph)
+        return work
+
+    monkeypatch.setattr(optimize, "work_on", disturbed)
+    result = graph.optimize()
+    assert len(attempts) == 2
+    assert len(result.commits) == 2
+    assert uncovered(graph) == {}
+    assert not any(outcome.skipped for outcome in result.tables if outcome.key == "node:Person")
