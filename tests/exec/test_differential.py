@@ -34,7 +34,6 @@ from omnigraph.exec import (
     topologies,
 )
 from omnigraph.exec.graph_view import Derived, Traversal
-from omnigraph.exec.topologies import Topologies
 from omnigraph.storage.array_cache import ArrayCache
 from omnigraph.write import limits
 from tests.exec.compare import assert_same, expected, read_data
@@ -87,8 +86,9 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(row_groups, "SPAN_MAX", 100))
             stack.enter_context(patch.object(tables, "WHOLE_COLUMN_SHARE", 0))
         if way & 3:
-            stack.enter_context(patch.object(graph, "_derived", Derived(Topologies(ArrayCache(None)))))
+            stack.enter_context(patch.object(graph, "_derived", Derived.kept_in(ArrayCache(None))))
         if way & 8:
+            stack.enter_context(patch.object(tables, "MAPPED_ROWS_MIN", 3))
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
             stack.enter_context(patch.object(multiplicity, "DENSE_SHARE", 0))

@@ -14,8 +14,8 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import topologies, topology
-from omnigraph.exec.columns import Columns
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.id_map import IdMaps
 from omnigraph.exec.indexed import IndexedTopology
 from omnigraph.exec.topologies import Topologies, build
 from omnigraph.exec.topology import Topology
@@ -84,7 +84,7 @@ def world(tmp_path: Path) -> World:
 
 def view(graph: Graph, known: Topologies, **where: str) -> GraphView:
     snapshot = graph.snapshot(**where)  # type: ignore[arg-type] # branch or at
-    return GraphView(snapshot.store, snapshot.state, snapshot.catalog, Derived(known, Columns()))
+    return GraphView(snapshot.store, snapshot.state, snapshot.catalog, Derived(known, IdMaps(ArrayCache(None))))
 
 
 def pins(world: GraphView, edge: str) -> topologies.Pins:

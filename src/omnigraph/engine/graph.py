@@ -24,7 +24,6 @@ from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import Derived
-from omnigraph.exec.topologies import Topologies
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_commit, newest_first
@@ -70,7 +69,7 @@ class Graph:
         self._context = WriteContext(self._manifests, Publisher(self._manifests), self._clock, self._ids)
         self._compiler = Compiler()
         cache = ArrayCache(cache_directory(self._store.root.path, self.id))
-        self._derived = Derived(Topologies(cache))
+        self._derived = Derived.kept_in(cache)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_store": self._store, "_embedder": self._embedder}

@@ -7,6 +7,7 @@ from enum import Enum
 
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.columns import Columns
+from omnigraph.exec.id_map import IdMaps
 from omnigraph.exec.indexed import SOURCE, TARGET, IndexedTopology
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
@@ -16,6 +17,7 @@ from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import HopRange
 from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.array_cache import ArrayCache
 from omnigraph.storage.store import Store
 
 INDEXED_STARTS_MAX = 20
@@ -41,10 +43,16 @@ class Derived:
     """State derived from pins, shared by the queries of a graph; may be dropped at any time."""
 
     topologies: Topologies
+    id_maps: IdMaps
     columns: Columns = field(default_factory=Columns)
     searcher: Searcher = field(default_factory=Searcher)
     traversal: Traversal = Traversal.AUTO
     """Whoever compares the two ways forces one."""
+
+    @classmethod
+    def kept_in(cls, files: ArrayCache) -> Derived:
+        """Nothing yet; what is worth keeping beyond this process will be kept in these files."""
+        return cls(Topologies(files), IdMaps(files))
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,15 @@ class GraphView:
 
     def node_table(self, type_name: str) -> TableView:
         entity = self.catalog.nodes[type_name]
-        return TableView(self.store, self.state.tables[entity.table_key], entity, self.derived.columns)
+        return TableView(
+            self.store, self.state.tables[entity.table_key], entity, self.derived.columns, self.derived.id_maps
+        )
 
     def edge_table(self, type_name: str) -> TableView:
         entity = self.catalog.edges[type_name]
-        return TableView(self.store, self.state.tables[entity.table_key], entity, self.derived.columns)
+        return TableView(
+            self.store, self.state.tables[entity.table_key], entity, self.derived.columns, self.derived.id_maps
+        )
 
     def pins(self, edge_name: str) -> Pins:
         """The three tables of an edge type."""

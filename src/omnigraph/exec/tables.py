@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
+from omnigraph.exec.adjacency import contains
 from omnigraph.exec.columns import Columns
+from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hashes
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.filters import Comparison, Condition
 from omnigraph.storage.index_reads import known_indexes, look_up
@@ -23,7 +25,7 @@ from omnigraph.storage.indexes import Coverage, IndexKind
 from omnigraph.storage.layout import Layout
 from omnigraph.storage.parts import layout_of
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids, matching_rows, rows_with_ids, take_rows
+from omnigraph.storage.tables import find_ids, find_ids_in, matching_rows, rows_with_ids, take_rows
 
 Rows = npt.NDArray[np.int64]
 
@@ -48,6 +50,7 @@ class TableView:
     pin: TablePin
     entity: Entity = field(repr=False)
     columns: Columns = field(repr=False)
+    id_maps: IdMaps | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -120,17 +123,39 @@ class TableView:
 
     def find_ids(self, ids: Sequence[str]) -> Rows:
         """Row numbers of the ids that exist, ascending."""
-        addresses = find_ids(self.store, self.pin, ids)
-        return self.at_addresses(np.fromiter(addresses.values(), np.uint64, len(addresses)))
+        return np.sort(np.fromiter(self._rows_by_id(ids).values(), np.int64))
+
+    def _rows_by_id(self, ids: Sequence[str]) -> dict[str, int]:
+        mapped = [part for part in self.layout.parts if part.rows >= MAPPED_ROWS_MIN] if self.id_maps else []
+        if (
+            not mapped
+            or self.id_maps is None
+            or not self.id_maps.is_worthwhile(self.pin, mapped, is_indexed=self.is_indexed("id"))
+        ):
+            return self._numbered(find_ids(self.store, self.pin, ids))
+        others = [part.fragment for part in self.layout.parts if part.rows < MAPPED_ROWS_MIN]
+        found = self._numbered(find_ids_in(self.store, self.pin, others, ids))
+        wanted = pa.array([text for text in dict.fromkeys(ids) if text not in found], pa.string())
+        hashed = hashes(wanted)
+        for part in mapped:
+            position, offset = self.id_maps.get(self.store, self.pin, part).candidates(hashed)
+            rows = offset + part.start
+            live = ~contains(self.layout.dead, rows)
+            position, rows = position[live], rows[live]
+            if len(rows):
+                same = pc.equal(self.values("id", rows), wanted.take(pa.array(position))).to_numpy(zero_copy_only=False)
+                found.update(zip(wanted.take(pa.array(position[same])).to_pylist(), rows[same].tolist(), strict=True))
+        return found
+
+    def _numbered(self, addresses: dict[str, int]) -> dict[str, int]:
+        rows = self.layout.numbers_at(np.fromiter(addresses.values(), np.uint64, len(addresses)))
+        return dict(zip(addresses, rows.tolist(), strict=True))
 
     def rows_of(self, ids: pa.Array) -> Rows:
         """The row number of every id, -1 where there is none."""
         if len(ids) <= LOOKED_UP_MAX:
             texts = ids.to_pylist()
-            addresses = find_ids(self.store, self.pin, texts)
-            known = [text for text in texts if text in addresses]
-            found = self.layout.numbers_at(np.fromiter((addresses[text] for text in known), np.uint64, len(known)))
-            numbers = dict(zip(known, found.tolist(), strict=True))
+            numbers = self._rows_by_id(texts)
             return np.fromiter((numbers.get(text, -1) for text in texts), np.int64, len(texts))
         places = pc.index_in(ids, value_set=self.live_column("id"), skip_nulls=True)
         encoded: Rows = pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -129,9 +129,8 @@ def _on_top_of(base: Base, pins: Pins) -> Topology | None:
         if base.has_dangling and (sources.changes or targets.changes):
             return None
         rows = changed_edges.fresh
-        starts, ends = (
-            table.rows_of(edge.values(column, rows)) for column, table in (("src", source), ("dst", target))
-        )
+        texts = edge.many_values(("src", "dst"), rows)
+        starts, ends = source.rows_of(texts["src"]), target.rows_of(texts["dst"])
     except OmnigraphError:
         # The base is of a version whose files are no longer there.
         return None

@@ -68,6 +68,15 @@ class ArrayCache:
                     found.append((os.path.getmtime(about), Entry(json.load(file), path)))
         return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
 
+    def entry(self, group: str, key: str) -> Entry | None:
+        """The entry of a key, if it is there."""
+        if self._directory is None:
+            return None
+        path = os.path.join(self._directory, group, key)
+        with suppress(OSError, ValueError), open(os.path.join(path, _ABOUT), encoding="utf-8") as file:
+            return Entry(json.load(file), path)
+        return None
+
     def touch(self, entry: Entry) -> None:
         """Note that an entry was used."""
         with suppress(OSError):

@@ -56,9 +56,12 @@ class KeyCache:
         """Row addresses of the ids that the table holds, or None if the table is too large to remember."""
         if dataset.count_rows() > CACHED_TABLE_ROWS_MAX:
             return None
-        wanted = list(ids)
+        return self.find_in(location, dataset.get_fragments(), list(ids))
+
+    def find_in(self, location: str, fragments: Iterable[lance.LanceFragment], wanted: list[str]) -> dict[str, int]:
+        """The same for some fragments, whatever their size."""
         found: dict[str, int] = {}
-        for fragment in dataset.get_fragments():
+        for fragment in fragments:
             offsets = self._offsets(location, fragment)
             base = fragment.fragment_id << 32
             if len(wanted) < len(offsets):

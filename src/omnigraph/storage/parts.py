@@ -53,7 +53,10 @@ def _deleted(store: Store, key: tuple[str, str], fragment: lance.LanceFragment, 
 
 
 def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) -> pa.Array:
-    """A column of some fragments, one after the other, deleted rows included."""
+    """A column of some fragments, one after the other, deleted rows included. What was just written is not read."""
+    remembered = [_remembered(store, part, name) for part in parts]
+    if all(piece is not None for piece in remembered):
+        return pa.concat_arrays(remembered)
     dataset = store.open(pin.location, pin.lance_version)
     wanted = {part.fragment for part in parts}
     fragments = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in wanted]
@@ -63,3 +66,9 @@ def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) ->
             columns=[name], fragments=fragments, include_deleted_rows=True, with_row_id=True
         ).to_table()
     return table.column(name).combine_chunks()
+
+
+def _remembered(store: Store, part: Part, name: str) -> pa.Array | None:
+    directory, _, file = part.data.rpartition("/")
+    rows = store.recent.get(f"{directory}/data/{file}")
+    return None if rows is None or name not in rows.schema.names else rows.column(name).combine_chunks()

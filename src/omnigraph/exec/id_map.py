@@ -1,0 +1,129 @@
+"""Ids to row numbers, by the hash of an id.
+
+A map belongs to one fragment, which never changes, and is kept on disk and mapped like neighbour lists are. An id is
+found by binary search among sorted hashes; whoever asks compares the id itself, so two ids with one hash do no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.core.lru import Lru
+from omnigraph.core.tables import TablePin
+from omnigraph.exec.adjacency import Integers, Rows
+from omnigraph.storage.array_cache import ArrayCache
+from omnigraph.storage.layout import Part
+from omnigraph.storage.parts import read_parts
+from omnigraph.storage.store import Store
+
+FORMAT = 1
+WORD = 8
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
+
+MAPPED_ROWS_MIN = 50_000
+"""Smaller fragments are looked up otherwise."""
+
+MAPS_MAX = 256
+"""Maps kept open by one process; they are mapped from disk and cost no memory of their own."""
+
+LOOKUPS_BEFORE = 3
+"""Times that an index is asked for ids before a map of them is made."""
+
+Hashes = npt.NDArray[np.uint64]
+
+
+def hashes(texts: pa.Array) -> Hashes:
+    """A 64-bit hash of every text, the same in every process: eight bytes are mixed in at a time."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    data = texts.buffers()[2]
+    # A view of every eight bytes that follow each other; the end is padded so that the last text has as many.
+    padded = np.concatenate((np.frombuffer(data, np.uint8) if data is not None else [], np.zeros(WORD))).astype(
+        np.uint8
+    )
+    words = np.ndarray((len(padded) - WORD + 1,), "<u8", padded.tobytes(), strides=(1,))
+    mixed = lengths.astype(np.uint64) * _MIX[2]
+    for done in range(0, int(lengths.max(initial=0)), WORD):
+        rows = np.flatnonzero(lengths > done)
+        left = np.minimum(lengths[rows] - done, WORD).astype(np.uint64)
+        word = words[starts[rows] + done] & (np.uint64(2**64 - 1) >> (np.uint64(64) - left * np.uint64(8)))
+        turned = mixed[rows] ^ (word * _MIX[0])
+        mixed[rows] = (turned ^ (turned >> np.uint64(29))) * _MIX[1]
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@dataclass(frozen=True)
+class IdMap:
+    """Hashes of the ids of a fragment, ascending, and the offset of each."""
+
+    hashes: Integers
+    offsets: Integers
+
+    def candidates(self, wanted: Hashes) -> tuple[Rows, Rows]:
+        """Positions among the wanted hashes, and the offsets that have them."""
+        low = np.searchsorted(self.hashes, wanted, side="left")
+        counts = np.searchsorted(self.hashes, wanted, side="right") - low
+        position = np.repeat(np.arange(len(wanted)), counts)
+        slot = np.arange(len(position)) + np.repeat(low - np.cumsum(counts) + counts, counts)
+        return position, self.offsets[slot].astype(np.int64)
+
+
+class IdMaps:
+    """Maps by fragment."""
+
+    def __init__(self, files: ArrayCache) -> None:
+        self._files = files
+        self._known: Lru[str, IdMap] = Lru(MAPS_MAX)
+        self._asked: Lru[str, int] = Lru(MAPS_MAX)
+
+    def is_worthwhile(self, pin: TablePin, parts: Sequence[Part], *, is_indexed: bool) -> bool:
+        """Whether to look ids up in maps: they are there, or ids were asked for before, or there is no index."""
+        missing = [part for part in parts if self._known.get(part.data) is None]
+        times = max((self._asked.get(part.data) or 0 for part in missing), default=0)
+        for part in missing:
+            self._asked.put(part.data, times + 1)
+            stored = self._stored(pin.location, part) if times == 0 else None
+            if stored is not None:
+                self._known.put(part.data, stored)
+        is_there = all(self._known.get(part.data) is not None for part in missing)
+        return is_there or not is_indexed or times >= LOOKUPS_BEFORE
+
+    def get(self, store: Store, pin: TablePin, part: Part) -> IdMap:
+        """The map of a fragment, from memory, from disk, or made."""
+        known = self._known.get(part.data)
+        if known is None:
+            known = self._stored(pin.location, part) or self._made(store, pin, part)
+            self._known.put(part.data, known)
+        return known
+
+    def _stored(self, location: str, part: Part) -> IdMap | None:
+        entry = self._files.entry(_group(location), _key(part))
+        if entry is None or entry.about.get("format") != FORMAT:
+            return None
+        found, offsets = entry.array("hashes"), entry.array("offsets")
+        if found is None or offsets is None or len(found) != part.rows or len(offsets) != part.rows:
+            return None
+        self._files.touch(entry)
+        return IdMap(found, offsets)
+
+    def _made(self, store: Store, pin: TablePin, part: Part) -> IdMap:
+        found = hashes(read_parts(store, pin, [part], "id"))
+        order = np.argsort(found)
+        made = IdMap(found[order], order.astype(np.int32))
+        arrays = {"hashes": made.hashes, "offsets": made.offsets}
+        self._files.save(_group(pin.location), _key(part), {"format": FORMAT, "data": part.data}, arrays)
+        return made
+
+
+def _group(location: str) -> str:
+    return f"ids-{location.replace('/', '-')}"
+
+
+def _key(part: Part) -> str:
+    return hashlib.sha256(part.data.encode()).hexdigest()[:32]
