@@ -232,3 +232,32 @@ def test_a_missing_or_damaged_index_file_is_named_by_verify(graph: omnigraph.Gra
     files[-1].write_bytes(files[-1].read_bytes()[:-1] + b"?")
     wrong = {problem.path for problem in graph.verify().problems}
     assert wrong == {str(path.relative_to(graph.uri)) for path in (files[0], files[-1])}
+
+
+def test_fragments_without_vectors_are_not_covered_and_do_no_harm(graph: omnigraph.Graph) -> None:
+    graph.optimize()
+    graph.load([{"type": "Person", "data": {"name": f"q{number}"}} for number in range(30)], "append")
+    before = answers(graph)
+    graph.optimize()
+    assert uncovered(graph) == {"look (vector)": 30}
+    assert answers(graph) == before
+    assert graph.optimize().commits == ()
+
+
+def test_a_table_with_lists_of_unsigned_numbers_is_optimized_too(tmp_path: Path, eager: None) -> None:
+    """Lance takes no expression on such a table."""
+    schema = "node Thing { name: String @key\n note: String? @index\n rank: I64? @index\n counts: [U32]? }"
+    graph = omnigraph.create(tmp_path / "g", schema, durability="os")
+    for start in (0, 40):
+        data = [{"name": f"t{n}", "note": f"note {n}", "rank": n, "counts": [n, 7]} for n in range(start, start + 40)]
+        graph.load([{"type": "Thing", "data": item} for item in data], "append")
+    texts = (
+        'query q() { match { $t: Thing search($t.note, "33") } return { $t.name, $t.counts } }',
+        "query q() { match { $t: Thing $t.rank = 41 } return { $t.name } }",
+        'query q() { match { $t: Thing {name: "t5"} } return { $t.rank } }',
+    )
+    before = [graph.query(text).to_pylist() for text in texts]
+    graph.optimize()
+    assert [graph.query(text).to_pylist() for text in texts] == before
+    assert [len(rows) for rows in before] == [1, 1, 1]
+    assert fragments(graph, "node:Thing") == 1

@@ -34,8 +34,10 @@ def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind],
     known: Mapping[tuple[str, IndexKind], Coverage] | None = store.indexes.get(key)
     if known is None:
         dataset = store.open(*key)
-        specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in IndexKind]
-        found = coverage_of(dataset, specs) if dataset.describe_indices() and takes_expressions(dataset.schema) else []
+        # Values are asked for by expressions, and there are tables on which Lance takes none.
+        kinds = [kind for kind in IndexKind if kind is not IndexKind.BTREE or takes_expressions(dataset.schema)]
+        specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in kinds]
+        found = coverage_of(dataset, specs) if dataset.describe_indices() else []
         known = {(item.spec.column, item.spec.kind): item for item in found if item.covered_rows}
         store.indexes.put(key, known)
     return known

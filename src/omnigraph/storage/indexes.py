@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-import pyarrow as pa
 from lance import LanceDataset
 from lance.dataset import Index
 
@@ -207,9 +206,10 @@ def build_segment(store: Store, dataset: LanceDataset, location: str, coverage: 
     index_type, options = spec.kind.value, dict[str, Any]()
     with translated(f"index {spec} of {location} could not be built", location=location):
         if spec.kind is IndexKind.VECTOR:
-            vectors = _vectors(dataset, spec.column, fragments)
-            if not vectors:
+            if not _has_vectors(dataset, spec.column, fragments):
                 return None
+            rows = fragment_rows(dataset)
+            vectors = sum(rows[number] for number in fragments)
             index_type, per_partition = _vector_index(vectors)
             options = {"num_partitions": 1 + vectors // per_partition, "metric": "L2"}
         built = dataset.create_index_uncommitted(
@@ -236,19 +236,8 @@ def _vector_index(vectors: int) -> tuple[str, int]:
     return IndexKind.VECTOR.value, VECTORS_PER_PARTITION
 
 
-def _vectors(dataset: LanceDataset, column: str, fragments: list[int]) -> int:
+def _has_vectors(dataset: LanceDataset, column: str, fragments: list[int]) -> bool:
+    """Whether there is something to train with. Reads until the first vector."""
     parts = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in set(fragments)]
     scanner = dataset.scanner(columns=[column], fragments=parts)
-    return sum(len(batch) - batch.column(0).null_count for batch in scanner.to_batches())
-
-
-def indexable(schema: pa.Schema, spec: IndexSpec) -> bool:
-    """Whether Lance can index the column so."""
-    type_ = schema.field(spec.column).type
-    match spec.kind:
-        case IndexKind.VECTOR:
-            return bool(pa.types.is_fixed_size_list(type_))
-        case IndexKind.TEXT:
-            return bool(pa.types.is_string(type_))
-        case IndexKind.BTREE:
-            return not (pa.types.is_nested(type_) or pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
+    return any(batch.column(0).null_count < len(batch) for batch in scanner.to_batches())
