@@ -104,6 +104,8 @@ def test_a_limit_stops_early(people: People, match: str, limit: int, starts: int
     assert not [row for row in rows if row not in every]
     assert len(set(rows)) == len(rows)
     assert scanned(result)[0] <= starts
+    says_stopped = any("stopped after" in remark for operator in result.operators for remark in operator.remarks)
+    assert says_stopped == (scanned(result)[0] < 5 - ("age" in match) * 2)
 
 
 @pytest.mark.usefixtures("small_steps")

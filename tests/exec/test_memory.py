@@ -67,6 +67,21 @@ def test_what_does_not_fit_at_once_is_done_in_parts(
     assert caught.value.facts["resource"] == "bytes"
 
 
+def test_a_condition_that_does_not_fit_is_tested_in_parts(many: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    match = "$n: N maybe { $n e $m } $n.text < $n.key or $m.text = $n.text"
+    found = many.ask(match, "count($n)", memory_limit=LIMIT).to_pylist()
+    assert found == many.ask(match, "count($n)").to_pylist() != [{"n": 0}]
+    monkeypatch.setattr(partitions, "DIVIDED_ROWS_MIN", 10**9)
+    with pytest.raises(LimitExceeded):
+        many.ask(match, "count($n)", memory_limit=LIMIT)
+
+
+def test_a_profile_tells_that_work_was_done_in_parts(many: People) -> None:
+    for rest in ("order { $n.text }", "distinct order { $n.text }"):
+        result = many.ask("$n: N", "$n.text", rest, memory_limit=LIMIT, profile=True)
+        assert any("in parts" in remark for operator in result.operators for remark in operator.remarks), rest
+
+
 def test_one_group_that_does_not_fit_is_refused(many: People) -> None:
     with pytest.raises(LimitExceeded, match=r"n\.text"):
         many.ask("$n: N", "count(distinct $n.text)", memory_limit=LIMIT)

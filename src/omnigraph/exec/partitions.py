@@ -30,6 +30,9 @@ DIVIDED_ROWS_MIN = 16_384
 AT_ONCE_MAX = 2**62
 """Rows worked on at the same time, however much memory there is."""
 
+LARGE_VALUE_BYTES = 1024
+"""Rows that would fit with values of this size are not sampled."""
+
 WORK_BYTES = 3 * BYTES_PER_BINDING
 """What ordering and comparing need for every row and column beside the values."""
 
@@ -40,10 +43,12 @@ def rows_at_once(reads: Sequence[Read], rows: Rows, budget: Budget, held: int) -
     """How many rows may be worked on at the same time, when so much is held already."""
     if budget.bytes_max is None or len(rows) <= DIVIDED_ROWS_MIN:
         return min(max(len(rows), 1), AT_ONCE_MAX)
-    few = _sample(rows)
-    needed = sum(read(few).nbytes / len(few) + WORK_BYTES for read in reads) + BYTES_PER_BINDING
     # Twice: values are copied when they are put in order.
     room = max(budget.bytes_max - held, budget.bytes_max // 4) // 2
+    if len(rows) * len(reads) * LARGE_VALUE_BYTES <= room:
+        return min(len(rows), AT_ONCE_MAX)
+    few = _sample(rows)
+    needed = sum(read(few).nbytes / len(few) + WORK_BYTES for read in reads) + BYTES_PER_BINDING
     return min(max(int(room / needed), 1), AT_ONCE_MAX)
 
 

@@ -84,14 +84,20 @@ class Shaper:
 
     def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
         size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        self._say_parts("compared", size, shaped)
         scalars = [read for read, column in zip(shaped.reads, columns, strict=True) if _is_ordered(column)]
         return shaped.at(different(shaped.reads, scalars[0] if scalars else None, shaped.rows, size))
 
     def _sorted(self, shaped: Shaped, order: tuple[SortKey, ...], stop: int | None) -> Shaped:
         keys = [_key(shaped, key) for key in order]
         size = rows_at_once([read for read, _ in keys], shaped.rows, self.budget, shaped.held)
+        self._say_parts("sorted", size, shaped)
         wanted = shaped.length if stop is None else min(stop, shaped.length)
         return shaped.at(ordered(keys, shaped.rows, wanted, size))
+
+    def _say_parts(self, what: str, size: int, shaped: Shaped) -> None:
+        if size < shaped.length:
+            self.graph.remarks.append(f"{what} in parts of about {size:,} rows")
 
 
 def _key(shaped: Shaped, key: SortKey) -> Key:

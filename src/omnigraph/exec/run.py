@@ -23,6 +23,7 @@ from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.shaped import FrameReader
 from omnigraph.exec.traverse import expand_rows, shortest_rows
+from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     AntiJoin,
     CrossJoin,
@@ -38,6 +39,7 @@ from omnigraph.query.ir import (
     Sort,
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
+from omnigraph.query.variables import walk
 
 CHUNK_ROWS_MIN = 16
 CHUNK_GROWTH = 4
@@ -106,8 +108,7 @@ class Runner:
             case CrossJoin():
                 return self._cross(operator, demand)
             case Filter():
-                frame = self._input(operator, demand)
-                return frame.where(self.evaluator.mask(operator.predicate, frame))
+                return self._filtered(operator, self._input(operator, demand))
             case AntiJoin() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
@@ -133,6 +134,16 @@ class Runner:
             chunk.whole = frame
         return chunk.whole.rows(min(chunk.start, chunk.whole.length), min(chunk.stop, chunk.whole.length))
 
+    def _filtered(self, operator: Filter, frame: Frame) -> Frame:
+        rows, reader = np.arange(frame.length), FrameReader(frame, self.evaluator)
+        reads = [reader.read(expression) for expression in _fetched(operator.predicate)]
+        size = rows_at_once(reads, rows, self.budget, frame.nbytes)
+        if frame.length <= size:
+            return frame.where(self.evaluator.mask(operator.predicate, frame))
+        starts = range(0, frame.length, size)
+        parts = [frame.rows(start, min(start + size, frame.length)) for start in starts]
+        return frame.where(np.concatenate([self.evaluator.mask(operator.predicate, part) for part in parts]))
+
     def _sorted(self, operator: Sort, demand: Demand, stop: int | None) -> Frame:
         """Rows in order: all of them, or the first so many."""
         # Rows are ordered and cut where each is one of the result; nothing above has let them collapse.
@@ -145,6 +156,8 @@ class Runner:
         if frame.length < SELECT_ROWS_MIN:
             reader.prepare(rows)
         size = rows_at_once([read for read, _ in keys], rows, self.budget, frame.nbytes)
+        if size < frame.length:
+            self.graph.remarks.append(f"sorted in parts of about {size:,} rows")
         return frame.take(ordered(keys, rows, wanted, size))
 
     def _slice(self, operator: Slice, demand: Demand) -> Frame:
@@ -154,8 +167,8 @@ class Runner:
             self.budget.check()
             self._wanted = wanted_rows(operator)
             frame = self.profiler.timed(below, lambda: self._sorted(below, demand, stop), lambda made: made.length)
-        elif stop is not None and (walk := _pipeline(below)):
-            frame = self._first_few(walk, demand, stop)
+        elif stop is not None and (pipeline := _pipeline(below)):
+            frame = self._first_few(pipeline, demand, stop)
         else:
             frame = self._input(operator, demand)
         start, end = bounds(operator, frame.length)
@@ -172,6 +185,8 @@ class Runner:
             chunk.start, chunk.stop = chunk.stop, chunk.stop + (chunk.stop - chunk.start) * CHUNK_GROWTH
             made.append(self.frame(top, demand))
             rows += made[-1].length
+        if chunk.whole is not None and chunk.stop < chunk.whole.length:
+            self.graph.remarks.append(f"stopped after {chunk.stop:,} of {chunk.whole.length:,} rows of the scan")
         return stacked(made)
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> Frame:
@@ -206,6 +221,7 @@ class Runner:
         frame = self._below(steps, demands[0])
         walked = forget_walk(steps, frame, demand, self.graph, self.evaluator) if forgotten else None
         if walked is not None:
+            self.graph.remarks.append(f"{len(steps)} hops counted, no walk made")
             return walked
         for step, wanted in zip(steps[:-1], demands[1:-1], strict=True):
             frame = self.profiler.timed(step, partial(self._step, step, frame, wanted), lambda made: made.length)
@@ -221,11 +237,18 @@ class Runner:
         """Follow one edge from rows that may collapse."""
         self.budget.check()
         made = arrive(step, frame, demand, self.graph, self.evaluator, self.budget)
-        if made is None:
+        if made is not None:
+            self.graph.remarks.append("added up per node, no rows made")
+        else:
             made = count_reached(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is None:
             made = expand_rows(step, _collapsed(frame, demand), self.graph, self.evaluator, self.budget)
         return made.kept(demand.variables, demand.reads)
+
+
+def _fetched(predicate: ir.Expr) -> list[ir.Expr]:
+    """What has to be read to evaluate a predicate."""
+    return [part for part in walk(predicate) if isinstance(part, ir.Property | ir.EntityId)]
 
 
 def _pipeline(operator: Operator) -> list[Operator]:
