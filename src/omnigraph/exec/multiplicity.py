@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from omnigraph.exec import expand
-from omnigraph.exec.adjacency import Adjacency, Mask
+from omnigraph.exec.adjacency import Adjacency, Mask, contains
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
@@ -21,7 +21,7 @@ from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.exec.topology import Lists
 from omnigraph.exec.traverse import satisfying
-from omnigraph.exec.weights import ROWS_MAX, product, sums
+from omnigraph.exec.weights import ROWS_MAX, checked, product, sums
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand
 from omnigraph.query.liveness import Demand, Multiplicity, near_variable
@@ -32,33 +32,44 @@ DENSE_SHARE = 8
 
 @dataclass(frozen=True)
 class Way:
-    """The neighbours of the end of a step that is bound: once each, or once per edge if the edge has a variable."""
+    """The neighbours of the end of a step that is bound: once each, or once per edge if the edge has a variable.
+
+    The lists of the base are worked on as a whole; nodes whose lists have changed since are walked one by one.
+    """
 
     step: Expand
     lists: Lists
 
     @property
-    def whole(self) -> Adjacency:
-        """All of them at once, in numbers."""
-        return self.lists.numbered if self.step.edge_variable is not None else self.lists.numbered.pairs
+    def keeps_edges(self) -> bool:
+        return self.step.edge_variable is not None
+
+    @property
+    def base(self) -> Adjacency:
+        return self.lists.base if self.keeps_edges else self.lists.base.pairs
 
     @property
     def is_filtered(self) -> bool:
         """Whether not every neighbour counts: there is a condition, or an edge whose far end is gone."""
         return self.step.predicate is not None or self.step.edge_predicate is not None or len(self.lists.far.gone) > 0
 
-    def edge_mask(self, graph: GraphView, evaluator: Evaluator) -> Mask | None:
-        """For every neighbour whether its edge satisfies the condition on edges; None if there is none."""
+    def degrees(self, numbers: Rows) -> Rows:
+        """How many neighbours each of the nodes has."""
+        counts = np.zeros(len(numbers), np.int64)
+        based = numbers < self.base.nodes
+        counts[based] = self.base.degrees(numbers[based])
+        if self.lists.is_changed:
+            changed = np.flatnonzero(contains(self.lists.changed, numbers))
+            position, _, _ = self.lists.step(numbers[changed], keep_edges=self.keeps_edges)
+            counts[changed] = np.bincount(position, minlength=len(changed))
+        return counts
+
+    def accepted_edges(self, graph: GraphView, evaluator: Evaluator) -> Mask | None:
+        """For every row of the edge table whether it satisfies the condition on edges; None if there is none."""
         if self.step.edge_predicate is None or self.step.edge_variable is None:
             return None
         table = graph.edge_table(self.step.edge)
-        accepted = satisfying_all(self.step.edge_predicate, self.step.edge_variable, table, evaluator)
-        edges = self.whole.edges
-        rows = self.lists.edges.to_row(np.maximum(edges, 0))
-        fresh = edges < 0
-        if fresh.any():
-            rows[fresh] = self.lists.added[-1 - edges[fresh]]
-        return accepted[rows]
+        return satisfying_all(self.step.edge_predicate, self.step.edge_variable, table, evaluator)
 
 
 def way_of(step: Expand, graph: GraphView) -> Way:
@@ -85,8 +96,8 @@ def forget_walk(
     is_dense = frame.length * DENSE_SHARE > first.lists.near.size
     ways = np.zeros(frame.length, np.int64)
     bound = np.flatnonzero(near >= 0)
-    if len(steps) == 1 and not first.is_filtered and (is_dense or not first.lists.is_changed):
-        ways[bound] = first.whole.degrees(first.lists.near.to_number(near[bound]))
+    if len(steps) == 1 and not first.is_filtered:
+        ways[bound] = first.degrees(first.lists.near.to_number(near[bound]))
         return _multiplied(frame, ways, demand)
     if not is_dense:
         return None
@@ -115,21 +126,30 @@ def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) 
 
     ``after`` are the ways on from every far row.
     """
+    lists, base = way.lists, way.base
     if after is None and not way.is_filtered:
-        return _by_row(way.lists.near, np.diff(way.whole.offsets).astype(np.int64))
+        return _by_row(lists.near, way.degrees(np.arange(lists.near.size)))
     far = graph.node_table(way.step.new_type)
     onwards = np.ones(far.size, np.int64) if after is None else after
     if way.step.predicate is not None:
         onwards = np.where(satisfying_all(way.step.predicate, way.step.new_variable, far, evaluator), onwards, 0)
-    lists, onwards = way.whole, by_number(way.lists.far, onwards)
-    if int(onwards.max(initial=0)) * int(np.diff(lists.offsets).max(initial=0)) > ROWS_MAX:
+    onwards = by_number(lists.far, onwards)
+    degree_max = int(np.diff(base.offsets).max(initial=0)) + len(lists.starts)
+    if int(onwards.max(initial=0)) * degree_max > ROWS_MAX:
         return None
-    by_slot = onwards[lists.neighbours]
-    accepted = way.edge_mask(graph, evaluator)
-    by_slot = by_slot if accepted is None else by_slot * accepted
+    accepted = way.accepted_edges(graph, evaluator)
+    by_slot = onwards[base.neighbours]
+    if accepted is not None:
+        by_slot = by_slot * accepted[lists.edges.to_row(base.edges)]
     # The running sum may wrap around; differences of it are right all the same.
     running = np.concatenate(([0], np.cumsum(by_slot, dtype=np.int64)))
-    return _by_row(way.lists.near, running[lists.offsets[1:]] - running[lists.offsets[:-1]])
+    ways = np.zeros(lists.near.size, np.int64)
+    ways[: base.nodes] = running[base.offsets[1:]] - running[base.offsets[:-1]]
+    if lists.is_changed:
+        position, neighbour, edge = lists.step(lists.changed, keep_edges=way.keeps_edges)
+        more = onwards[neighbour] if accepted is None else onwards[neighbour] * accepted[edge]
+        ways[lists.changed] = sums(position, more, len(lists.changed))
+    return _by_row(lists.near, ways)
 
 
 def _by_row(nodes: Correspondence, by_number: Rows) -> Rows:
@@ -175,9 +195,12 @@ def arrive(
         return None
     exists = demand.multiplicity is Multiplicity.EXISTS
     weight = None if frame.weight is None or exists else frame.weight[bound]
-    budget.check(len(way.whole.neighbours) + far.size, 2)
-    accepted = way.edge_mask(graph, evaluator)
-    counts = _arrivals(way, starts, weight, accepted, touched=touched, once=exists)
+    accepted = way.accepted_edges(graph, evaluator)
+    if touched * DENSE_SHARE < len(way.base.neighbours):
+        counts = _walked(way, starts, weight, accepted, budget)
+    else:
+        budget.check(len(way.base.neighbours) + far.size, 2)
+        counts = _arrivals(way, sums(starts, weight, way.lists.near.size), accepted, budget, once=exists)
     numbers = np.flatnonzero(counts)
     nodes = way.lists.far.to_row(numbers)
     numbers, nodes = numbers[nodes >= 0], nodes[nodes >= 0]
@@ -200,20 +223,38 @@ def _is_kept(name: str, demand: Demand) -> bool:
     return name.startswith("#") or name.partition(".")[0] in demand.variables
 
 
-def _arrivals(way: Way, starts: Rows, weight: Rows | None, accepted: Mask | None, *, touched: int, once: bool) -> Rows:
-    """The weights that arrive at every far number; with ``once`` it only matters whether any does."""
-    lists = way.whole
-    by_slot: Rows | None = None
-    neighbours, used = lists.neighbours, accepted
-    if touched * DENSE_SHARE < len(neighbours):
-        position, slot = lists.of(starts)
-        neighbours, used = neighbours[slot], None if accepted is None else accepted[slot]
-        by_slot = None if weight is None else weight[position]
-    elif not ((by_node := sums(starts, weight, lists.nodes)) == 1).all():
-        by_slot = np.repeat(np.minimum(by_node, 1) if once else by_node, np.diff(lists.offsets))
-        used = by_slot > 0 if used is None else used & (by_slot > 0)
+def _walked(way: Way, starts: Rows, weight: Rows | None, accepted: Mask | None, budget: Budget) -> Rows:
+    """The weights that arrive at every far number, by a step from every start."""
+    budget.check(int(way.lists.degrees(starts).sum()), 2)
+    position, neighbour, edge = way.lists.step(starts, keep_edges=way.keeps_edges)
+    if accepted is not None:
+        used = accepted[edge]
+        position, neighbour = position[used], neighbour[used]
+    return sums(neighbour, None if weight is None else weight[position], way.lists.far.size)
+
+
+def _arrivals(way: Way, by_node: Rows, accepted: Mask | None, budget: Budget, *, once: bool) -> Rows:
+    """The same for a weight of every near number, all at once; with ``once`` it only matters whether any arrives."""
+    lists, base = way.lists, way.base
+    by_node = np.minimum(by_node, 1) if once else by_node
+    changed = lists.changed[by_node[lists.changed] > 0] if lists.is_changed else lists.changed[:0]
+    more = _walked(way, changed, by_node[changed], accepted, budget) if len(changed) else None
+    by_node = by_node.copy()
+    by_node[changed] = 0
+    by_node = by_node[: base.nodes]
+    neighbours, by_slot, used = base.neighbours, None, None
+    if not (by_node == 1).all():
+        by_slot = np.repeat(by_node, np.diff(base.offsets))
+        used = by_slot > 0
+    if accepted is not None:
+        allowed = accepted[lists.edges.to_row(base.edges)]
+        used = allowed if used is None else used & allowed
     if used is not None and not used.all():
         neighbours, by_slot = neighbours[used], None if by_slot is None else by_slot[used]
     if by_slot is not None and int(by_slot.max(initial=1)) == 1:
         by_slot = None
-    return sums(neighbours, by_slot, way.lists.far.size)
+    counts = sums(neighbours, by_slot, lists.far.size)
+    if more is not None:
+        checked(int(counts.max(initial=0)) + int(more.max(initial=0)))
+        counts = counts + more
+    return counts

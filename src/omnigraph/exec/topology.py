@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from omnigraph.exec.adjacency import Adjacency, Integers, Mask, Rows, adjacency, contains, sorted_set
-from omnigraph.exec.merged_lists import merged
 from omnigraph.exec.renumber import NOTHING, Correspondence, nothing
 from omnigraph.exec.topology_base import Base
 
@@ -116,11 +115,10 @@ class Lists:
         return len(self.edges.lost) > 0 or len(self.starts) > 0
 
     @cached_property
-    def numbered(self) -> Adjacency:
-        """All lists at once, in numbers. Edges are those of the base, and -1, -2, ... for the added ones."""
-        if not self.is_changed and self.near.size == self.base.nodes:
-            return self.base
-        return merged(self.base, self.edges.lost, self.starts, self.ends, self.near.size)
+    def changed(self) -> Rows:
+        """The nodes whose neighbours are not those of the base, ascending."""
+        slots = np.flatnonzero(np.isin(self.base.edges, self.edges.lost)) if len(self.edges.lost) else nothing()
+        return sorted_set(np.concatenate((self.starts, np.searchsorted(self.base.offsets, slots, side="right") - 1)))
 
     @cached_property
     def whole(self) -> Adjacency:
