@@ -61,6 +61,24 @@ class Lists:
 
         Without edges every pair comes once and the edges mean nothing.
         """
+        if keep_edges or not self.is_changed:
+            return self._step(numbers, keep_edges=keep_edges)
+        # Pairs have to be told apart only where edges came or went.
+        is_changed = contains(self.changed, numbers)
+        if is_changed.all():
+            return self._step(numbers, keep_edges=False)
+        kept, changed = np.flatnonzero(~is_changed), np.flatnonzero(is_changed)
+        walked = _walk(self.base.pairs, numbers[kept])
+        if len(self.far.gone):
+            here = ~contains(self.far.gone, walked[1])
+            walked = walked[0][here], walked[1][here], walked[2][here]
+        if not len(changed):
+            return kept[walked[0]], walked[1], walked[2]
+        more = self._step(numbers[changed], keep_edges=False)
+        position = np.concatenate((kept[walked[0]], changed[more[0]]))
+        return position, np.concatenate((walked[1], more[1])), NOTHING
+
+    def _step(self, numbers: Rows, *, keep_edges: bool) -> tuple[Rows, Rows, Rows]:
         has_gone = len(self.edges.lost) > 0
         used = self.base if keep_edges or has_gone else self.base.pairs
         position, neighbour, edge = _walk(used, numbers)
