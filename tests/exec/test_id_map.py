@@ -45,9 +45,12 @@ def test_hashes_of_many_ids_differ() -> None:
 
 def test_ids_with_one_hash_are_told_apart(tmp_path: Path) -> None:
     graph = grown(tmp_path)
-    with patch.object(tables, "MAPPED_ROWS_MIN", 0), patch.object(tables, "hashes", collide):
-        with patch.object(id_map, "hashes", collide):
-            assert ages(graph, ["n1", "n39", "n40", "nobody"]) == [1, 39]
+    with (
+        patch.object(tables, "MAPPED_ROWS_MIN", 0),
+        patch.object(tables, "hashes", collide),
+        patch.object(id_map, "hashes", collide),
+    ):
+        assert ages(graph, ["n1", "n39", "n40", "nobody"]) == [1, 39]
 
 
 def collide(texts: pa.Array) -> np.ndarray:

@@ -23,11 +23,14 @@ from omnigraph.exec.topology import Lists
 from omnigraph.exec.traverse import satisfying
 from omnigraph.exec.weights import ROWS_MAX, checked, product, sums
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import ONE_HOP, Expand
+from omnigraph.query.ir import ONE_HOP, Expand, Scan
 from omnigraph.query.liveness import Demand, Multiplicity, near_variable
 
 DENSE_SHARE = 8
 """Arrays over all nodes or edges are worth it when rows for more than one in this many would be made."""
+
+
+NUMBER_ONLY = Demand(frozenset(), frozenset(), Multiplicity.COUNTED)
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,17 @@ def forget_walk(
         return _multiplied(frame, ways, demand)
     if not is_dense:
         return None
+    if _is_from_all(steps, frame, demand):
+        return _from_both_ends(steps, graph, evaluator)
+    onwards = _onwards(steps, demand, graph, evaluator)
+    if onwards is None:
+        return None
+    ways[bound] = onwards[near[bound]]
+    return _multiplied(frame, ways, demand)
+
+
+def _onwards(steps: tuple[Expand, ...], demand: Demand, graph: GraphView, evaluator: Evaluator) -> Rows | None:
+    """For every row that the steps start from the number of walks; None if they are too many to add up."""
     onwards: Rows | None = None
     for step in reversed(steps):
         onwards = _ways(way_of(step, graph), onwards, graph, evaluator)
@@ -108,9 +122,36 @@ def forget_walk(
             return None
         if demand.multiplicity is Multiplicity.EXISTS:
             onwards = np.minimum(onwards, 1)
-    assert onwards is not None
-    ways[bound] = onwards[near[bound]]
-    return _multiplied(frame, ways, demand)
+    return onwards
+
+
+def _is_from_all(steps: tuple[Expand, ...], frame: Frame, demand: Demand) -> bool:
+    """Whether the walks start from every node of a type, and nothing but their number is wanted."""
+    start = steps[0].input
+    is_all = isinstance(start, Scan) and start.predicate in (None, ir.TRUE) and frame.weight is None
+    is_free = steps[0].predicate is None and steps[0].edge_predicate is None
+    kept = [name for name in (*frame.bindings, *frame.columns) if _is_kept(name, demand)]
+    return len(steps) > 1 and is_all and is_free and not kept and demand.multiplicity is Multiplicity.COUNTED
+
+
+def _from_both_ends(steps: tuple[Expand, ...], graph: GraphView, evaluator: Evaluator) -> Frame | None:
+    """One row for every node that the first step leads to, weighed by the walks before it and after it.
+
+    Walks of one step are degrees, so this spares a pass over all edges.
+    """
+    first = steps[0]
+    lists = expand.neighbours(graph.topology(first.edge), first.direction, reverse=not first.from_target)
+    back = Way(first, lists)
+    if len(back.lists.far.gone):
+        return None
+    before = _by_row(lists.near, back.degrees(np.arange(lists.near.size)))
+    after = _onwards(steps[1:], NUMBER_ONLY, graph, evaluator)
+    if after is None:
+        return None
+    middle = graph.node_table(first.new_type).live()
+    before, after = before[middle], after[middle]
+    some = (before > 0) & (after > 0)
+    return Frame(int(some.sum()), {}, weight=product(before[some], after[some]))
 
 
 def _multiplied(frame: Frame, ways: Rows, demand: Demand) -> Frame:

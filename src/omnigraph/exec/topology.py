@@ -61,9 +61,9 @@ class Lists:
 
         Without edges every pair comes once and the edges mean nothing.
         """
-        if keep_edges or not self.is_changed:
+        if keep_edges or not len(self.starts) or len(self.edges.lost):
             return self._step(numbers, keep_edges=keep_edges)
-        # Pairs have to be told apart only where edges came or went.
+        # Pairs have to be told apart only where edges came. Where some went it would take longer to find out.
         is_changed = contains(self.changed, numbers)
         if is_changed.all():
             return self._step(numbers, keep_edges=False)
@@ -135,7 +135,7 @@ class Lists:
     @cached_property
     def changed(self) -> Rows:
         """The nodes whose neighbours are not those of the base, ascending."""
-        slots = np.flatnonzero(np.isin(self.base.edges, self.edges.lost)) if len(self.edges.lost) else nothing()
+        slots = np.flatnonzero(contains(self.edges.lost, self.base.edges)) if len(self.edges.lost) else nothing()
         return sorted_set(np.concatenate((self.starts, np.searchsorted(self.base.offsets, slots, side="right") - 1)))
 
     @cached_property
