@@ -9,7 +9,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import id_map, tables
-from omnigraph.exec.id_map import IdMap, IdMaps, hashes
+from omnigraph.exec.id_map import IdMap, IdMaps, hash_text, hashes
 
 TEXTS = [
     "",
@@ -32,6 +32,7 @@ TEXTS = [
 def test_equal_texts_have_equal_hashes_wherever_they_stand() -> None:
     whole = hashes(pa.array(TEXTS))
     assert len(set(whole.tolist())) == len(TEXTS)
+    assert [hash_text(text) for text in TEXTS] == whole.tolist()
     for place, text in enumerate(TEXTS):
         assert hashes(pa.array([text])).tolist() == [whole[place]]
         assert hashes(pa.array(["before", *TEXTS, "after"]).slice(place + 1, 1)).tolist() == [whole[place]]
@@ -47,14 +48,10 @@ def test_ids_with_one_hash_are_told_apart(tmp_path: Path) -> None:
     graph = grown(tmp_path)
     with (
         patch.object(tables, "MAPPED_ROWS_MIN", 0),
-        patch.object(tables, "hashes", collide),
-        patch.object(id_map, "hashes", collide),
+        patch.object(tables, "hash_text", lambda _: 7),
+        patch.object(id_map, "hashes", lambda texts: np.full(len(texts), 7, np.uint64)),
     ):
         assert ages(graph, ["n1", "n39", "n40", "nobody"]) == [1, 39]
-
-
-def collide(texts: pa.Array) -> np.ndarray:
-    return np.full(len(texts), 7, np.uint64)
 
 
 def grown(path: Path) -> Graph:
@@ -96,7 +93,6 @@ def test_a_map_is_kept_beside_the_graph_and_may_go(tmp_path: Path) -> None:
         assert ages(open_graph(graph.uri), ["n5"]) == [5]
 
 
-def test_candidates_come_for_every_offset_that_has_the_hash() -> None:
-    found = IdMap(np.array([1, 5, 5, 9], np.uint64), np.array([3, 0, 2, 1], np.int32))
-    position, offset = found.candidates(np.array([5, 2, 9, 5], np.uint64))
-    assert list(zip(position.tolist(), offset.tolist(), strict=True)) == [(0, 0), (0, 2), (2, 1), (3, 0), (3, 2)]
+def test_every_offset_that_has_the_hash_may_be_meant() -> None:
+    found = IdMap(np.array([1, 5, 5, 2**64 - 1], np.uint64), np.array([3, 0, 2, 1], np.int32))
+    assert [found.offsets_of(hashed) for hashed in (5, 2, 2**64 - 1, 0)] == [[0, 2], [], [1], []]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from omnigraph.core.lru import Lru
+from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.id_map import IdMaps
@@ -16,6 +18,7 @@ from omnigraph.exec.topology import Topology
 from omnigraph.exec.walks import Steps, Walkable
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import HopRange
+from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.array_cache import ArrayCache
 from omnigraph.storage.store import Store
@@ -26,6 +29,10 @@ INDEXED_HOPS_MAX = 2
 
 INDEXED_EDGES_MIN = 50_000
 """Neighbour lists of fewer edges are made within milliseconds."""
+
+
+VIEWS_MAX = 256
+"""Tables whose views are kept; a view is small, but takes a moment to make."""
 
 
 class Traversal(Enum):
@@ -46,6 +53,7 @@ class Derived:
     id_maps: IdMaps
     columns: Columns = field(default_factory=Columns)
     searcher: Searcher = field(default_factory=Searcher)
+    views: Lru[tuple[TablePin, str], TableView] = field(default_factory=lambda: Lru(VIEWS_MAX))
     traversal: Traversal = Traversal.AUTO
     """Whoever compares the two ways forces one."""
 
@@ -66,16 +74,19 @@ class GraphView:
     remarks: list[str] = field(default_factory=list)
 
     def node_table(self, type_name: str) -> TableView:
-        entity = self.catalog.nodes[type_name]
-        return TableView(
-            self.store, self.state.tables[entity.table_key], entity, self.derived.columns, self.derived.id_maps
-        )
+        return self._table(self.catalog.nodes[type_name])
 
     def edge_table(self, type_name: str) -> TableView:
-        entity = self.catalog.edges[type_name]
-        return TableView(
-            self.store, self.state.tables[entity.table_key], entity, self.derived.columns, self.derived.id_maps
-        )
+        return self._table(self.catalog.edges[type_name])
+
+    def _table(self, entity: Entity) -> TableView:
+        pin = self.state.tables[entity.table_key]
+        key = (pin, self.state.schema_digest)
+        known = self.derived.views.get(key)
+        if known is None:
+            known = TableView(self.store, pin, entity, self.derived.columns, self.derived.id_maps)
+            self.derived.views.put(key, known)
+        return known
 
     def pins(self, edge_name: str) -> Pins:
         """The three tables of an edge type."""

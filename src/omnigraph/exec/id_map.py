@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
-from omnigraph.exec.adjacency import Integers, Rows
+from omnigraph.exec.adjacency import Integers
 from omnigraph.storage.array_cache import ArrayCache
 from omnigraph.storage.layout import Part
 from omnigraph.storage.parts import read_parts
@@ -24,7 +24,8 @@ from omnigraph.storage.store import Store
 
 FORMAT = 1
 WORD = 8
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+_MASK = 2**64 - 1
 
 MAPPED_ROWS_MIN = 50_000
 """Smaller fragments are looked up otherwise."""
@@ -48,14 +49,25 @@ def hashes(texts: pa.Array) -> Hashes:
         np.uint8
     )
     words = np.ndarray((len(padded) - WORD + 1,), "<u8", padded.tobytes(), strides=(1,))
-    mixed = lengths.astype(np.uint64) * _MIX[2]
+    first, second, third = (np.uint64(number) for number in _MIX)
+    mixed = lengths.astype(np.uint64) * third
     for done in range(0, int(lengths.max(initial=0)), WORD):
         rows = np.flatnonzero(lengths > done)
         left = np.minimum(lengths[rows] - done, WORD).astype(np.uint64)
-        word = words[starts[rows] + done] & (np.uint64(2**64 - 1) >> (np.uint64(64) - left * np.uint64(8)))
-        turned = mixed[rows] ^ (word * _MIX[0])
-        mixed[rows] = (turned ^ (turned >> np.uint64(29))) * _MIX[1]
+        word = words[starts[rows] + done] & (np.uint64(_MASK) >> (np.uint64(64) - left * np.uint64(8)))
+        turned = mixed[rows] ^ (word * first)
+        mixed[rows] = (turned ^ (turned >> np.uint64(29))) * second
     return mixed ^ (mixed >> np.uint64(32))
+
+
+def hash_text(text: str) -> int:
+    """The same hash of one text."""
+    data = text.encode()
+    mixed = len(data) * _MIX[2] & _MASK
+    for done in range(0, len(data), WORD):
+        turned = mixed ^ (int.from_bytes(data[done : done + WORD], "little") * _MIX[0] & _MASK)
+        mixed = (turned ^ (turned >> 29)) * _MIX[1] & _MASK
+    return mixed ^ (mixed >> 32)
 
 
 @dataclass(frozen=True)
@@ -65,13 +77,11 @@ class IdMap:
     hashes: Integers
     offsets: Integers
 
-    def candidates(self, wanted: Hashes) -> tuple[Rows, Rows]:
-        """Positions among the wanted hashes, and the offsets that have them."""
-        low = np.searchsorted(self.hashes, wanted, side="left")
-        counts = np.searchsorted(self.hashes, wanted, side="right") - low
-        position = np.repeat(np.arange(len(wanted)), counts)
-        slot = np.arange(len(position)) + np.repeat(low - np.cumsum(counts) + counts, counts)
-        return position, self.offsets[slot].astype(np.int64)
+    def offsets_of(self, hashed: int) -> list[int]:
+        """The offsets whose id may be the one with this hash."""
+        wanted = np.uint64(hashed)
+        low, high = (int(np.searchsorted(self.hashes, wanted, side=side)) for side in ("left", "right"))
+        return [int(offset) for offset in self.offsets[low:high]]
 
 
 class IdMaps:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
 from omnigraph.exec.columns import Columns
-from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hashes
+from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.filters import Comparison, Condition
 from omnigraph.storage.index_reads import known_indexes, look_up
@@ -31,6 +32,9 @@ Rows = npt.NDArray[np.int64]
 
 LOOKED_UP_MAX = 2_000
 """More ids than these are encoded against the whole id column."""
+
+MAPPED_IDS_MAX = 2_000
+"""More ids than these are not looked up one by one."""
 
 GATHERED_MAX = 100_000
 """Rows that are gathered fragment by fragment; for more the column is put together first."""
@@ -57,9 +61,13 @@ class TableView:
         """Rows that are not deleted."""
         return self.pin.rows
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         return layout_of(self.store, self.pin)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return table_schema(self.entity)
 
     @property
     def size(self) -> int:
@@ -82,7 +90,7 @@ class TableView:
     def column(self, name: str) -> pa.Array:
         """A whole column by row number; what stands at deleted rows means nothing."""
         if not self.size:
-            return pa.nulls(0, table_schema(self.entity).field(name).type)
+            return pa.nulls(0, self.schema.field(name).type)
         return self.columns.read(self.store, self.pin, name)
 
     def live_column(self, name: str) -> pa.Array:
@@ -105,7 +113,7 @@ class TableView:
         for name in names:
             if self.columns.known(self.pin, name) is not None or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
                 values[name] = _gather(self.column(name), rows)
-            elif len(rows) <= GATHERED_MAX and is_short(table_schema(self.entity).field(name).type):
+            elif len(rows) <= GATHERED_MAX and is_short(self.schema.field(name).type):
                 gathered = self.columns.gather(self.store, self.pin, name, bound)
                 if gathered is not None:
                     values[name] = _spread(gathered, rows)
@@ -127,24 +135,26 @@ class TableView:
 
     def _rows_by_id(self, ids: Sequence[str]) -> dict[str, int]:
         mapped = [part for part in self.layout.parts if part.rows >= MAPPED_ROWS_MIN] if self.id_maps else []
-        if (
-            not mapped
-            or self.id_maps is None
-            or not self.id_maps.is_worthwhile(self.pin, mapped, is_indexed=self.is_indexed("id"))
-        ):
+        if not mapped or self.id_maps is None or len(ids) > MAPPED_IDS_MAX:
+            return self._numbered(find_ids(self.store, self.pin, ids))
+        if not self.id_maps.is_worthwhile(self.pin, mapped, is_indexed=self.is_indexed("id")):
             return self._numbered(find_ids(self.store, self.pin, ids))
         others = [part.fragment for part in self.layout.parts if part.rows < MAPPED_ROWS_MIN]
-        found = self._numbered(find_ids_in(self.store, self.pin, others, ids))
-        wanted = pa.array([text for text in dict.fromkeys(ids) if text not in found], pa.string())
-        hashed = hashes(wanted)
-        for part in mapped:
-            position, offset = self.id_maps.get(self.store, self.pin, part).candidates(hashed)
-            rows = offset + part.start
-            live = ~contains(self.layout.dead, rows)
-            position, rows = position[live], rows[live]
-            if len(rows):
-                same = pc.equal(self.values("id", rows), wanted.take(pa.array(position))).to_numpy(zero_copy_only=False)
-                found.update(zip(wanted.take(pa.array(position[same])).to_pylist(), rows[same].tolist(), strict=True))
+        found = self._numbered(find_ids_in(self.store, self.pin, others, ids)) if others else {}
+        maps = [(part, self.id_maps.get(self.store, self.pin, part)) for part in mapped]
+        wanted = [text for text in dict.fromkeys(ids) if text not in found]
+        candidates = [
+            (text, part.start + offset)
+            for text, hashed in zip(wanted, map(hash_text, wanted), strict=True)
+            for part, map_ in maps
+            for offset in map_.offsets_of(hashed)
+        ]
+        rows = np.array([row for _, row in candidates], np.int64)
+        held = self.values("id", rows).to_pylist() if len(rows) else []
+        dead = contains(self.layout.dead, rows).tolist()
+        for (text, row), id_, is_dead in zip(candidates, held, dead, strict=True):
+            if id_ == text and not is_dead:
+                found[text] = row
         return found
 
     def _numbered(self, addresses: dict[str, int]) -> dict[str, int]:
