@@ -109,7 +109,8 @@ class ArrayCache:
         for group in _directories(self._directory):
             for path in _directories(group):
                 with suppress(OSError):
-                    size = sum(item.stat().st_size for item in os.scandir(path))
+                    with os.scandir(path) as items:
+                        size = sum(item.stat().st_size for item in items)
                     sized.append((os.path.getmtime(path if path == keep else _age_file(path)), size, path))
         total = sum(size for _, size, _ in sized)
         for _, size, path in sorted(sized):
@@ -128,7 +129,8 @@ def _age_file(path: str) -> str:
 
 def _directories(path: str) -> list[str]:
     try:
-        return [item.path for item in os.scandir(path) if item.is_dir()]
+        with os.scandir(path) as items:
+            return [item.path for item in items if item.is_dir()]
     except OSError:
         return []
 

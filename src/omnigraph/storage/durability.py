@@ -58,12 +58,17 @@ def digest_file(path: str) -> tuple[int, str]:
 
 
 def sync_files(root: Root, paths: Iterable[str], durability: Durability) -> None:
-    """Make files and their directory entries durable."""
+    """Make files and their directory entries durable, and the entries of directories that this process has not seen."""
     if not root.is_local or durability is Durability.OS:
         return
     files = [root.local(path) for path in paths]
+    directories = dict.fromkeys(os.path.dirname(file) for file in files)
+    # Lance makes a directory when the first file comes: nobody else tells whether its own entry is durable.
+    unseen = [directory for directory in directories if directory not in _known_directories]
+    parents = dict.fromkeys(os.path.dirname(directory) for directory in unseen)
     with translated("new files could not be made durable", root=str(root)):
-        _sync_all([*files, *dict.fromkeys(os.path.dirname(file) for file in files)])
+        _sync_all(list(dict.fromkeys([*files, *directories, *parents])))
+    _known_directories.update(unseen)
 
 
 def sync_directories(root: Root, locations: Iterable[str], durability: Durability) -> None:
@@ -82,6 +87,10 @@ def _lineage(location: str) -> Iterable[str]:
 def sync_directory(path: str) -> None:
     """Make the names in one directory durable."""
     _sync(path)
+
+
+_known_directories: set[str] = set()
+"""Directories whose entries in their parents are durable. There are a few per table."""
 
 
 def _sync_all(paths: Sequence[str]) -> None:
