@@ -74,8 +74,14 @@ def _steady(shown: str, work: Path) -> str:
     return re.sub(r"\b[\d,]+ (files|bytes)", r"<many> \1", shown)
 
 
-@pytest.mark.parametrize("program", PYTHON.findall((REPOSITORY / "README.md").read_text(encoding="utf-8")))
-def test_every_python_program_of_the_readme_runs(program: str, tmp_path: Path) -> None:
+def _programs() -> list[str]:
+    """Those of the README one by one; on a page that tells a story each goes on where the one before it ended."""
+    story = (REPOSITORY / "docs/user/performance.md").read_text(encoding="utf-8")
+    return [*PYTHON.findall((REPOSITORY / "README.md").read_text(encoding="utf-8")), "\n".join(PYTHON.findall(story))]
+
+
+@pytest.mark.parametrize("program", _programs())
+def test_every_python_program_of_the_documentation_runs(program: str, tmp_path: Path) -> None:
     work = _copy_of_the_examples(tmp_path)
     result = subprocess.run([sys.executable, "-c", program], cwd=work, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -130,7 +130,24 @@ def test_a_profile_tells_what_was_read_and_which_way_was_chosen(people: People) 
     assert [item.requests for item in again] == [0] * len(again), "everything is remembered"
     (expand,) = [item for item in first if item.operator.startswith("Expand")]
     assert expand.remarks == ("Knows: neighbour lists of 6 edges",)
-    assert all(not item.remarks for item in first if not item.operator.startswith("Expand"))
+    (scan,) = [item for item in first if item.operator.startswith("Scan")]
+    assert scan.remarks == ("Person: looked up by key",)
+    assert not any(item.remarks for item in first if item not in (expand, scan))
+
+
+def test_an_explanation_tells_what_tables_have_to_offer(people: People) -> None:
+    graph = open_graph(people.graph.uri)
+    text = "query q() { match { $p: Person $p knows{1,2} $q } return { count($q) as n } }"
+    before = graph.explain(text)
+    assert [facts.table for facts in before.tables] == ["edge Knows", "node Person"]
+    assert [facts.rows for facts in before.tables] == [6, 5]
+    assert before.tables[0].traversal == "no neighbour lists yet: the first traversal makes them"
+    graph.query(text)
+    after = graph.explain(text)
+    assert after.tables[0].traversal == "neighbour lists are there, 0 changes on top of them"
+    assert "Expand $p -[Knows{1,2}]-> $q" in str(after)
+    assert after.to_json()["tables"][1]["indexes"] == []
+    assert graph.explain("query m() { delete Person where age = 1 }").tables == ()
 
 
 def test_without_asking_there_is_no_profile(people: People) -> None:

@@ -36,17 +36,18 @@ def command(
     """Show how a query or mutation would run.
 
     NAME selects a query where there are several. Parameters, if any are given, are checked and filled in. Read the
-    plan from the bottom: rows flow upwards.
+    plan from the bottom: rows flow upwards. Of a graph the size and the indexes of every table are shown as well.
     """
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)
     plan = compile_text(source.text, read_catalog(schema_path, address), name=name, source=source.name)
     if params is not None:
         plan = _bind(plan, params)
+    facts = None if address is None else address.open().explain(source.text, name=name)
     if as_json:
-        say_json(_as_json(plan))
+        say_json({**_as_json(plan), **({} if facts is None else {"tables": facts.to_json()["tables"]})})
     else:
-        say(explain(plan))
+        say("\n".join([explain(plan), *(f"  {table}" for table in (facts.tables if facts else ()))]))
     return OK
 
 

@@ -23,7 +23,7 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.graph_view import Derived
+from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_commit, newest_first
@@ -38,6 +38,7 @@ from omnigraph.write.context import WriteContext, WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.explanation import Explanation
     from omnigraph.engine.optimize_result import OptimizeResult
     from omnigraph.engine.sources import Loadable
     from omnigraph.write.load import LoadMode
@@ -139,6 +140,16 @@ class Graph:
             branch=None if at is not None else branch or MAIN,
             profile=profile,
         )
+
+    def explain(
+        self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
+    ) -> Explanation:
+        """The plan of a query or mutation, with the size and indexes of its tables; nothing is run."""
+        from omnigraph.engine.explanation import explained
+
+        snapshot = self.snapshot(branch, at=at)
+        plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+        return explained(plan, GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived))
 
     def read_blob(
         self,

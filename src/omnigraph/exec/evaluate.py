@@ -32,6 +32,8 @@ class Evaluator:
         self.budget = budget
         self.uses: list[Coverage] = []
         """Indexes that were asked, and what they cover."""
+        self.notes: list[str] = []
+        """Other ways that were chosen."""
 
     def mask(self, predicate: ir.Expr, frame: Frame) -> Mask:
         """Where the predicate is true: null counts as false."""

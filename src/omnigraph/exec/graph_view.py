@@ -108,15 +108,15 @@ class GraphView:
         is_short = hops.low <= 1 and hops.high <= INDEXED_HOPS_MAX
         if not is_short or self.derived.traversal is Traversal.TOPOLOGY:
             return self.topology(edge_name)
-        if self.derived.traversal is not Traversal.INDEXED and not self._prefers_index(pins, different):
+        is_forced = self.derived.traversal is Traversal.INDEXED
+        if not is_forced and (len(different) > INDEXED_STARTS_MAX or not self.prefers_index(pins)):
             return self.topology(edge_name)
         self.remarks.append(f"{edge_name}: looked up by index, because {len(different)} starts are few")
         return IndexedTopology(*pins, different)
 
-    def _prefers_index(self, pins: Pins, starts: Rows) -> bool:
+    def prefers_index(self, pins: Pins) -> bool:
+        """Whether a few nodes of these tables are walked from by index: there is one, and there are no lists yet."""
         edge = pins[0]
-        if len(starts) > INDEXED_STARTS_MAX or edge.rows < INDEXED_EDGES_MIN:
-            return False
-        if self.derived.topologies.find(pins) is not None:
+        if edge.rows < INDEXED_EDGES_MIN or self.derived.topologies.find(pins) is not None:
             return False
         return edge.is_indexed(SOURCE) and edge.is_indexed(TARGET)

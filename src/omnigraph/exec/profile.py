@@ -40,8 +40,8 @@ class Profiler:
     _places: dict[int, int] = field(default_factory=dict)
     _depth: int = 0
 
-    def timed(self, operator: Operator, run: Callable[[], Result], rows: Callable[[Result], int]) -> Result:
-        """Run an operator and note what it did."""
+    def timed(self, operator: Operator | str, run: Callable[[], Result], rows: Callable[[Result], int]) -> Result:
+        """Run an operator, or a step with a name of its own, and note what it did."""
         if self.entries is None:
             return run()
         place = self._place(operator)
@@ -70,9 +70,10 @@ class Profiler:
     def _read(self) -> tuple[int, int]:
         return (0, 0) if self.meter is None else self.meter.read()
 
-    def _place(self, operator: Operator) -> int:
+    def _place(self, operator: Operator | str) -> int:
         assert self.entries is not None
         if id(operator) not in self._places:
             self._places[id(operator)] = len(self.entries)
-            self.entries.append(OperatorProfile(describe(operator), self._depth))
+            shown = operator if isinstance(operator, str) else describe(operator)
+            self.entries.append(OperatorProfile(shown, self._depth))
         return self._places[id(operator)]

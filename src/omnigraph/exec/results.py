@@ -22,6 +22,9 @@ from omnigraph.query.ir import Column, Distinct, Group, Operator, Project, Query
 from omnigraph.query.liveness import shaped_demand
 from omnigraph.rows.arrow_types import column_type
 
+RESULT = "Result"
+"""The step that reads the columns of the rows that are left."""
+
 
 @dataclass
 class Shaper:
@@ -36,6 +39,9 @@ class Shaper:
 
     def run(self, query: QueryIR) -> ResultRows:
         """The result, one column per projection. The columns of a large one are read when somebody asks for them."""
+        return self.profiler.timed(RESULT, lambda: self._run(query), lambda made: made.length)
+
+    def _run(self, query: QueryIR) -> ResultRows:
         schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
         shaped = self._shaped(query.root, query.columns)
         fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)

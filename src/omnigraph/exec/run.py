@@ -91,7 +91,9 @@ class Runner:
         for index in self.evaluator.uses:
             share = 100 * index.covered_rows / max(index.rows, 1)
             self.graph.remarks.append(f"index {index.spec}, {share:.0f} % covered")
+        self.graph.remarks.extend(self.evaluator.notes)
         self.evaluator.uses.clear()
+        self.evaluator.notes.clear()
         return made
 
     def _rows(self, operator: Operator, demand: Demand) -> Frame:

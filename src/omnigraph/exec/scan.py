@@ -43,6 +43,7 @@ def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) 
     for part in parts:
         ids = _key_lookup(table, part)
         if ids is not None:
+            evaluator.notes.append(f"{table.entity.name}: looked up by key")
             return table.find_ids(ids), tuple(other for other in parts if other is not part)
     lookup = best_lookup(table, parts)
     if lookup is not None:
@@ -57,6 +58,7 @@ def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) 
         for part in parts:
             comparison = pushed(table, part)
             if comparison is not None:
+                evaluator.notes.append(f"{table.entity.name}: {comparison.column} is compared by storage, row by row")
                 return table.matching(comparison), tuple(other for other in parts if other is not part)
     return table.live(), parts
 
