@@ -111,6 +111,8 @@ class GraphView:
         is_forced = self.derived.traversal is Traversal.INDEXED
         if not is_forced and (len(different) > INDEXED_STARTS_MAX or not self.prefers_index(pins)):
             return self.topology(edge_name)
+        if not is_forced:
+            self.derived.topologies.ask_for(pins)
         self.remarks.append(f"{edge_name}: looked up by index, because {len(different)} starts are few")
         return IndexedTopology(*pins, different)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.exec import shape
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import Searcher, distances
-from omnigraph.exec.tables import distinct
+from omnigraph.exec.tables import Rows, TableView, distinct
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
 from omnigraph.storage.indexes import Coverage
@@ -69,17 +70,36 @@ def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverag
     variable, _ = _ranked(ranking.arms[0])
     binding = frame.bindings[variable]
     nodes, positions = distinct(binding)
-    ids = frame.tables[variable].values("id", nodes)
     total = np.zeros(len(nodes), np.float64)
     ranked = np.zeros(len(nodes), bool)
     for arm in ranking.arms:
         column = _scored(arm, frame, searcher, uses)
-        rows = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False) & (binding >= 0))
-        keys = [(column.take(pa.array(rows)), isinstance(arm, ir.Bm25)), (ids.take(pa.array(positions[rows])), False)]
-        in_order = positions[rows][shape.sorted_rows(keys, len(rows))]
-        # A node with several rows counts once, where it first appears.
-        places, first = shape.group_codes([pa.array(in_order)], len(in_order))
-        best = in_order[first]
-        total[best] += 1.0 / (ranking.k.value + places[first] + 1)
+        known = pc.is_valid(column).to_numpy(zero_copy_only=False) & (binding >= 0)
+        scores = column.to_numpy(zero_copy_only=False)[known].astype(np.float64)
+        candidates = positions[known]
+        order = _order(-scores if isinstance(arm, ir.Bm25) else scores, nodes[candidates], frame.tables[variable])
+        in_order = candidates[order]
+        if len(candidates) < 2 or np.bincount(candidates).max() == 1:
+            best, places = in_order, np.arange(len(in_order))
+        else:
+            # A node with several rows counts once, where it first appears.
+            groups, first = shape.group_codes([pa.array(in_order)], len(in_order))
+            best, places = in_order[first], groups[first]
+        total[best] += 1.0 / (ranking.k.value + places + 1)
         ranked[best] = True
     return pa.array(total[positions], mask=~ranked[positions])
+
+
+def _order(scores: npt.NDArray[np.float64], nodes: Rows, table: TableView) -> Rows:
+    """Positions by score, smallest first; ids are read only of those that no score tells apart."""
+    order = np.argsort(scores, kind="stable")
+    equal = scores[order[1:]] == scores[order[:-1]]
+    if not equal.any():
+        return order
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    level = order[tied]
+    by_id = shape.ranks(table.values("id", nodes[level]))
+    order[tied] = level[np.lexsort((by_id, scores[level]))]
+    return order

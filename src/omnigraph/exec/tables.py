@@ -213,6 +213,8 @@ def _spread(values: pa.Array, rows: Rows) -> pa.Array:
 
 
 def _gather(values: pa.Array, rows: Rows) -> pa.Array:
+    if len(rows) == len(values) and np.array_equal(rows, np.arange(len(rows))):
+        return values
     indices = pa.array(rows, mask=rows < 0) if (rows < 0).any() else pa.array(rows)
     return pc.take(values, indices)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,9 @@ from omnigraph.storage.array_cache import ArrayCache
 
 TOPOLOGIES_MAX = 16
 """Topologies kept open by one process. Large ones are mapped from disk and cost no memory of their own."""
+
+MISSED_MAX = 3
+"""Walks without neighbour lists after which they are made in the background."""
 
 PERSISTED_EDGES_MIN = 50_000
 """Smaller topologies are made anew by every process, within milliseconds."""
@@ -42,6 +46,7 @@ class Topologies:
         self._persisted_edges_min = persisted_edges_min
         self._known: Lru[str, Topology] = Lru(TOPOLOGIES_MAX)
         self._bases: Lru[str, tuple[Base, ...]] = Lru(TOPOLOGIES_MAX)
+        self._missed: Lru[str, int] = Lru(TOPOLOGIES_MAX)
         self._lock = threading.Lock()
 
     def find(self, pins: Pins) -> Topology | None:
@@ -68,6 +73,19 @@ class Topologies:
             topology = _exact(made)
             self._known.put(made.key, topology)
             return topology
+
+    def ask_for(self, pins: Pins) -> None:
+        """Note that lists were missed. If that happens repeatedly they are made, and nobody waits for it."""
+        key = base_key(*pins)
+        times = (self._missed.get(key) or 0) + 1
+        self._missed.put(key, times)
+        if times == MISSED_MAX:
+            threading.Thread(target=self._make_quietly, args=(pins,), name="omnigraph-topology", daemon=True).start()
+
+    def _make_quietly(self, pins: Pins) -> None:
+        # Whoever needs the lists will see the reason.
+        with suppress(OmnigraphError):
+            self.get(pins)
 
     def _nearest(self, key: str, pins: Pins) -> Topology | None:
         """The topology on top of the base that needs the fewest changes."""
