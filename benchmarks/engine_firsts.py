@@ -71,15 +71,18 @@ def no_topology(data: Data, places: dict[str, Path], runs: int) -> list[Measured
 
 
 def after_insert(data: Data, system: Omnigraph, runs: int) -> list[Measured]:
-    """A traversal right after one edge was inserted, against the same before, on a branch that is thrown away."""
+    """A traversal right after one edge was inserted, against the same before, on branches that are thrown away."""
     graph = system.graph
-    if BRANCH in [branch.name for branch in graph.branches()]:
-        graph.delete_branch(BRANCH)
-    graph.create_branch(BRANCH)
-    try:
-        return [_after_insert(data, system, name, runs) for name in ("hop1", "reach3", "sources1k")]
-    finally:
-        graph.delete_branch(BRANCH)
+    found = []
+    for name in ("hop1", "reach3", "sources1k"):
+        if BRANCH in [branch.name for branch in graph.branches()]:
+            graph.delete_branch(BRANCH)
+        graph.create_branch(BRANCH)
+        try:
+            found.append(_after_insert(data, system, name, runs))
+        finally:
+            graph.delete_branch(BRANCH)
+    return found
 
 
 def _after_insert(data: Data, system: Omnigraph, name: str, runs: int) -> Measured:
