@@ -29,6 +29,9 @@ CACHED_PARTS_MAX = 65_536
 TAKES_MAX = 3
 """Times that rows are taken from a fragment of a column before it is read whole."""
 
+SMALL_ROWS_MAX = 4096
+"""Fragments with fewer rows are read whole at once: it takes no longer, and often they are still in memory."""
+
 READ_ROWS_MAX = 2_000_000
 """Fragments with more rows are not read whole for the sake of a few."""
 
@@ -104,7 +107,7 @@ class Columns:
             return known
         takes = (self._takes.get((part.data, field)) or 0) + 1
         self._takes.put((part.data, field), takes)
-        if takes <= TAKES_MAX:
+        if takes <= TAKES_MAX and part.rows > SMALL_ROWS_MAX:
             return None
         column = read_parts(store, pin, [part], name)
         key = (part.data, field, "")

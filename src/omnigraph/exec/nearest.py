@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import distances
-from omnigraph.exec.tables import TAIL_ROWS_MAX, Rows, TableView, distinct
+from omnigraph.exec.tables import TAIL_ROWS_MAX, Rows, TableView
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score, Slice, Sort
 from omnigraph.storage.index_reads import nearest_rows
@@ -79,11 +79,13 @@ def _chosen(
     table: TableView, column: str, query: tuple[float, ...], alive: np.ndarray, wanted: int, proposed: int
 ) -> tuple[Rows, pa.Array] | None:
     """Proposed nodes that survive with their vectors, if the wanted ones are clearly among them."""
-    found = table.at_addresses(nearest_rows(table.store, table.pin, column, query, proposed))
-    found, _ = distinct(found[alive[found]])
+    addresses, vectors = nearest_rows(table.store, table.pin, column, query, proposed)
+    found = table.layout.numbers_at(addresses)
+    order = np.argsort(found)
+    order = order[alive[found[order]]]
+    found, vectors = found[order], vectors.take(pa.array(order))
     if len(found) < wanted:
         return None
-    vectors = table.values(column, found)
     measured = distances(vectors, query)
     if pc.any(pc.is_null(measured)).as_py():
         return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.failures import translated
@@ -61,8 +62,10 @@ def look_up(store: Store, pin: TablePin, condition: Condition) -> Addresses:
     return addresses
 
 
-def nearest_rows(store: Store, pin: TablePin, column: str, query: Sequence[float], count: int) -> Addresses:
-    """About that many of the closest rows. Rows that the index does not cover are all looked at."""
+def nearest_rows(
+    store: Store, pin: TablePin, column: str, query: Sequence[float], count: int
+) -> tuple[Addresses, pa.Array]:
+    """About that many of the closest rows, and their vectors. Rows that the index does not cover are all looked at."""
     dataset = store.open(pin.location, pin.lance_version)
     probes = max(PROBES_MIN, PROBED_BYTES // (VECTORS_PER_PARTITION * len(query)))
     nearest = {
@@ -73,6 +76,7 @@ def nearest_rows(store: Store, pin: TablePin, column: str, query: Sequence[float
         "nprobes": probes,
     }
     with translated(f"the vectors of {pin.key} cannot be searched", table=pin.key):
-        found = dataset.scanner(columns=["_distance"], nearest=nearest, with_row_address=True).to_table()
+        scanner = dataset.scanner(columns=[column, "_distance"], nearest=nearest, with_row_address=True)
+        found = scanner.to_table().combine_chunks()
     addresses: Addresses = found.column("_rowaddr").to_numpy()
-    return addresses
+    return addresses, found.column(column).combine_chunks()
