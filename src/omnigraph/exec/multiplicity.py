@@ -21,7 +21,7 @@ from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.exec.topology import Lists
 from omnigraph.exec.traverse import satisfying
-from omnigraph.exec.weights import ROWS_MAX, checked, product, sums
+from omnigraph.exec.weights import EXACT_MAX, ROWS_MAX, checked, product, sums
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand, Scan
 from omnigraph.query.liveness import Demand, Multiplicity, near_variable
@@ -145,6 +145,9 @@ def _from_both_ends(steps: tuple[Expand, ...], graph: GraphView, evaluator: Eval
     if len(back.lists.far.gone):
         return None
     before = _by_row(lists.near, back.degrees(np.arange(lists.near.size)))
+    total = _through_the_middle(steps, before, graph, evaluator)
+    if total is not None:
+        return Frame(min(total, 1), {}, weight=np.full(min(total, 1), total))
     after = _onwards(steps[1:], NUMBER_ONLY, graph, evaluator)
     if after is None:
         return None
@@ -152,6 +155,22 @@ def _from_both_ends(steps: tuple[Expand, ...], graph: GraphView, evaluator: Eval
     before, after = before[middle], after[middle]
     some = (before > 0) & (after > 0)
     return Frame(int(some.sum()), {}, weight=product(before[some], after[some]))
+
+
+def _through_the_middle(steps: tuple[Expand, ...], before: Rows, graph: GraphView, evaluator: Evaluator) -> int | None:
+    """The number of walks, added up over the edges of the second step; None where that takes more than one pass."""
+    if len(steps) < 3:
+        return None
+    way = way_of(steps[1], graph)
+    after = None if way.is_filtered or way.lists.is_changed else _onwards(steps[2:], NUMBER_ONLY, graph, evaluator)
+    if after is None:
+        return None
+    base = way.base
+    near = by_number(way.lists.near, before)[: base.nodes].astype(np.float64)
+    far = by_number(way.lists.far, after).astype(np.float64)
+    # Whole numbers below this bound are exact as floats, and so is every sum of them on the way.
+    total = float(np.dot(np.repeat(near, np.diff(base.offsets)), far[base.neighbours]))
+    return int(total) if total < EXACT_MAX else None
 
 
 def _multiplied(frame: Frame, ways: Rows, demand: Demand) -> Frame:
