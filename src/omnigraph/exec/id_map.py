@@ -45,14 +45,14 @@ def hashes(texts: pa.Array) -> Hashes:
     starts, lengths = offsets[:-1], np.diff(offsets)
     data = texts.buffers()[2]
     # A view of every eight bytes that follow each other; the end is padded so that the last text has as many.
-    padded = np.concatenate((np.frombuffer(data, np.uint8) if data is not None else [], np.zeros(WORD))).astype(
-        np.uint8
-    )
-    words = np.ndarray((len(padded) - WORD + 1,), "<u8", padded.tobytes(), strides=(1,))
+    bytes_ = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    padded = np.concatenate((bytes_, np.zeros(WORD, np.uint8)))
+    words: Hashes = np.ndarray((len(padded) - WORD + 1,), "<u8", padded, strides=(1,))
     first, second, third = (np.uint64(number) for number in _MIX)
     mixed = lengths.astype(np.uint64) * third
     for done in range(0, int(lengths.max(initial=0)), WORD):
-        rows = np.flatnonzero(lengths > done)
+        longer = np.flatnonzero(lengths > done)
+        rows = slice(None) if len(longer) == len(lengths) else longer
         left = np.minimum(lengths[rows] - done, WORD).astype(np.uint64)
         word = words[starts[rows] + done] & (np.uint64(_MASK) >> (np.uint64(64) - left * np.uint64(8)))
         turned = mixed[rows] ^ (word * first)
