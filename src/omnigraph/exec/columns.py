@@ -7,7 +7,7 @@ is read whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -84,22 +84,20 @@ class Columns:
         whole = None if place is None else self._columns.get(place[0])
         return None if place is None or whole is None else whole.slice(place[1], part.rows)
 
-    def gather(self, store: Store, pin: TablePin, name: str, rows: Rows) -> pa.Array | None:
+    def gather(self, store: Store, pin: TablePin, name: str, spread: Spread) -> pa.Array | None:
         """Some rows of a column from what is remembered; None if they are to be taken from storage."""
-        layout = layout_of(store, pin)
-        starts = np.array([part.start for part in layout.parts], np.int64)
-        owners = np.searchsorted(starts, rows, side="right") - 1
-        touched = [layout.parts[index] for index in sorted(set(owners.tolist()))]
-        found = [self._wanted(store, pin, part, layout.fields[name], name) for part in touched]
+        field = layout_of(store, pin).fields[name]
+        found = [self._wanted(store, pin, part, field, name) for part in spread.parts]
         pieces = [piece for piece in found if piece is not None]
-        if not pieces or len(pieces) < len(touched):
+        if not pieces or len(pieces) < len(spread.parts):
             return None
-        if len(touched) == 1:
-            return pieces[0].take(pa.array(rows - touched[0].start))
-        ends = np.cumsum([part.rows for part in touched])
-        place = np.searchsorted(np.array([part.start for part in touched]), rows, side="right") - 1
-        shifts = ends - [part.start + part.rows for part in touched]
-        return _taken_across(pieces, rows + shifts[place], place)
+        if len(pieces) == 1:
+            return pieces[0].take(pa.array(spread.offsets))
+        taken = [
+            piece.take(pa.array(spread.offsets[spread.order[start:end]]))
+            for piece, start, end in zip(pieces, spread.cuts[:-1], spread.cuts[1:], strict=True)
+        ]
+        return pa.concat_arrays(taken).take(pa.array(spread.back))
 
     def _wanted(self, store: Store, pin: TablePin, part: Part, field: int, name: str) -> pa.Array | None:
         known = self._piece(part, field)
@@ -116,16 +114,33 @@ class Columns:
         return column
 
 
-def _taken_across(pieces: Sequence[pa.Array], positions: Rows, owners: Rows) -> pa.Array:
-    """Values at positions in the pieces one after the other, without putting those together."""
-    order = np.argsort(owners, kind="stable")
-    cuts = np.searchsorted(owners[order], np.arange(len(pieces) + 1))
-    taken: list[pa.Array] = []
-    before = 0
-    for index, piece in enumerate(pieces):
-        mine = positions[order[cuts[index] : cuts[index + 1]]] - before
-        taken.append(piece.take(pa.array(mine)))
-        before += len(piece)
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return pa.concat_arrays(taken).take(pa.array(back))
+@dataclass(frozen=True)
+class Spread:
+    """How rows are spread over the fragments of a table."""
+
+    parts: tuple[Part, ...]
+    """The fragments that hold some of the rows."""
+    offsets: Rows
+    """Of every row its place in its fragment."""
+    order: Rows
+    """Positions of the rows, those of one fragment together; the cuts tell where each fragment begins and ends."""
+    cuts: Rows
+
+    @classmethod
+    def of(cls, layout: Layout, rows: Rows) -> Spread:
+        owners = np.searchsorted(layout.starts, rows, side="right") - 1
+        offsets = rows - layout.starts[owners]
+        if len(owners) and owners[0] == owners[-1] and (owners == owners[0]).all():
+            nothing = np.zeros(0, np.int64)
+            return cls((layout.parts[int(owners[0])],), offsets, nothing, nothing)
+        order = np.argsort(owners, kind="stable")
+        touched = sorted(set(owners.tolist()))
+        cuts = np.append(np.searchsorted(owners[order], touched), len(rows))
+        return cls(tuple(layout.parts[index] for index in touched), offsets, order, cuts)
+
+    @property
+    def back(self) -> Rows:
+        """From the order by fragment to that of the rows."""
+        places = np.empty(len(self.order), np.int64)
+        places[self.order] = np.arange(len(self.order))
+        return places

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
-from omnigraph.exec.columns import Columns
+from omnigraph.exec.columns import Columns, Spread
 from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.filters import Comparison, Condition
@@ -109,12 +109,14 @@ class TableView:
     def many_values(self, names: Sequence[str], rows: Rows) -> dict[str, pa.Array]:
         """The same for several columns, which are read together."""
         values: dict[str, pa.Array] = {}
+        spread: Spread | None = None
         bound = rows if (rows >= 0).all() else rows[rows >= 0]
         for name in names:
             if self.columns.known(self.pin, name) is not None or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
                 values[name] = _gather(self.column(name), rows)
             elif len(rows) <= GATHERED_MAX and is_short(self.schema.field(name).type):
-                gathered = self.columns.gather(self.store, self.pin, name, bound)
+                spread = spread or Spread.of(self.layout, bound)
+                gathered = self.columns.gather(self.store, self.pin, name, spread)
                 if gathered is not None:
                     values[name] = _spread(gathered, rows)
         missing = [name for name in names if name not in values]

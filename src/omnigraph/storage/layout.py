@@ -62,8 +62,13 @@ class Layout:
         return starts[np.searchsorted(known, fragments)] + offsets
 
     @cached_property
+    def starts(self) -> Rows:
+        """The first number of every fragment."""
+        return np.array([part.start for part in self.parts], np.int64)
+
+    @cached_property
     def _by_fragment(self) -> tuple[Rows, Rows]:
         # A compacted fragment has a high number and stands where its predecessors stood.
         known = np.array([part.fragment for part in self.parts], np.int64)
         order = np.argsort(known)
-        return known[order], np.array([part.start for part in self.parts], np.int64)[order]
+        return known[order], self.starts[order]
