@@ -19,6 +19,8 @@
     ├── QueryCancelled            the caller no longer wants the answer
     ├── EmbeddingError            a text could not be turned into a vector
     │   └── EmbeddingUnavailable  the provider did not answer, or not in time (retryable)
+    ├── SparkError                a job on the cluster failed for a reason of the cluster's; nothing was changed
+    │   └── SparkUnavailable      no Java, no pyspark, or a session that lacks what we need
     ├── StorageError              the store cannot be used as it is
     │   ├── NotAGraphError        nothing here, or something that is no graph
     │   ├── FormatError           a graph of another format
@@ -192,6 +194,18 @@ class EmbeddingUnavailable(EmbeddingError):
 
     code = "embedding_unavailable"
     retryable = True
+
+
+class SparkError(OmnigraphError):
+    """A job failed for a reason of the cluster's own: lost executors, memory, code that is not installed there."""
+
+    code = "spark"
+
+
+class SparkUnavailable(SparkError):
+    """Spark cannot be used as things are: Java, a package or a setting of the session is missing."""
+
+    code = "spark_unavailable"
 
 
 class StorageError(OmnigraphError):
