@@ -33,13 +33,13 @@ class Block:
     lines: int
 
 
-def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None]) -> Iterator[Block]:
+def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None], *, is_start: bool = True) -> Iterator[Block]:
     """Cut a stream at line ends. ``too_long`` is told the number of every line that is left out for its length.
 
-    A byte order mark at the very start is dropped: editors write it and nobody sees it.
+    A byte order mark at the very start (``is_start``) is dropped: editors write it and nobody sees it.
     """
     pending: list[bytes] = []
-    size, line, is_start = 0, 1, True
+    size, line = 0, 1
     is_skipping = has_line_end = False
     for piece in _pieces(chunks):
         if is_skipping:

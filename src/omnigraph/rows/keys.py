@@ -69,7 +69,13 @@ def key_id(texts: Sequence[str]) -> str:
 
 def node_ids(node_type: NodeType, batch: pa.RecordBatch | pa.Table) -> pa.Array:
     """The ids of keyed nodes, null where a member of the key has no text."""
-    columns = [key_texts(_flat(batch.column(name)), node_type.properties[name].type) for name in node_type.key]
+    return tuple_texts(
+        [key_texts(_flat(batch.column(name)), node_type.properties[name].type) for name in node_type.key]
+    )
+
+
+def tuple_texts(columns: Sequence[pa.Array]) -> pa.Array:
+    """One text per row for columns of canonical texts: ``key_id`` of the row, null where a member is null."""
     if len(columns) == 1:
         return columns[0]
     if any(pc.any(pc.match_substring_regex(column, _ESCAPED_IN_JSON)).as_py() for column in columns):

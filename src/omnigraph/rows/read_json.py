@@ -27,8 +27,12 @@ def read_lines(
     mint_id: Callable[[], str],
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
+    is_start: bool = True,
 ) -> Iterator[TypedRows]:
-    """Rows of a stream of JSON lines, given in chunks of any size (an open binary file will do)."""
+    """Rows of a stream of JSON lines, given in chunks of any size (an open binary file will do).
+
+    ``is_start`` tells whether the stream begins where its file does. Lines are counted from 1 in either case.
+    """
     reader = RecordReader(catalog, source, mint_id, violations)
     columns = ColumnarReader(catalog, mint_id)
     gathering = Gathering(batch_rows)
@@ -36,7 +40,7 @@ def read_lines(
     def too_long(line: int) -> None:
         reader.malformed(f"the line is longer than {LINE_BYTES_MAX} bytes", line)
 
-    for block in blocks(chunks, too_long):
+    for block in blocks(chunks, too_long, is_start=is_start):
         pieces, unjudged = columns.read(block)
         for piece in _in_order(pieces, _read_exactly(unjudged, reader)):
             yield from gathering.add(piece)

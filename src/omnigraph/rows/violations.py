@@ -96,6 +96,15 @@ class Violations:
             self._keep(kind, violation)
         self._count(kind, count)
 
+    def absorb(self, other: Violations) -> None:
+        """Take over what another reader of the same input found, after what was found here."""
+        for violation in other.samples:
+            kind = (violation.code, violation.table_key, violation.property)
+            if self._room(kind) > 0:
+                self._keep(kind, violation)
+        for kind, count in other.counts.items():
+            self._count(kind, count)
+
     def _room(self, kind: Kind) -> int:
         return min(SAMPLES_PER_KIND_MAX - self._sampled.get(kind, 0), SAMPLES_MAX - len(self._samples))
 

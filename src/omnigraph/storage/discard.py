@@ -1,8 +1,8 @@
-"""Taking back what was written and never staged. What a version refers to is never deleted here."""
+"""Taking back what was written and never published. What a published version refers to is never deleted here."""
 
 from __future__ import annotations
 
-from omnigraph.storage.staging import WrittenRows
+from omnigraph.storage.staging import StagedVersion, WrittenRows
 from omnigraph.storage.store import Store
 
 
@@ -14,3 +14,10 @@ def discard_rows(store: Store, written: WrittenRows) -> None:
             for blob_path, _ in store.blob_files.of(path):
                 store.objects.delete(blob_path)
             store.objects.delete(path)
+
+
+def discard_version(store: Store, staged: StagedVersion) -> None:
+    """Delete a version that nobody will name, but not its data files: other versions may have them too."""
+    for record in staged.files:
+        if not record.path.startswith(f"{staged.location}/data/"):
+            store.objects.delete(record.path)

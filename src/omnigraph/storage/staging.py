@@ -120,8 +120,41 @@ def stage_grouped(
     replaced: Sequence[int] = (),
 ) -> StagedVersion:
     """The same for any number of removed rows, which come fragment by fragment."""
+    shortened = (shorten_fragment(store, base, location, rows) for rows in removed)
+    return stage_shortened(store, base, location, added, shortened, replaced)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedFragment:
+    """A fragment without some of its rows: its description with the deletion file, or None if no row is left."""
+
+    number: int
+    metadata: FragmentMetadata | None
+
+
+def shorten_fragment(store: Store, base: LanceDataset, location: str, rows: FragmentRows) -> ShortenedFragment:
+    """Write the deletion file of one fragment. Nothing refers to it until a version is staged with it."""
+    number, offsets = rows
+    fragment = base.get_fragment(number)
+    assert fragment is not None, "an address comes from this very version"
+    with translated(f"rows of {location} could not be removed", location=location):
+        metadata = fragment.delete_rows(offsets)
+    if metadata is not None:
+        store.keys.derive(fragment_key(location, fragment.metadata), fragment_key(location, metadata), offsets)
+    return ShortenedFragment(number, metadata)
+
+
+def stage_shortened(
+    store: Store,
+    base: LanceDataset,
+    location: str,
+    added: Sequence[WrittenRows],
+    shortened: Iterable[ShortenedFragment],
+    replaced: Sequence[int] = (),
+) -> StagedVersion:
+    """One detached version: the base with fragments shortened or replaced, and the added rows."""
     fragments = [fragment for part in added for fragment in part.fragments]
-    operation, deletions = _update(store, base, location, fragments, removed, replaced)
+    operation, deletions = _update(base, location, fragments, shortened, replaced)
     dataset = _commit(store, location, base, operation, detached=True)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, deletions)
@@ -172,29 +205,24 @@ def _staged(
 
 
 def _update(
-    store: Store,
     base: LanceDataset,
     location: str,
     fragments: list[FragmentMetadata],
-    removed_rows: Iterable[FragmentRows],
+    without_rows: Iterable[ShortenedFragment],
     replaced: Sequence[int],
 ) -> tuple[Any, list[str]]:
     """The operation, and the deletion files it made."""
     removed: list[int] = list(replaced)
     shortened: list[FragmentMetadata] = []
     deletions: list[str] = []
-    for fragment_id, offsets in removed_rows:
-        fragment = base.get_fragment(fragment_id)
-        assert fragment is not None, "an address comes from this very version"
-        with translated(f"rows of {location} could not be removed", location=location):
-            metadata = fragment.delete_rows(offsets)
+    for fragment in without_rows:
+        metadata = fragment.metadata
         if metadata is None:
-            removed.append(fragment_id)
+            removed.append(fragment.number)
             continue
         shortened.append(metadata)
         assert metadata.deletion_file is not None, "rows were deleted"
         deletions.append(f"{location}/{metadata.deletion_file.path(metadata.id)}")
-        store.keys.derive(fragment_key(location, fragment.metadata), fragment_key(location, metadata), offsets)
     if not removed and not shortened:
         return LanceOperation.Append(fragments), []
     operation = LanceOperation.Update(

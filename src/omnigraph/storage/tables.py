@@ -31,15 +31,22 @@ def scan(
     blobs_as_bytes: bool = False,
     batch_rows: int = 65_536,
     use_index: bool = True,
+    fragments: Sequence[int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, batch by batch, in storage order."""
+    """The rows of a table, or of some of its fragments, batch by batch, in storage order."""
     dataset = store.open(pin.location, pin.lance_version)
     if where is not None and not takes_expressions(dataset.schema):
         names = dataset.schema.names if columns is None else list(columns)
         needed = list(dict.fromkeys([*names, where.column]))
         shown = [*names, *(["_rowaddr"] if with_address else [])]
         for batch in scan(
-            store, pin, needed, with_address=with_address, blobs_as_bytes=blobs_as_bytes, batch_rows=batch_rows
+            store,
+            pin,
+            needed,
+            with_address=with_address,
+            blobs_as_bytes=blobs_as_bytes,
+            batch_rows=batch_rows,
+            fragments=fragments,
         ):
             yield batch.filter(satisfied(batch.column(where.column), where)).select(shown)
         return
@@ -50,9 +57,22 @@ def scan(
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
         use_scalar_index=use_index,
+        fragments=None if fragments is None else [_fragment(dataset, number) for number in fragments],
     )
     with _reading(pin):
         yield from scanner.to_batches()
+
+
+def _fragment(dataset: lance.LanceDataset, number: int) -> lance.LanceFragment:
+    fragment = dataset.get_fragment(number)
+    assert fragment is not None, "fragments are named by whoever looked at this very version"
+    return fragment
+
+
+def fragment_rows(store: Store, pin: TablePin) -> list[tuple[int, int]]:
+    """The fragments of a table and how many live rows each has, in storage order. Reads nothing but the manifest."""
+    dataset = store.open(pin.location, pin.lance_version)
+    return [(fragment.fragment_id, fragment.metadata.num_rows) for fragment in dataset.get_fragments()]
 
 
 @contextmanager

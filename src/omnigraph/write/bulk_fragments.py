@@ -6,20 +6,34 @@ the name of every file it made, so a load that fails takes them away again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.storage.discard import discard_rows
 from omnigraph.storage.durability import sync_files
 from omnigraph.storage.staging import ROWS_PER_FILE_MAX, WrittenRows, write_rows
 from omnigraph.storage.store import Store
 from omnigraph.write import limits
-from omnigraph.write.bulk_keys import InputKeys, Piece
+from omnigraph.write.bulk_keys import Piece
+
+
+class RowNotes(Protocol):
+    """What is kept of rows beside their fragments: keys in a database, or only where they came from."""
+
+    def source(self, name: str) -> int:
+        """The number of a source. Sources come one after the other."""
+        ...
+
+    def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
+        """Take note of rows, in the order in which they are written."""
+        ...
 
 
 @dataclass
@@ -34,11 +48,11 @@ class _Pending:
 class FragmentWriter:
     """Writes the rows of any number of types. ``written`` is complete after ``wait``."""
 
-    def __init__(self, store: Store, pins: Mapping[str, TablePin], keys: InputKeys) -> None:
+    def __init__(self, store: Store, pins: Mapping[str, TablePin], notes: RowNotes) -> None:
         self.written: dict[str, list[WrittenRows]] = {}
         self._store = store
         self._pins = pins
-        self._keys = keys
+        self._notes = notes
         self._pending: dict[str, _Pending] = {}
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="omnigraph-load")
         self._writing: Future[None] | None = None
@@ -50,7 +64,7 @@ class FragmentWriter:
         if pending.rows + rows.batch.num_rows > ROWS_PER_FILE_MAX:
             self._submit(key)
             pending = self._pending.setdefault(key, _Pending())
-        pending.pieces.append((self._keys.source(source), rows))
+        pending.pieces.append((self._notes.source(source), rows))
         pending.rows += rows.batch.num_rows
         pending.bytes += rows.batch.nbytes
         if pending.bytes >= limits.FRAGMENT_BYTES:
@@ -59,7 +73,7 @@ class FragmentWriter:
             self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
 
     def finish(self) -> None:
-        """Begin to write the rest. The keys are complete then."""
+        """Begin to write the rest. The notes are complete then."""
         for key in sorted(self._pending):
             self._submit(key)
 
@@ -85,7 +99,7 @@ class FragmentWriter:
         pieces = self._pending.pop(key).pieces
         self.wait()
         self._writing = self._pool.submit(self._write, key, pieces)
-        self._keys.add(pieces[0][1].entity, pieces)
+        self._notes.add(pieces[0][1].entity, pieces)
 
     def _write(self, key: str, pieces: list[Piece]) -> None:
         pin = self._pins[key]

@@ -33,7 +33,7 @@ def load_rows(
 
     ``violations`` is where the reader of the rows reports; what is wrong with values is added to it.
     """
-    stream = _checked(rows, violations, progress)
+    stream = checked(rows, violations, progress)
     buffered: list[SourcedRows] = []
     rows_held = bytes_held = 0
     for source, typed in stream:
@@ -62,7 +62,9 @@ def _drained(buffered: list[SourcedRows], rest: Iterator[SourcedRows]) -> Iterat
     yield from rest
 
 
-def _checked(rows: Iterable[SourcedRows], violations: Violations, progress: Progress | None) -> Iterator[SourcedRows]:
+def checked(
+    rows: Iterable[SourcedRows], violations: Violations, progress: Progress | None = None
+) -> Iterator[SourcedRows]:
     """The rows as they come, with their values checked."""
     count = 0
     for source, typed in rows:
