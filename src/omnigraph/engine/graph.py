@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.commit_filters import passes
+from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
@@ -39,6 +39,7 @@ from omnigraph.write.context import WriteContext, WriteOptions
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.explanation import Explanation
+    from omnigraph.engine.loading import Loader, LoadRequest
     from omnigraph.engine.optimize_result import OptimizeResult
     from omnigraph.engine.sources import Loadable
     from omnigraph.write.load import LoadMode
@@ -235,18 +236,28 @@ class Graph:
         reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
         one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
         """
-        from omnigraph.engine import writes
+        from omnigraph.engine import loading
 
-        load_mode = writes.load_mode(mode)
-        created = self._ensure_branch(branch, base, actor)
-        options = WriteOptions(actor, message, idempotency_key, provenance or {})
+        request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
+        return self.load_with(loading.embedded(data, type_name, progress), request)
+
+    def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
+        """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""
+        loaded: LoadResult = extension(SPARK).load(self, sources, mode, **options)
+        return loaded
+
+    def load_with(self, loader: Loader, request: LoadRequest) -> LoadResult:
+        """Run a loader. A branch that is made for it (``base``) goes away again if it fails."""
+        from omnigraph.engine import loading
+
+        request.parsed_mode()
+        created = self._ensure_branch(request.branch, request.base, request.actor)
         try:
-            result = writes.load(self._context, data, load_mode, type_name, branch, options, progress)
+            return loading.run_load(self._context, request, loader, created=created)
         except BaseException:
             if created:
-                self.delete_branch(branch)
+                self.delete_branch(request.branch)
             raise
-        return replace(result, base_branch=base, branch_created=created)
 
     def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
         if base is None:

@@ -1,24 +1,20 @@
-"""The two writers of data, from what a caller says to what they did: mutations and loads of one branch."""
+"""Mutations of one branch, from what a caller says to what they did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from omnigraph.core.commit import CommitKind, GraphCommit
-from omnigraph.engine import sources
 from omnigraph.engine.queries import Compiler
-from omnigraph.engine.results import LoadResult, MutationResult
+from omnigraph.engine.results import MutationResult
 from omnigraph.errors import UsageError
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_by_idempotency_key
 from omnigraph.manifest.reader import Capture
 from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
-from omnigraph.rows.violations import Violations
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.load import LoadMode
-from omnigraph.write.load_rows import load_rows
 from omnigraph.write.mutate import PreparedMutation, prepare_mutation
 
 
@@ -35,7 +31,7 @@ def mutate(
     ref = branches.find_ref(context.manifests, branch)
     info = options.info(context, CommitKind.MUTATION)
     now_ms = info.created_at_us // 1000
-    earlier = _earlier(context, ref.incarnation, options)
+    earlier = earlier_commit(context, ref.incarnation, options)
     if earlier is not None:
         return MutationResult(branch, name or "", 0, 0, earlier.actor, earlier)
     query_name = name or ""
@@ -54,46 +50,7 @@ def mutate(
     return MutationResult(branch, query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, commit)
 
 
-def load(
-    context: WriteContext,
-    data: sources.Loadable,
-    mode: LoadMode,
-    type_name: str | None,
-    branch: str,
-    options: WriteOptions,
-    progress: Callable[[int], None] | None,
-) -> LoadResult:
-    """Load entities of any number of types as one commit."""
-    ref = branches.find_ref(context.manifests, branch)
-    info = options.info(context, CommitKind.LOAD)
-    earlier = _earlier(context, ref.incarnation, options)
-    if earlier is not None:
-        return LoadResult(branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
-    catalog = context.manifests.catalog(context.manifests.warm(ref.incarnation).schema_digest)
-    violations = Violations()
-    rows = sources.read(data, catalog, type_name, context.ids.new_id, violations)
-    counts, published = load_rows(context, ref.incarnation, rows, mode, violations, info, options, progress)
-    return LoadResult(
-        branch,
-        mode.value,
-        {key.removeprefix("node:"): count for key, count in counts.items() if key.startswith("node:")},
-        {key.removeprefix("edge:"): count for key, count in counts.items() if key.startswith("edge:")},
-        options.actor,
-        published.commit,
-        repeated=published.repeated,
-    )
-
-
-def load_mode(mode: str | LoadMode) -> LoadMode:
-    """The mode of a name."""
-    try:
-        return LoadMode(mode)
-    except ValueError:
-        modes = ", ".join(known.value for known in LoadMode)
-        raise UsageError(f"{mode!r} is not a load mode", hint=f"the modes are {modes}") from None
-
-
-def _earlier(context: WriteContext, incarnation: str, options: WriteOptions) -> GraphCommit | None:
+def earlier_commit(context: WriteContext, incarnation: str, options: WriteOptions) -> GraphCommit | None:
     """The commit that an earlier call made under the same idempotency key."""
     if options.idempotency_key is None:
         return None

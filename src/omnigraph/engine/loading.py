@@ -1,0 +1,97 @@
+"""What every load has in common, whoever reads the rows: the branch, the commit's own words, and the answer.
+
+A loader is given a job and returns how many entities of each table it brought, and the commit. The embedded one reads
+in this process; others are handed in by the rooms above through ``Graph.load_with``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.core.commit import CommitKind
+from omnigraph.engine import sources
+from omnigraph.engine.results import LoadResult
+from omnigraph.engine.writes import earlier_commit
+from omnigraph.errors import UsageError
+from omnigraph.history.plan import CommitInfo
+from omnigraph.manifest import branches
+from omnigraph.manifest.layout import MAIN
+from omnigraph.manifest.publisher import Published
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.load import LoadMode
+from omnigraph.write.load_rows import load_rows
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What a caller may say about a load, beside its data."""
+
+    mode: str | LoadMode = LoadMode.MERGE
+    branch: str = MAIN
+    base: str | None = None
+    actor: str | None = None
+    message: str | None = None
+    idempotency_key: str | None = None
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def parsed_mode(self) -> LoadMode:
+        """The mode; raises UsageError if there is none of that name."""
+        try:
+            return LoadMode(self.mode)
+        except ValueError:
+            modes = ", ".join(known.value for known in LoadMode)
+            raise UsageError(f"{self.mode!r} is not a load mode", hint=f"the modes are {modes}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadJob:
+    """One load that is to become one commit on one branch."""
+
+    context: WriteContext
+    incarnation: str
+    catalog: Catalog
+    mode: LoadMode
+    info: CommitInfo
+    options: WriteOptions
+
+
+Loader = Callable[[LoadJob], tuple[dict[str, int], Published]]
+
+
+def embedded(data: sources.Loadable, type_name: str | None, progress: Callable[[int], None] | None) -> Loader:
+    """The loader that reads in this process."""
+
+    def load(job: LoadJob) -> tuple[dict[str, int], Published]:
+        violations = Violations()
+        rows = sources.read(data, job.catalog, type_name, job.context.ids.new_id, violations)
+        return load_rows(job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress)
+
+    return load
+
+
+def run_load(context: WriteContext, request: LoadRequest, loader: Loader, *, created: bool) -> LoadResult:
+    """Load into a branch that exists, unless a load with the same idempotency key was there before."""
+    mode = request.parsed_mode()
+    manifests = context.manifests
+    ref = branches.find_ref(manifests, request.branch)
+    options = WriteOptions(request.actor, request.message, request.idempotency_key, request.provenance)
+    info = options.info(context, CommitKind.LOAD)
+    earlier = earlier_commit(context, ref.incarnation, options)
+    if earlier is not None:
+        return LoadResult(request.branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
+    catalog = manifests.catalog(manifests.warm(ref.incarnation).schema_digest)
+    counts, published = loader(LoadJob(context, ref.incarnation, catalog, mode, info, options))
+    return LoadResult(
+        request.branch,
+        mode.value,
+        {key.removeprefix("node:"): count for key, count in counts.items() if key.startswith("node:")},
+        {key.removeprefix("edge:"): count for key, count in counts.items() if key.startswith("edge:")},
+        request.actor,
+        published.commit,
+        request.base,
+        created,
+        published.repeated,
+    )
