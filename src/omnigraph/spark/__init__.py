@@ -3,6 +3,7 @@
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
 
+from omnigraph.spark.load import load
 from omnigraph.spark.session import check_session, session
 
-__all__ = ["check_session", "session"]
+__all__ = ["check_session", "load", "session"]

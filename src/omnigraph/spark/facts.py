@@ -1,0 +1,116 @@
+"""Keys of table versions as facts: which row of which table holds which key, in which space, in which role.
+
+A space is a set of keys that are compared with each other: the ids of a type, the values of a unique constraint, the
+sources of an edge type. All spaces of all types go through one job: many small types cost as much as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.keys import tuple_texts
+from omnigraph.rows.validate import text_column
+from omnigraph.spark import limits
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import fragment_rows, scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SPACES_PER_TABLE = 1_000
+"""Room for the spaces of one table: its ids first, then its unique constraints, and last the sources of its edges."""
+
+FACTS = "space int, role int, key string, row long, id string"
+
+_SCHEMA = pa.schema(
+    [("space", pa.int32()), ("role", pa.int32()), ("key", pa.utf8()), ("row", pa.int64()), ("id", pa.utf8())]
+)
+
+
+class Role(IntEnum):
+    """What a row has to do with a key."""
+
+    INPUT = 0
+    COMMITTED = 1
+    NEW_NODE = 2
+    OLD_NODE = 3
+    REFERENCE = 4
+    """References are numbered from here on: the ends of edges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """Columns that are a key in a space."""
+
+    space: int
+    role: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScan:
+    """What is read from one version of a table, or from some fragments of it. ``id`` is told only if wanted."""
+
+    pin: TablePin
+    entity: Entity
+    emissions: tuple[Emission, ...]
+    with_ids: bool = False
+    fragments: tuple[int, ...] | None = None
+
+
+def facts(spark: SparkSession, store: Store, scans: Sequence[KeyScan]) -> DataFrame:
+    """The facts of all scans, as a frame with the columns of ``FACTS``."""
+    tasks = list(_tasks(store, scans))
+    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    return numbers.mapInArrow(partial(_read, store, tasks), FACTS)
+
+
+def _tasks(store: Store, scans: Sequence[KeyScan]) -> Iterator[list[KeyScan]]:
+    """Scans cut by fragments and packed together, so that every task has about as much to do."""
+    task: list[KeyScan] = []
+    held = 0
+    for whole in scans:
+        fragments: list[int] = []
+        for number, rows in fragment_rows(store, whole.pin) if whole.pin.rows else []:
+            fragments.append(number)
+            held += rows
+            if held >= limits.FACT_ROWS:
+                yield [*task, replace(whole, fragments=tuple(fragments))]
+                task, fragments, held = [], [], 0
+        if fragments:
+            task.append(replace(whole, fragments=tuple(fragments)))
+    if task:
+        yield task
+
+
+def _read(
+    store: Store, tasks: Sequence[Sequence[KeyScan]], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            for key_scan in tasks[number]:
+                yield from _scanned(store, key_scan)
+
+
+def _scanned(store: Store, wanted: KeyScan) -> Iterator[pa.RecordBatch]:
+    columns = dict.fromkeys(column for emission in wanted.emissions for column in emission.columns)
+    names = [*columns] if not wanted.with_ids else list(dict.fromkeys([*columns, ID]))
+    for batch in scan(store, wanted.pin, names, with_address=True, fragments=wanted.fragments):
+        rows = batch.column("_rowaddr").cast(pa.int64())
+        ids = batch.column(ID) if wanted.with_ids else pa.nulls(batch.num_rows, pa.utf8())
+        texts = {column: text_column(wanted.entity, column, batch) for column in columns}
+        for emission in wanted.emissions:
+            keys = tuple_texts([texts[column] for column in emission.columns])
+            constants = [
+                pa.repeat(pa.scalar(value, pa.int32()), len(keys)) for value in (emission.space, emission.role)
+            ]
+            made = pa.RecordBatch.from_arrays([*constants, keys, rows, ids], schema=_SCHEMA)
+            yield made.filter(keys.is_valid()) if keys.null_count else made

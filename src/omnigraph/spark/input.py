@@ -1,0 +1,164 @@
+"""The input of a load after its tasks: fragments in the order of the input, and where every row came from.
+
+For each type the fragments form a version of its table that holds the input and nothing else. Nobody names it; the
+checks read the input from it as they read any table, and the address of a row in it is the row's place in the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import OmnigraphError
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.violations import Place, Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.parts import Part
+from omnigraph.storage import staging
+from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
+from omnigraph.storage.discard import discard_rows, discard_version
+from omnigraph.storage.store import Store
+from omnigraph.write.load import LoadMode
+
+RowLines = Mapping[tuple[int, str], Mapping[int, int]]
+"""By part and type: the line of a row, both counted within the part."""
+
+
+class LineFinder(Protocol):
+    """Looks up lines that tasks did not report: by part and type, the numbers of rows."""
+
+    def __call__(self, wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines: ...
+
+
+@dataclass
+class InputTable:
+    """The rows of one type. ``superseded`` are those that a later row of the same id replaces."""
+
+    entity: Entity
+    written: list[staging.WrittenRows]
+    version: staging.StagedVersion
+    origins: Mapping[int, tuple[int, int]]
+    """By number of a fragment: the part it was written for, and how many rows of the part precede it."""
+    superseded: dict[str, list[int]] = field(default_factory=dict)
+    """By data file: offsets of rows."""
+
+    @property
+    def pin(self) -> TablePin:
+        """The version that holds the input alone."""
+        key, version = self.entity.table_key, self.version
+        return TablePin(key, version.location, version.version, 1, version.rows)
+
+    @property
+    def rows(self) -> int:
+        """Entities that the load brings: every id once."""
+        return self.version.rows
+
+
+@dataclass
+class LoadInput:
+    """The whole input. ``is_handed_over`` once a plan with its files may be published."""
+
+    store: Store
+    mode: LoadMode
+    parts: Sequence[Part]
+    starts: Sequence[int]
+    """By part: the line of its source that it begins with."""
+    find_lines: LineFinder
+    tables: dict[str, InputTable] = field(default_factory=dict)
+    retired: list[staging.StagedVersion] = field(default_factory=list)
+    is_settled: bool = False
+    is_handed_over: bool = False
+
+    def counts(self) -> dict[str, int]:
+        return {key: table.rows for key, table in self.tables.items()}
+
+    def violations(self) -> Violations:
+        """What the tasks found, as the lines of the files tell it."""
+        found = Violations()
+        for part, start in zip(self.parts, self.starts, strict=True):
+            found.absorb(_moved(part.violations, start - 1))
+        return found
+
+    def assemble(self, catalog: Catalog, pins: Mapping[str, TablePin]) -> None:
+        """Make one version of the fragments of each type."""
+        for key in sorted({key for part in self.parts for key in part.tables}):
+            kind, _, name = key.partition(":")
+            entity = catalog.nodes[name] if kind == "node" else catalog.edges[name]
+            pin = pins[key]
+            written = [rows for part in self.parts if key in part.tables for rows in part.tables[key].written]
+            base = self.store.open(pin.location, pin.lance_version)
+            version = staging.stage_overwrite(self.store, base, pin.location, written)
+            fragments = self.store.open(version.location, version.version).get_fragments()
+            numbers = [fragment.fragment_id for fragment in fragments]
+            origins = dict(zip(numbers, self._origins(key), strict=True))
+            self.tables[key] = InputTable(entity, written, version, origins)
+
+    def _origins(self, key: str) -> Iterator[tuple[int, int]]:
+        for number, part in enumerate(self.parts):
+            before = 0
+            for fragment in (item for rows in _written(part, key) for item in rows.fragments):
+                yield number, before
+                before += fragment.physical_rows
+
+    def supersede(self, key: str, rows: Iterable[int]) -> None:
+        """Set rows aside: from here on the input is what it is without them."""
+        table = self.tables[key]
+        base = self.store.open(table.version.location, table.version.version)
+        names = {fragment.fragment_id: fragment.metadata.files[0].path for fragment in base.get_fragments()}
+        groups = list(by_fragment(rows))
+        table.superseded = {names[number]: offsets for number, offsets in groups}
+        # Frames that were made before may still read the version before.
+        self.retired.append(table.version)
+        table.version = staging.stage_grouped(self.store, base, table.version.location, [], groups)
+
+    def places(self, key: str, rows: Sequence[int]) -> dict[int, Place]:
+        """Where rows of the input came from, by address."""
+        table = self.tables[key]
+        asked: dict[tuple[int, str], list[int]] = {}
+        located: dict[int, tuple[int, int]] = {}
+        for address in rows:
+            number, before = table.origins[address >> OFFSET_BITS]
+            row = before + (address & ((1 << OFFSET_BITS) - 1))
+            located[address] = (number, row)
+            if self.parts[number].tables[key].first_line is None:
+                asked.setdefault((number, key), []).append(row)
+        found = self.find_lines(asked) if asked else {}
+        places = {}
+        for address, (number, row) in located.items():
+            first = self.parts[number].tables[key].first_line
+            line = found[number, key][row] if first is None else first + row
+            places[address] = Place(self.parts[number].source, self.starts[number] - 1 + line)
+        return places
+
+    def discard(self, *, with_data: bool) -> None:
+        """Delete the versions that held the input alone, and its fragments if no other version may have them."""
+        try:
+            for version in [*self.retired, *(table.version for table in self.tables.values())]:
+                discard_version(self.store, version)
+            if with_data:
+                for part in self.parts:
+                    for key in part.tables:
+                        for rows in _written(part, key):
+                            discard_rows(self.store, rows)
+        except OmnigraphError:
+            # What could not be deleted is garbage for cleanup; why the load ended as it did matters more.
+            return
+
+
+def _written(part: Part, key: str) -> tuple[staging.WrittenRows, ...]:
+    return part.tables[key].written if key in part.tables else ()
+
+
+def _moved(violations: Violations, lines: int) -> Violations:
+    """The same violations, further down in their file."""
+    moved = Violations()
+    for sample in violations.samples:
+        place = sample.place
+        kind = (sample.code, sample.table_key, sample.property)
+        at = None if place is None else Place(place.source, place.line + lines)
+        moved.add_group(kind, 0, [replace(sample, place=at)])
+    for kind, count in violations.counts.items():
+        moved.add_group(kind, count, [])
+    return moved

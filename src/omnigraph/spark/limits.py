@@ -1,0 +1,17 @@
+"""Limits of work on a cluster, with unit and reason. None of them limits how much can be loaded."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SPLIT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of a file that one task reads, by default: some seconds of work, so that a lost task costs little."""
+
+READ_BYTES: Final = 4 * 1024 * 1024
+"""Bytes read from a file at once."""
+
+FACT_ROWS: Final = 500_000
+"""Rows whose keys one task of a check reads: enough to be worth a task, few enough to use all cores."""
+
+FACT_BATCH_ROWS: Final = 10_000
+"""Rows of one batch handed to the JVM: Spark's own default for Arrow."""

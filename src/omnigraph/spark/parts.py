@@ -1,0 +1,154 @@
+"""What one task of a load does: rows of its part become fragments, and what the driver has to know of them comes back.
+
+The rows are read, typed, checked and written by the very functions of the embedded load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow.compute as pc
+
+from omnigraph.core.ports import UlidSource
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import OmnigraphError
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.splits import FileSplit, SplitLines
+from omnigraph.storage.staging import WrittenRows
+from omnigraph.storage.store import Store
+from omnigraph.write.bulk_fragments import FragmentWriter
+from omnigraph.write.bulk_keys import Piece
+from omnigraph.write.load_rows import checked
+
+
+@dataclass(slots=True)
+class PartTable:
+    """The rows of one type in one part. ``first_line`` if they came from lines without gaps, None if not."""
+
+    rows: int = 0
+    first_line: int | None = None
+    written: tuple[WrittenRows, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What came of a part of the input: all its lines were read, ``violations`` say what is wrong with them."""
+
+    source: str
+    lines: int
+    violations: Violations
+    tables: Mapping[str, PartTable]
+
+
+@dataclass
+class LineNotes:
+    """Where the rows of each type came from: as runs of lines if that is short to say."""
+
+    tables: dict[str, PartTable] = field(default_factory=dict)
+
+    def source(self, name: str) -> int:
+        """There is only one."""
+        return 0
+
+    def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
+        for _, rows in pieces:
+            noted = self.tables.get(entity.table_key)
+            if noted is None:
+                noted = self.tables[entity.table_key] = PartTable(0, rows.lines[0].as_py())
+            if noted.first_line is not None and not _goes_on(rows, noted.first_line + noted.rows):
+                noted.first_line = None
+            noted.rows += rows.batch.num_rows
+
+
+def _goes_on(rows: TypedRows, line: int) -> bool:
+    """Whether rows come from the lines from this one on, one by one."""
+    first, last = rows.lines[0].as_py(), rows.lines[-1].as_py()
+    if first != line or last != line + len(rows.lines) - 1:
+        return False
+    steps = pc.pairwise_diff(rows.lines).drop_null()
+    return bool(pc.all(pc.equal(steps, 1), min_count=0).as_py())
+
+
+@dataclass(frozen=True, slots=True)
+class PartWriter:
+    """Writes parts into a graph. Travels to the executors."""
+
+    store: Store
+    pins: Mapping[str, TablePin]
+    catalog: Catalog
+
+    def write_split(self, split: FileSplit) -> Part:
+        """Rows of a split of a file of JSON lines."""
+        violations = Violations()
+        lines = SplitLines(split)
+        rows = read_lines(
+            lines,
+            catalog=self.catalog,
+            source=split.path,
+            mint_id=UlidSource().new_id,
+            violations=violations,
+            is_start=split.start == 0,
+        )
+        tables = self.write_rows(split.path, rows, violations)
+        return Part(split.path, lines.count, violations, tables)
+
+    def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, PartTable]:
+        """Write rows until a violation is found; the rest is only read, to find the others."""
+        notes = LineNotes()
+        writer = FragmentWriter(self.store, self.pins, notes)
+        try:
+            try:
+                for name, typed in checked(((source, typed) for typed in rows), violations):
+                    if not violations.total:
+                        writer.add(name, typed)
+                if not violations.total:
+                    writer.finish()
+                    writer.wait()
+            finally:
+                writer.close()
+        except BaseException:
+            _discard(writer)
+            raise
+        if violations.total:
+            _discard(writer)
+            return {}
+        for key, written in writer.written.items():
+            notes.tables[key].written = tuple(written)
+        return notes.tables
+
+
+def _discard(writer: FragmentWriter) -> None:
+    try:
+        writer.discard()
+    except OmnigraphError:
+        # What could not be deleted is garbage for cleanup; the reason of the failure matters more.
+        return
+
+
+def lines_of_rows(catalog: Catalog, split: FileSplit, wanted: Mapping[str, Sequence[int]]) -> dict[str, dict[int, int]]:
+    """Which lines of a split some rows came from, by type and number of the row: it is read once more for them."""
+    found: dict[str, dict[int, int]] = {key: {} for key in wanted}
+    passed = dict.fromkeys(wanted, 0)
+    rows = read_lines(
+        SplitLines(split),
+        catalog=catalog,
+        source=split.path,
+        mint_id=UlidSource().new_id,
+        violations=Violations(),
+        is_start=split.start == 0,
+    )
+    for typed in rows:
+        key = typed.table_key
+        if key not in wanted:
+            continue
+        end = passed[key] + len(typed.lines)
+        for row in wanted[key]:
+            if passed[key] <= row < end:
+                found[key][row] = typed.lines[row - passed[key]].as_py()
+        passed[key] = end
+    return found

@@ -1,0 +1,66 @@
+"""Files cut anywhere give every line once, with the number it has in the file. No Spark is needed for this."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.spark import limits
+from omnigraph.spark.splits import SplitLines, plan_splits
+
+CONTENT = st.lists(st.sampled_from([b"a", b"bb\r", b"", b"long line", b"\xc3\xa9"]), max_size=12)
+
+
+@given(lines=CONTENT, is_ended=st.booleans(), partitions=st.integers(1, 40), chunk=st.integers(1, 5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_line_is_in_exactly_one_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], is_ended: bool, partitions: int, chunk: int
+) -> None:
+    monkeypatch.setattr(limits, "READ_BYTES", chunk)
+    content = b"\n".join(lines) + (b"\n" if is_ended else b"")
+    path = tmp_path / "lines"
+    path.write_bytes(content)
+    read, count = [], 0
+    for split in plan_splits([str(path)], partitions):
+        part = SplitLines(split)
+        chunks = list(part)
+        assert b"" not in chunks
+        data = b"".join(chunks)
+        assert part.count == len(data.splitlines()) or b"\r" in data
+        assert part.count == data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+        read.append(data)
+        count += part.count
+    assert b"".join(read) == content
+    assert count == content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
+    assert all(
+        data.endswith(b"\n") for data in read[:-1] if data and b"".join(read).rindex(data) + len(data) < len(content)
+    )
+
+
+def test_files_are_cut_into_about_as_many_parts_as_wanted(tmp_path: Path) -> None:
+    for name, size in (("a", 1_000), ("b", 10), ("empty", 0)):
+        (tmp_path / name).write_bytes(b"\n" * size)
+    paths = [str(tmp_path / name) for name in ("a", "b", "empty")]
+    assert [os.path.basename(split.path) for split in plan_splits(paths, 1)] == ["a", "b"]
+    splits = plan_splits(paths, 10)
+    assert 10 <= len(splits) <= 12
+    assert sum(split.end - split.start for split in splits) == 1_010
+    assert len(plan_splits(paths)) == 2
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"no file .*missing"):
+        plan_splits([str(tmp_path / "missing")])
+    with pytest.raises(UsageError, match="is a directory"):
+        plan_splits([str(tmp_path)])
+    path = tmp_path / "gone"
+    path.write_bytes(b"x\n")
+    [split] = plan_splits([str(path)])
+    path.unlink()
+    with pytest.raises(NotFoundError, match=r"no file .*gone"):
+        list(SplitLines(split))
