@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.rows.read_arrow import as_reader, from_arrow
+from omnigraph.rows.read_arrow import as_reader, from_arrow, reference_ids
 from omnigraph.rows.violations import ViolationCode, Violations
 from tests.rows.schemas import CATALOG, minting
 
@@ -139,6 +139,62 @@ def test_a_column_of_the_wrong_kind_is_one_violation(prop: str, array: pa.Array)
     assert rows == []
     [found] = violations.samples
     assert (found.code, found.property, found.place) == (ViolationCode.TYPE, prop, None)
+
+
+TEXTS = [
+    ("s", "7", "7"),
+    ("b", "true", True),
+    ("i32", " -7 ", -7),
+    ("u64", str(2**64 - 1), 2**64 - 1),
+    ("f64", "1e3", 1000.0),
+    ("f32", "0.5", 0.5),
+    ("d", "2020-01-02", date(2020, 1, 2)),
+    ("t", "2020-01-02T12:00:00Z", NOON),
+    ("x", "base64:aGk=", b"hi"),
+    ("v", "[1, 2.5, 3]", [1.0, 2.5, 3.0]),
+    ("ls", '["a", null]', ["a", None]),
+    ("li", "[]", []),
+    ("e", "red", "red"),
+]
+
+
+@pytest.mark.parametrize(("prop", "text", "stored"), TEXTS, ids=str)
+def test_texts_are_read_as_what_they_say_where_that_is_asked_for(prop: str, text: str, stored: object) -> None:
+    rows, _, violations = _read("Every", pa.table({prop: [text, None]}), from_texts=True)
+    assert violations.samples == ()
+    assert [row[prop] for row in rows] == [stored, None]
+
+
+@pytest.mark.parametrize(
+    ("prop", "text"),
+    [
+        ("b", "maybe"),
+        ("i32", "1.5"),
+        ("i32", str(2**31)),
+        ("f64", "one"),
+        ("v", "[1, 2]"),
+        ("ls", "a"),
+        ("li", '{"a": 1}'),
+    ],
+    ids=str,
+)
+def test_a_text_that_says_something_else_is_located(prop: str, text: str) -> None:
+    good = {name: value for name, value, _ in TEXTS}[prop]
+    _, lines, violations = _read("Every", pa.table({prop: [good, text, good]}), from_texts=True)
+    [found] = violations.samples
+    assert (found.code, found.place and found.place.line) == (ViolationCode.TYPE, 2)
+    assert lines == [1, 3]
+
+
+def test_references_are_made_from_the_key_of_the_node_they_lead_to() -> None:
+    person, pair, every = (CATALOG.nodes[name] for name in ("Person", "Pair", "Every"))
+    assert reference_ids(person, [pa.array(["a", None])]).to_pylist() == ["a", None]
+    assert reference_ids(person, [pa.array([7])]).to_pylist() == ["7"]
+    assert reference_ids(every, [pa.array([7, None])]).to_pylist() == ["7", None]
+    assert pair.key == ("number", "tenant")
+    numbers = pa.array(["007", "x", "8"])
+    assert reference_ids(pair, [numbers, pa.array(["t", "t", 'q"'])]).to_pylist() == ['["7","t"]', None, '["8","q\\""]']
+    assert reference_ids(pair, [pa.array([7], pa.int32()), pa.array(["t"])]).to_pylist() == ['["7","t"]']
 
 
 def test_unknown_doubled_and_missing_columns_are_reported_once() -> None:

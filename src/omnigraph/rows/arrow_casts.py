@@ -6,6 +6,7 @@ floats), times of any unit and zone become UTC milliseconds, texts become dates.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import assert_never
 
@@ -29,9 +30,14 @@ class WrongValue(Exception):
     """Some value of the column does not fit; the text says why when the column is a single row."""
 
 
-def cast_column(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """The column as stored. Raises WrongColumn, or WrongValue when at least one row does not fit."""
+def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = False) -> pa.Array:
+    """The column as stored. Raises WrongColumn, or WrongValue when at least one row does not fit.
+
+    ``from_texts`` lets texts be numbers, booleans and JSON arrays too, as in files that hold nothing but texts.
+    """
     array = plain(array)
+    if from_texts and pa.types.is_string(array.type):
+        array = _read_texts(array, type_)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), column_type(type_))
     try:
@@ -59,6 +65,26 @@ def plain(array: pa.Array) -> pa.Array:
             array = array.cast(pa.utf8())
         else:
             return array
+
+
+def _read_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """Texts as what they say, for the types that have no text form of their own."""
+    try:
+        if type_.is_list or type_.is_vector:
+            return pa.array([None if text is None else _flat_list(json.loads(text)) for text in array.to_pylist()])
+        if type_.scalar is Scalar.BOOL or type_.scalar.is_integer:
+            return pc.utf8_trim_whitespace(array).cast(scalar_type(type_.scalar))
+        if type_.scalar.is_float:
+            return pc.utf8_trim_whitespace(array).cast(pa.float64())
+    except (pa.ArrowInvalid, ValueError, TypeError) as problem:
+        raise WrongValue(f"does not fit {type_}") from problem
+    return array
+
+
+def _flat_list(value: object) -> list[object]:
+    if not isinstance(value, list) or any(isinstance(item, list | dict) for item in value):
+        raise ValueError("not a list of plain values")
+    return value
 
 
 def _scalars(array: pa.Array, scalar: Scalar) -> pa.Array:

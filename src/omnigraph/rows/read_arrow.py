@@ -7,7 +7,7 @@ pandas and polars frames come in through Arrow's stream protocol.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, pla
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.json_records import explicit_id_message, required_message, unfit_message
 from omnigraph.rows.json_values import kind_of
-from omnigraph.rows.keys import node_ids
+from omnigraph.rows.keys import key_texts, node_ids, tuple_texts
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
 from omnigraph.rows.typed_rows import Gathering, TypedRows, counting
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
@@ -59,13 +59,17 @@ def from_arrow(
     mint_id: Callable[[], str],
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
+    from_texts: bool = False,
 ) -> Iterator[TypedRows]:
-    """Rows of Arrow data; a place is the number of the row, counted from 1."""
+    """Rows of Arrow data; a place is the number of the row, counted from 1.
+
+    ``from_texts`` lets texts be read as numbers, booleans and arrays, as in CSV files.
+    """
     reader = as_reader(data)
     columns = _match_columns(entity, reader.schema, violations)
     if columns is None:
         return
-    typing = _Typing(entity, columns, source, mint_id, violations)
+    typing = _Typing(entity, columns, source, mint_id, violations, from_texts)
     gathering = Gathering(batch_rows)
     first = 1
     for batch in reader:
@@ -76,6 +80,31 @@ def from_arrow(
                 yield from gathering.add(piece)
         first += batch.num_rows
     yield from gathering.rest()
+
+
+def reference_ids(node: NodeType, columns: Sequence[pa.Array]) -> pa.Array:
+    """The ids that columns refer to: the parts of the node type's key in order, or the id itself if it has none.
+
+    Null where a part is null or no value of its property.
+    """
+    if not node.key:
+        return plain(columns[0]).cast(pa.utf8())
+    types = [node.properties[name].type for name in node.key]
+    parts = zip(columns, types, strict=True)
+    return tuple_texts([key_texts(_fitting(plain(array), type_), type_) for array, type_ in parts])
+
+
+def _fitting(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """The column as stored, null where a value does not fit."""
+    try:
+        if type_.scalar is Scalar.STRING and not pa.types.is_string(array.type):
+            array = array.cast(pa.utf8())
+        return cast_column(array, type_, from_texts=True)
+    except (WrongValue, WrongColumn):
+        if len(array) <= 1:
+            return cast_column(pa.nulls(len(array)), type_)
+        half = len(array) // 2
+        return pa.concat_arrays([_fitting(array.slice(0, half), type_), _fitting(array.slice(half), type_)])
 
 
 def _match_columns(entity: Entity, schema: pa.Schema, violations: Violations) -> dict[str, int] | None:
@@ -109,6 +138,7 @@ class _Typing:
     source: str
     mint_id: Callable[[], str]
     violations: Violations
+    from_texts: bool = False
     _refused: set[str] = field(default_factory=set)
 
     def rows(self, batch: pa.RecordBatch, first: int) -> TypedRows | None:
@@ -150,7 +180,7 @@ class _Typing:
     ) -> Iterator[pa.Array]:
         """The typed column, with nulls in place of values that do not fit; they are found by halving."""
         try:
-            yield cast_column(array, type_)
+            yield cast_column(array, type_, from_texts=self.from_texts)
         except WrongValue as problem:
             if len(array) > 1:
                 half = len(array) // 2

@@ -6,8 +6,9 @@ checks read the input from it as they read any table, and the address of a row i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from omnigraph.core.tables import TablePin
@@ -15,10 +16,10 @@ from omnigraph.errors import OmnigraphError
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog
-from omnigraph.spark.parts import Part
+from omnigraph.spark.parts import Part, Span, discard_part
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
-from omnigraph.storage.discard import discard_rows, discard_version
+from omnigraph.storage.discard import discard_version
 from omnigraph.storage.store import Store
 from omnigraph.write.load import LoadMode
 
@@ -63,9 +64,7 @@ class LoadInput:
     store: Store
     mode: LoadMode
     parts: Sequence[Part]
-    starts: Sequence[int]
-    """By part: the line of its source that it begins with."""
-    find_lines: LineFinder
+    find_lines: LineFinder | None = None
     tables: dict[str, InputTable] = field(default_factory=dict)
     retired: list[staging.StagedVersion] = field(default_factory=list)
     is_settled: bool = False
@@ -77,8 +76,9 @@ class LoadInput:
     def violations(self) -> Violations:
         """What the tasks found, as the lines of the files tell it."""
         found = Violations()
-        for part, start in zip(self.parts, self.starts, strict=True):
-            found.absorb(_moved(part.violations, start - 1))
+        located = Sources(self.parts)
+        for number, part in enumerate(self.parts):
+            found.absorb(_located(part.violations, partial(located.place, number)))
         return found
 
     def assemble(self, catalog: Catalog, pins: Mapping[str, TablePin]) -> None:
@@ -124,12 +124,14 @@ class LoadInput:
             located[address] = (number, row)
             if self.parts[number].tables[key].first_line is None:
                 asked.setdefault((number, key), []).append(row)
-        found = self.find_lines(asked) if asked else {}
+        assert not asked or self.find_lines is not None, "rows of frames have no gaps"
+        found = self.find_lines(asked) if asked and self.find_lines is not None else {}
+        sources = Sources(self.parts)
         places = {}
         for address, (number, row) in located.items():
             first = self.parts[number].tables[key].first_line
             line = found[number, key][row] if first is None else first + row
-            places[address] = Place(self.parts[number].source, self.starts[number] - 1 + line)
+            places[address] = sources.place(number, line)
         return places
 
     def discard(self, *, with_data: bool) -> None:
@@ -139,9 +141,7 @@ class LoadInput:
                 discard_version(self.store, version)
             if with_data:
                 for part in self.parts:
-                    for key in part.tables:
-                        for rows in _written(part, key):
-                            discard_rows(self.store, rows)
+                    discard_part(self.store, part)
         except OmnigraphError:
             # What could not be deleted is garbage for cleanup; why the load ended as it did matters more.
             return
@@ -151,14 +151,38 @@ def _written(part: Part, key: str) -> tuple[staging.WrittenRows, ...]:
     return part.tables[key].written if key in part.tables else ()
 
 
-def _moved(violations: Violations, lines: int) -> Violations:
-    """The same violations, further down in their file."""
-    moved = Violations()
+class Sources:
+    """All sources of a load, put together from the spans of its parts."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+        self._before: dict[tuple[int, str, int], int] = {}
+        by_source: dict[tuple[int, str], list[Span]] = {}
+        for span in (span for part in parts for span in part.spans):
+            by_source.setdefault((span.entry, span.source), []).append(span)
+        for spans in by_source.values():
+            before = 0
+            for span in sorted(spans, key=lambda span: span.start):
+                self._before[span.entry, span.source, span.start] = before
+                before += span.lines
+
+    def place(self, number: int, line: int) -> Place:
+        """Where a line of a part is."""
+        spans = self._parts[number].spans
+        for span in spans:
+            if line <= span.lines:
+                return Place(span.source, self._before[span.entry, span.source, span.start] + line)
+            line -= span.lines
+        raise AssertionError(f"part {number} has no such line")
+
+
+def _located(violations: Violations, place: Callable[[int], Place]) -> Violations:
+    """Violations of a part with the places they have in their sources."""
+    located = Violations()
     for sample in violations.samples:
-        place = sample.place
         kind = (sample.code, sample.table_key, sample.property)
-        at = None if place is None else Place(place.source, place.line + lines)
-        moved.add_group(kind, 0, [replace(sample, place=at)])
+        at = None if sample.place is None else place(sample.place.line)
+        located.add_group(kind, 0, [replace(sample, place=at)])
     for kind, count in violations.counts.items():
-        moved.add_group(kind, count, [])
-    return moved
+        located.add_group(kind, count, [])
+    return located

@@ -5,30 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.graph import Graph
 from omnigraph.engine.loading import LoadRequest
 from omnigraph.engine.results import LoadResult
+from omnigraph.errors import UsageError
 from omnigraph.spark.bulk_load import load_parts
+from omnigraph.spark.frames import write_frames
 from omnigraph.spark.input import LoadInput, RowLines
-from omnigraph.spark.parts import PartWriter, lines_of_rows
+from omnigraph.spark.mapping import parse_mapping
+from omnigraph.spark.parts import PartWriter, discard_part, lines_of_rows
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.splits import FileSplit, plan_splits
-from omnigraph.spark.tasks import run_tasks
+from omnigraph.spark.tasks import run_tasks, translated_jobs
 from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""Files of JSON lines."""
 
 
 def load(
     graph: Graph,
-    sources: Paths,
+    sources: Paths | Mapping[str, Any] | None = None,
     mode: str | LoadMode = LoadMode.MERGE,
     *,
+    mapping: Mapping[str, Any] | None = None,
     spark: SparkSession | None = None,
     partitions: int | None = None,
     branch: str = "main",
@@ -38,30 +43,43 @@ def load(
     idempotency_key: str | None = None,
     provenance: Mapping[str, str] | None = None,
 ) -> LoadResult:
-    """Load files of JSON lines as one commit, on the session given or on one of this machine.
+    """Load as one commit, on the session given or on one of this machine.
 
-    ``partitions`` says into how many parts the input is cut; the result does not depend on it.
+    Without a ``mapping`` the sources are files of JSON lines, cut into about as many ``partitions`` as wanted. With
+    one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
     """
     running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
     parsed = request.parsed_mode()
-    paths = [os.fspath(sources)] if isinstance(sources, str | os.PathLike) else [os.fspath(path) for path in sources]
-    splits = plan_splits(paths, partitions)
+    splits = [] if mapping is not None else plan_splits(_paths(sources), partitions)
 
     def write(writer: PartWriter) -> LoadInput:
-        parts = run_tasks(running, writer.write_split, splits)
-        find = partial(_find_lines, running, writer, splits)
-        return LoadInput(writer.store, parsed, parts, _starts(splits, [part.lines for part in parts]), find)
+        if mapping is not None:
+            with translated_jobs():
+                found = write_frames(running, writer, parse_mapping(mapping, writer.catalog), _named(sources))
+            return LoadInput(writer.store, parsed, found)
+        parts = run_tasks(running, writer.write_split, splits, partial(discard_part, writer.store))
+        return LoadInput(writer.store, parsed, parts, partial(_find_lines, running, writer, splits))
 
     return graph.load_with(partial(load_parts, running, write), request)
 
 
-def _starts(splits: Sequence[FileSplit], lines: Sequence[int]) -> list[int]:
-    """The line of its file that each split begins with."""
-    starts: list[int] = []
-    for number, split in enumerate(splits):
-        starts.append(1 if split.start == 0 else starts[-1] + lines[number - 1])
-    return starts
+def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:
+    match sources:
+        case None | Mapping():
+            raise UsageError(
+                "without a mapping the sources are files of JSON lines", hint="name files, or pass mapping="
+            )
+        case str() | os.PathLike():
+            return [os.fspath(sources)]
+        case _:
+            return [os.fspath(path) for path in sources]
+
+
+def _named(sources: Paths | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if sources is not None and not isinstance(sources, Mapping):
+        raise UsageError("with a mapping the sources have names", hint='pass {"name": path or DataFrame}')
+    return sources or {}
 
 
 def _find_lines(

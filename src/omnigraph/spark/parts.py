@@ -19,6 +19,7 @@ from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.splits import FileSplit, SplitLines
+from omnigraph.storage.discard import discard_rows
 from omnigraph.storage.staging import WrittenRows
 from omnigraph.storage.store import Store
 from omnigraph.write.bulk_fragments import FragmentWriter
@@ -36,11 +37,26 @@ class PartTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What came of a part of the input: all its lines were read, ``violations`` say what is wrong with them."""
+class Span:
+    """Consecutive lines of a source, or rows of a table that Spark read. ``start`` orders the spans of a source.
 
+    ``entry`` tells apart uses of one source: a file that is named twice is read twice.
+    """
+
+    entry: int
     source: str
+    start: int
     lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What came of a part of the input: all its lines were read, ``violations`` say what is wrong with them.
+
+    Lines are counted from 1 within the part; ``spans`` say which lines of which sources they are.
+    """
+
+    spans: tuple[Span, ...]
     violations: Violations
     tables: Mapping[str, PartTable]
 
@@ -95,7 +111,7 @@ class PartWriter:
             is_start=split.start == 0,
         )
         tables = self.write_rows(split.path, rows, violations)
-        return Part(split.path, lines.count, violations, tables)
+        return Part((Span(split.entry, split.path, split.start, lines.count),), violations, tables)
 
     def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, PartTable]:
         """Write rows until a violation is found; the rest is only read, to find the others."""
@@ -120,6 +136,17 @@ class PartWriter:
         for key, written in writer.written.items():
             notes.tables[key].written = tuple(written)
         return notes.tables
+
+
+def discard_part(store: Store, part: Part) -> None:
+    """Delete the fragments of a part that no version refers to."""
+    try:
+        for table in part.tables.values():
+            for rows in table.written:
+                discard_rows(store, rows)
+    except OmnigraphError:
+        # What could not be deleted is garbage for cleanup.
+        return
 
 
 def _discard(writer: FragmentWriter) -> None:

@@ -17,8 +17,9 @@ from omnigraph.spark import limits
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """Bytes ``start`` to ``end`` of a file."""
+    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded."""
 
+    entry: int
     path: str
     start: int
     end: int
@@ -30,8 +31,8 @@ def plan_splits(paths: Sequence[str], partitions: int | None = None) -> list[Fil
     wanted = -(-sum(sizes) // partitions) if partitions else limits.SPLIT_BYTES
     step = max(1, wanted)
     return [
-        FileSplit(path, start, min(start + step, size))
-        for path, size in zip(paths, sizes, strict=True)
+        FileSplit(entry, path, start, min(start + step, size))
+        for entry, (path, size) in enumerate(zip(paths, sizes, strict=True))
         for start in range(0, size, step)
     ]
 

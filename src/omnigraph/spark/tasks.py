@@ -32,26 +32,30 @@ SHOWN_CHARS_MAX = 1_000
 _DEFAULT_ATTEMPTS = 4
 
 
-def run_tasks(spark: SparkSession, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def run_tasks(
+    spark: SparkSession, work: Callable[[T], R], items: Sequence[T], undo: Callable[[R], None] | None = None
+) -> list[R]:
     """The results in the order of the items. The first failed item, in that order, decides what is raised."""
     if not items:
         return []
     numbers = spark.range(0, len(items), 1, len(items))
     run = partial(_run_items, work, list(items), attempts_max(spark))
-    return results(numbers.mapInArrow(run, OUTCOMES))
+    return results(numbers.mapInArrow(run, OUTCOMES), undo)
 
 
-def results(outcomes: DataFrame) -> list[Any]:
-    """The results of outcomes, by number."""
+def results(outcomes: DataFrame, undo: Callable[[Any], None] | None = None) -> list[Any]:
+    """The results of outcomes, by number. If there is a failure, ``undo`` is called with those that went well."""
     with translated_jobs():
         rows = outcomes.collect()
-    found = []
-    for row in sorted(rows, key=lambda row: int(row.number)):
-        is_good, value = pickle.loads(row.outcome)
-        if not is_good:
-            raise value
-        found.append(value)
-    return found
+    found = [pickle.loads(row.outcome) for row in sorted(rows, key=lambda row: int(row.number))]
+    failures = [value for is_good, value in found if not is_good]
+    if failures and undo is not None:
+        for is_good, value in found:
+            if is_good:
+                undo(value)
+    if failures:
+        raise failures[0]
+    return [value for _, value in found]
 
 
 @contextmanager
