@@ -1,9 +1,9 @@
-"""``omnigraph load``: JSON lines into a graph, as one commit."""
+"""``omnigraph load``: JSON lines, or tables through a mapping, into a graph as one commit."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.data_files import DataFile, open_data
 from omnigraph.cli.errors import Interrupted
 from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.load_engine import ENGINES, chosen_engine, spark_sources
 from omnigraph.cli.options import (
     actor_option,
     branch_option,
@@ -21,7 +22,7 @@ from omnigraph.cli.options import (
     yes_option,
 )
 from omnigraph.cli.output import count, paint, say, say_json
-from omnigraph.cli.progress import progress_bar
+from omnigraph.cli.progress import progress_bar, stage_bar
 
 if TYPE_CHECKING:
     from omnigraph.engine.results import LoadResult
@@ -32,7 +33,11 @@ MODES = ("append", "merge", "overwrite")
 @click.command("load")
 @uri_argument
 @click.option(
-    "--data", "paths", multiple=True, required=True, metavar="FILE", help="JSON lines; may be repeated; - is stdin."
+    "--data",
+    "paths",
+    multiple=True,
+    metavar="FILE",
+    help="JSON lines; may be repeated; - is stdin. With --mapping: NAME=FILE for a source.",
 )
 @click.option(
     "--mode",
@@ -42,6 +47,13 @@ MODES = ("append", "merge", "overwrite")
 )
 @branch_option
 @click.option("--from", "base", metavar="BRANCH", help="Make the branch from this one first, if it does not exist.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    help="Who loads: this process (embedded), Spark, or whichever the size suggests (auto).",
+)
+@click.option("--mapping", metavar="FILE.yaml", help="Which columns of which tables become what; loads with Spark.")
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -55,6 +67,8 @@ def command(
     mode: str,
     branch: str,
     base: str | None,
+    engine: str,
+    mapping: str | None,
     message: str | None,
     idempotency_key: str | None,
     actor: str | None,
@@ -66,26 +80,36 @@ def command(
 
     All of the input becomes visible at once, or nothing: every problem is reported with its file and line.
     """
+    said: dict[str, Any] = {
+        "branch": branch,
+        "base": base,
+        "actor": actor,
+        "message": message,
+        "idempotency_key": idempotency_key,
+    }
+    with_spark = chosen_engine(engine, mapping, paths) == "spark"
     with ExitStack() as stack:
-        files = [stack.enter_context(open_data(path)) for path in paths]
+        # What is wrong with the files is said before anything starts.
+        given = spark_sources(mapping, paths) if with_spark else (None, None)
+        files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths]
         graph = address.open()
         if mode == "overwrite":
             address.confirm_loss(f"replace entities of branch {branch}", yes=yes)
         address.announce("load", quiet)
         watched = files[0] if len(files) == 1 else None
-        total = watched.size if watched else None
-        report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
         try:
-            result = graph.load(
-                watched or [file.path for file in files],
-                mode,
-                branch=branch,
-                base=base,
-                actor=actor,
-                message=message,
-                idempotency_key=idempotency_key,
-                progress=lambda entities: report(watched.position if watched else 0, entities),
-            )
+            if with_spark:
+                watch = stack.enter_context(stage_bar("entities", quiet=quiet))
+                result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **said)
+            else:
+                total = watched.size if watched else None
+                report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
+                result = graph.load(
+                    watched or [file.path for file in files],
+                    mode,
+                    progress=lambda entities: report(watched.position if watched else 0, entities),
+                    **said,
+                )
         except KeyboardInterrupt:
             raise Interrupted(_after_interrupt(watched)) from None
     if as_json:

@@ -5,6 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from omnigraph.spark.progress import LoadProgress
 
 Report = Callable[[int, int], None]
 """Tells how much of the total is done, and how many things that was."""
@@ -20,6 +26,38 @@ def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> 
     if quiet or not sys.stderr.isatty():
         yield _silent
         return
+    with _drawing() as drawing:
+        task = drawing.add_task(label, total=total, counted="")
+
+        def report(done: int, count: int) -> None:
+            elapsed = drawing.tasks[0].elapsed or 0.0
+            rate = f" ({count / elapsed:,.0f}/s)" if elapsed > 1 else ""
+            drawing.update(task, completed=done, counted=f"{count:,} {things}{rate}")
+
+        yield report
+
+
+@contextmanager
+def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], None] | None]:
+    """A bar for work in stages of many tasks; None where nothing is drawn."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with _drawing() as drawing:
+        task = drawing.add_task("starting Spark", total=None, counted="")
+
+        def report(seen: LoadProgress) -> None:
+            rows = f", {seen.rows:,} {things}" if seen.rows else ""
+            counted = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
+            drawing.update(
+                task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=counted
+            )
+
+        yield report
+
+
+def _drawing() -> Progress:
+    """The library's part of a bar, loaded when there is one to draw."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -30,12 +68,4 @@ def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> 
         TextColumn("{task.fields[counted]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
-        task = drawing.add_task(label, total=total, counted="")
-
-        def report(done: int, count: int) -> None:
-            elapsed = drawing.tasks[0].elapsed or 0.0
-            rate = f" ({count / elapsed:,.0f}/s)" if elapsed > 1 else ""
-            drawing.update(task, completed=done, counted=f"{count:,} {things}{rate}")
-
-        yield report
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -22,6 +22,7 @@ from omnigraph.rows.violations import Violations
 from omnigraph.spark.checks import SparkChecks
 from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.parts import PartWriter
+from omnigraph.spark.progress import Watch
 from omnigraph.spark.spaces import Spaces
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
 from omnigraph.storage import staging
@@ -128,11 +129,14 @@ def _shorten_fragments(
         yield outcome_batch(0, outcome(shorten, attempts))
 
 
-def load_parts(spark: SparkSession, write_parts: WriteParts, job: LoadJob) -> tuple[dict[str, int], Published]:
+def load_parts(
+    spark: SparkSession, write_parts: WriteParts, watch: Watch, job: LoadJob
+) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
     context = job.context
     pins = context.manifests.warm(job.incarnation).tables
-    whole = write_parts(PartWriter(context.store, pins, job.catalog))
+    with watch.stage("reading", 0):
+        whole = write_parts(PartWriter(context.store, pins, job.catalog))
     cached: list[DataFrame] = []
     try:
         violations = whole.violations()
@@ -141,7 +145,7 @@ def load_parts(spark: SparkSession, write_parts: WriteParts, job: LoadJob) -> tu
         whole.assemble(job.catalog, pins)
 
         def prepare(capture: Capture) -> PreparedSparkLoad:
-            with translated_jobs():
+            with translated_jobs(), watch.stage("checking", sum(whole.counts().values())):
                 return _prepare(spark, capture, whole, cached)
 
         _, published = run(context, job.incarnation, prepare, job.info, job.options)

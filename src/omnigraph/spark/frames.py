@@ -7,6 +7,7 @@ begins; the rows of blocks that other tasks read are added up on the driver.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 READING = {"csv": {"header": "true", "escape": '"', "mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
-"""How files are read unless a mapping says otherwise: quotes are doubled, what does not fit is an error and not null."""
+"""How files are read unless a mapping says otherwise: quotes are doubled, and what does not fit is an error."""
 
 _ENDS = {"from": SRC, "to": DST}
 
@@ -90,7 +91,9 @@ def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
 
     options = {**READING.get(spec.format, {}), **spec.options}
     try:
-        return spark.read.format(spec.format).options(**options).load(list(spec.paths))
+        # The JVM may have been started elsewhere.
+        paths = [path if "://" in path else os.path.abspath(path) for path in spec.paths]
+        return spark.read.format(spec.format).options(**options).load(paths)
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise NotFoundError(f"source {name!r}: there is no file {', '.join(spec.paths)}", source=name) from error

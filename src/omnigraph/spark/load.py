@@ -16,6 +16,7 @@ from omnigraph.spark.frames import write_frames
 from omnigraph.spark.input import LoadInput, RowLines
 from omnigraph.spark.mapping import parse_mapping
 from omnigraph.spark.parts import PartWriter, discard_part, lines_of_rows
+from omnigraph.spark.progress import Report, Watch
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.splits import FileSplit, plan_splits
 from omnigraph.spark.tasks import run_tasks, translated_jobs
@@ -42,11 +43,13 @@ def load(
     message: str | None = None,
     idempotency_key: str | None = None,
     provenance: Mapping[str, str] | None = None,
+    progress: Report | None = None,
 ) -> LoadResult:
     """Load as one commit, on the session given or on one of this machine.
 
     Without a ``mapping`` the sources are files of JSON lines, cut into about as many ``partitions`` as wanted. With
     one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
+    ``progress`` is told the stage, its tasks and the rows written so far.
     """
     running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
@@ -61,7 +64,7 @@ def load(
         parts = run_tasks(running, writer.write_split, splits, partial(discard_part, writer.store))
         return LoadInput(writer.store, parsed, parts, partial(_find_lines, running, writer, splits))
 
-    return graph.load_with(partial(load_parts, running, write), request)
+    return graph.load_with(partial(load_parts, running, write, Watch(running, progress)), request)
 
 
 def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:

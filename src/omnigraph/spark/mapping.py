@@ -151,7 +151,7 @@ def _ends(spec: Mapping[str, Any], at: str, entity: Entity, catalog: Catalog) ->
         if given:
             raise UsageError(f"{at}.{given[0]}: {entity.name} is a node; only edges have ends", at=at)
         return {}
-    ends = {}
+    ends: dict[str, tuple[Expression, ...]] = {}
     for name, node_name in (("from", entity.source), ("to", entity.target)):
         if name not in spec:
             raise UsageError(f'{at}: an edge has "from" and "to"', at=at)

@@ -17,10 +17,14 @@ from omnigraph.spark import limits
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded."""
+    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded.
+
+    ``path`` is the name it was given; executors open ``file``, for they do not work where the driver does.
+    """
 
     entry: int
     path: str
+    file: str
     start: int
     end: int
 
@@ -31,7 +35,7 @@ def plan_splits(paths: Sequence[str], partitions: int | None = None) -> list[Fil
     wanted = -(-sum(sizes) // partitions) if partitions else limits.SPLIT_BYTES
     step = max(1, wanted)
     return [
-        FileSplit(entry, path, start, min(start + step, size))
+        FileSplit(entry, path, os.path.abspath(path), start, min(start + step, size))
         for entry, (path, size) in enumerate(zip(paths, sizes, strict=True))
         for start in range(0, size, step)
     ]
@@ -63,7 +67,7 @@ class SplitLines:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            with open(self._split.path, "rb") as file:
+            with open(self._split.file, "rb") as file:
                 for chunk in self._chunks(file):
                     self.count += chunk.count(b"\n")
                     self._last = chunk[-1:]

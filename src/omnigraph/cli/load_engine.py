@@ -1,0 +1,62 @@
+"""Who loads: this process or Spark, and what Spark is given."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from omnigraph.cli.data_files import STDIN
+from omnigraph.errors import InputError, UsageError
+
+ENGINES = ("auto", "embedded", "spark")
+SPARK_FROM_VARIABLE = "OMNIGRAPH_SPARK_FROM"
+SPARK_FROM_BYTES = 32 * 1024**3
+"""Bytes of input from which ``auto`` takes Spark: more than one machine should carry. Below, it is faster."""
+
+
+def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str]) -> str:
+    """``embedded`` or ``spark``; raises for what makes no sense together."""
+    if mapping is None and not paths:
+        raise click.UsageError("missing option '--data'")
+    if mapping is not None and engine == "embedded":
+        raise click.UsageError("--mapping needs Spark; leave out --engine embedded")
+    if mapping is not None:
+        return "spark"
+    if engine == "spark" and STDIN in paths:
+        raise click.UsageError("standard input cannot be read by Spark; name a file")
+    if engine != "auto":
+        return engine
+    is_there = importlib.util.find_spec("pyspark") is not None
+    return "spark" if is_there and STDIN not in paths and _size(paths) >= _spark_from() else "embedded"
+
+
+def _size(paths: Sequence[str]) -> int:
+    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+
+
+def _spark_from() -> int:
+    given = os.environ.get(SPARK_FROM_VARIABLE)
+    try:
+        return SPARK_FROM_BYTES if given is None else int(given)
+    except ValueError:
+        raise UsageError(f"{SPARK_FROM_VARIABLE} is {given!r}", hint="it is a number of bytes") from None
+
+
+def spark_sources(mapping: str | None, paths: Sequence[str]) -> tuple[Any, dict[str, Any] | None]:
+    """Sources and mapping as ``graph.load_spark`` takes them."""
+    if mapping is None:
+        for path in paths:
+            if not os.path.isfile(path):
+                raise InputError(f"cannot read {click.format_filename(path)}: no such file", path=path)
+        return list(paths), None
+    from omnigraph.wire.mapping_file import read_mapping
+
+    named = [path.partition("=") for path in paths]
+    for name, sign, _ in named:
+        if not sign:
+            raise click.UsageError(f"with --mapping, --data is NAME=FILE; {name!r} names no source")
+    return {name: path for name, _, path in named}, read_mapping(mapping)
