@@ -19,9 +19,9 @@ from omnigraph.errors import (
     UsageError,
     ViolationError,
 )
-from omnigraph.manifest.reader import Capture
 from omnigraph.spark import bulk_load
 from omnigraph.spark.tasks import attempts_max, run_tasks
+from omnigraph.write import bulk_load as write_bulk_load
 from tests.spark.outcomes import data_files, lines, write_lines
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def test_a_missing_file_a_directory_and_a_wrong_mode_are_said_before_anything_st
         graph.load_spark(tmp_path / "missing.jsonl", spark=spark)
     with pytest.raises(UsageError, match="is a directory"):
         graph.load_spark(tmp_path, spark=spark)
+    with pytest.raises(UsageError, match="'here' is not where checks are made"):
+        graph.load_spark([], spark=spark, checks="here")
     with pytest.raises(UsageError, match="'update' is not a load mode"):
         graph.load_spark(tmp_path, "update", spark=spark)
     assert graph.snapshot().commit_id == head
@@ -162,31 +164,36 @@ def test_a_load_that_fails_takes_its_branch_and_its_files_away(
 # --- beside others -------------------------------------------------------------------------------------
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
+CHECKS = {"cluster": bulk_load, "driver": write_bulk_load}
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, checks: str, action: Callable[[], object]) -> None:
     """Let somebody else publish right after the input was checked for the first time."""
-    prepare = bulk_load._prepare
+    module = CHECKS[checks]
+    prepare = module._prepare  # type: ignore[attr-defined] # both have one
     calls = []
 
-    def prepared(spark: Any, capture: Capture, *others: Any) -> Any:
-        ready = prepare(spark, capture, *others)
-        calls.append(capture)
+    def prepared(*values: Any) -> Any:
+        ready = prepare(*values)
+        calls.append(values)
         if len(calls) == 1:
             action()
         return ready
 
-    monkeypatch.setattr(bulk_load, "_prepare", prepared)
+    monkeypatch.setattr(module, "_prepare", prepared)
 
 
+@pytest.mark.parametrize("checks", CHECKS)
 @pytest.mark.parametrize("mode", ["append", "merge"])
 def test_a_load_and_an_embedded_writer_on_one_branch_both_succeed(
-    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, checks: str
 ) -> None:
     graph.load([person("p0", 77), person("old")] if mode == "merge" else [person("old")], "append")
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     written = len(data_files(graph))
     other = Graph(graph._store)
-    meanwhile(monkeypatch, lambda: other.load([person("old", 5), person("else", 1)], "merge"))
-    graph.load_spark(path, mode, spark=spark, partitions=1)
+    meanwhile(monkeypatch, checks, lambda: other.load([person("old", 5), person("else", 1)], "merge"))
+    graph.load_spark(path, mode, spark=spark, partitions=1, checks=checks)
     ages = {name: age for batch in graph.snapshot().batches("node:Person") for name, age in _ages(batch)}
     assert ages == {**{f"p{number}": number for number in range(30)}, "old": 5, "else": 1}
     assert graph.verify().is_clean
@@ -199,25 +206,27 @@ def _ages(batch: Any) -> list[tuple[str, int]]:
     return list(zip(batch.column("name").to_pylist(), batch.column("age").to_pylist(), strict=True))
 
 
+@pytest.mark.parametrize("checks", CHECKS)
 def test_an_append_that_lost_an_id_to_somebody_else_fails(
-    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checks: str
 ) -> None:
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     other = Graph(graph._store)
-    meanwhile(monkeypatch, lambda: other.load([person("p3")], "append"))
+    meanwhile(monkeypatch, checks, lambda: other.load([person("p3")], "append"))
     with pytest.raises(KeyConflictError, match=r"people\.jsonl:4: Person 'p3' exists already"):
-        graph.load_spark(path, "append", spark=spark)
+        graph.load_spark(path, "append", spark=spark, checks=checks)
     assert len(lines(graph)) == 1
 
 
+@pytest.mark.parametrize("checks", CHECKS)
 def test_an_overwrite_does_not_silently_undo_what_others_did_meanwhile(
-    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checks: str
 ) -> None:
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     other = Graph(graph._store)
-    meanwhile(monkeypatch, lambda: other.load([person("else")], "append"))
+    meanwhile(monkeypatch, checks, lambda: other.load([person("else")], "append"))
     with pytest.raises(ConflictError):
-        graph.load_spark(path, "overwrite", spark=spark)
+        graph.load_spark(path, "overwrite", spark=spark, checks=checks)
     assert len(lines(graph)) == 1
 
 

@@ -30,7 +30,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 
 def both(
-    graph: Graph, spark: SparkSession, paths: list[str], mode: LoadMode, parent: str, partitions: int
+    graph: Graph, spark: SparkSession, paths: list[str], mode: LoadMode, parent: str, **options: Any
 ) -> tuple[Any, Any]:
     """The outcome of the embedded load and that of Spark, each on a branch of its own."""
     number = next(BRANCHES)
@@ -39,13 +39,13 @@ def both(
         graph.create_branch(branch, parent)
     return (
         outcome(graph, one, lambda: graph.load(paths, mode, branch=one)),
-        outcome(graph, other, lambda: graph.load_spark(paths, mode, branch=other, spark=spark, partitions=partitions)),
+        outcome(graph, other, lambda: graph.load_spark(paths, mode, branch=other, spark=spark, **options)),
     )
 
 
 # A load takes a second, so a failing example is shown as it was drawn and not made smaller.
 @settings(
-    max_examples=12,
+    max_examples=16,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -54,6 +54,7 @@ def both(
     mode=st.sampled_from(LoadMode),
     parent=st.sampled_from(["main", "empty"]),
     partitions=st.sampled_from([1, 2, 7]),
+    checks=st.sampled_from(["driver", "cluster"]),
 )
 def test_any_input_has_the_same_outcome(
     graph: Graph,
@@ -63,9 +64,10 @@ def test_any_input_has_the_same_outcome(
     mode: LoadMode,
     parent: str,
     partitions: int,
+    checks: str,
 ) -> None:
     paths = [write_lines(tmp_path / name, records) for name, records in sources.items()]
-    embedded, with_spark = both(graph, spark, paths, mode, parent, partitions)
+    embedded, with_spark = both(graph, spark, paths, mode, parent, partitions=partitions, checks=checks)
     assert with_spark == embedded
 
 
@@ -114,6 +116,7 @@ MOVED = [
 ]
 
 
+@pytest.mark.parametrize("checks", ["driver", "cluster"])
 @pytest.mark.parametrize(
     ("records", "mode", "expected"),
     [
@@ -132,11 +135,17 @@ MOVED = [
     ids=["rows", "twice", "held-append", "held-merge", "stranded", "moved", "exists"],
 )
 def test_every_kind_of_violation_is_found_with_its_line(
-    graph: Graph, spark: SparkSession, tmp_path: Path, records: list[Any], mode: LoadMode, expected: set[str] | None
+    graph: Graph,
+    spark: SparkSession,
+    tmp_path: Path,
+    records: list[Any],
+    mode: LoadMode,
+    expected: set[str] | None,
+    checks: str,
 ) -> None:
     before = data_files(graph)
     paths = [write_lines(tmp_path / "one.jsonl", records[:3]), write_lines(tmp_path / "two.jsonl", records[3:])]
-    embedded, with_spark = both(graph, spark, paths, mode, "main", 5)
+    embedded, with_spark = both(graph, spark, paths, mode, "main", partitions=5, checks=checks)
     assert with_spark == embedded
     if expected is not None:
         assert {kind.split("/")[0] for kind in embedded[2]} >= expected

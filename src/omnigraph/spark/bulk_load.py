@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.violations import Violations
+from omnigraph.spark import limits
 from omnigraph.spark.checks import SparkChecks
+from omnigraph.spark.driver_checks import publish_checked
 from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.parts import PartWriter
 from omnigraph.spark.progress import Watch
@@ -129,36 +132,52 @@ def _shorten_fragments(
         yield outcome_batch(0, outcome(shorten, attempts))
 
 
+class Checks(Enum):
+    """Who compares the keys of an input: the driver alone, the cluster, or whichever its size suggests."""
+
+    AUTO = "auto"
+    DRIVER = "driver"
+    CLUSTER = "cluster"
+
+    def is_driver(self, rows: int) -> bool:
+        return self is Checks.DRIVER or (self is Checks.AUTO and rows <= limits.DRIVER_CHECK_ROWS)
+
+
 def load_parts(
-    spark: SparkSession, write_parts: WriteParts, watch: Watch, job: LoadJob
+    spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
-    context = job.context
-    pins = context.manifests.warm(job.incarnation).tables
+    pins = job.context.manifests.warm(job.incarnation).tables
     with watch.stage("reading", 0):
-        whole = write_parts(PartWriter(context.store, pins, job.catalog))
-    cached: list[DataFrame] = []
+        whole = write_parts(PartWriter(job.context.store, pins, job.catalog))
     try:
-        violations = whole.violations()
-        if violations.total:
-            raise violation_error(violations)
         whole.assemble(job.catalog, pins)
-
-        def prepare(capture: Capture) -> PreparedSparkLoad:
-            with translated_jobs(), watch.stage("checking", sum(whole.counts().values())):
-                return _prepare(spark, capture, whole, cached)
-
-        _, published = run(context, job.incarnation, prepare, job.info, job.options)
+        rows = sum(whole.counts().values())
+        with watch.stage("checking", rows):
+            published = publish_checked(job, whole) if checks.is_driver(rows) else _publish(spark, job, whole)
     except BaseException:
         # Once a plan is in the publisher's hands only the manifest can say whether it was published.
         whole.discard(with_data=not whole.is_handed_over)
         raise
+    whole.discard(with_data=published.commit.id != job.info.id)
+    return whole.counts(), published
+
+
+def _publish(spark: SparkSession, job: LoadJob, whole: LoadInput) -> Published:
+    """Check on the cluster, and make it one commit."""
+    cached: list[DataFrame] = []
+
+    def prepare(capture: Capture) -> PreparedSparkLoad:
+        with translated_jobs():
+            return _prepare(spark, capture, whole, cached)
+
+    try:
+        _, published = run(job.context, job.incarnation, prepare, job.info, job.options)
     finally:
         for frame in cached:
             frame.unpersist()
-    assert published is not None
-    whole.discard(with_data=published.commit.id != job.info.id)
-    return whole.counts(), published
+    assert published is not None, "a load is never empty"
+    return published
 
 
 def _prepare(spark: SparkSession, capture: Capture, whole: LoadInput, cached: list[DataFrame]) -> PreparedSparkLoad:

@@ -22,6 +22,7 @@ from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.discard import discard_version
 from omnigraph.storage.store import Store
 from omnigraph.write.load import LoadMode
+from omnigraph.write.violations import violation_error
 
 RowLines = Mapping[tuple[int, str], Mapping[int, int]]
 """By part and type: the line of a row, both counted within the part."""
@@ -51,10 +52,13 @@ class InputTable:
         key, version = self.entity.table_key, self.version
         return TablePin(key, version.location, version.version, 1, version.rows)
 
+    rows_brought: int | None = None
+    """Entities that the load brings, where that was counted otherwise."""
+
     @property
     def rows(self) -> int:
         """Entities that the load brings: every id once."""
-        return self.version.rows
+        return self.version.rows if self.rows_brought is None else self.rows_brought
 
 
 @dataclass
@@ -82,7 +86,10 @@ class LoadInput:
         return found
 
     def assemble(self, catalog: Catalog, pins: Mapping[str, TablePin]) -> None:
-        """Make one version of the fragments of each type."""
+        """Make one version of the fragments of each type; raises what the tasks found wrong."""
+        violations = self.violations()
+        if violations.total:
+            raise violation_error(violations)
         for key in sorted({key for part in self.parts for key in part.tables}):
             kind, _, name = key.partition(":")
             entity = catalog.nodes[name] if kind == "node" else catalog.edges[name]

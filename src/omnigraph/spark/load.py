@@ -11,7 +11,7 @@ from omnigraph.engine.graph import Graph
 from omnigraph.engine.loading import LoadRequest
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import UsageError
-from omnigraph.spark.bulk_load import load_parts
+from omnigraph.spark.bulk_load import Checks, load_parts
 from omnigraph.spark.frames import write_frames
 from omnigraph.spark.input import LoadInput, RowLines
 from omnigraph.spark.mapping import parse_mapping
@@ -37,6 +37,7 @@ def load(
     mapping: Mapping[str, Any] | None = None,
     spark: SparkSession | None = None,
     partitions: int | None = None,
+    checks: str | Checks = Checks.AUTO,
     branch: str = "main",
     base: str | None = None,
     actor: str | None = None,
@@ -49,6 +50,7 @@ def load(
 
     Without a ``mapping`` the sources are files of JSON lines, cut into about as many ``partitions`` as wanted. With
     one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
+    ``checks`` says who compares keys: the ``driver`` alone, the ``cluster``, or by the number of rows (``auto``).
     ``progress`` is told the stage, its tasks and the rows written so far.
     """
     running = session() if spark is None else check_session(spark)
@@ -64,7 +66,15 @@ def load(
         parts = run_tasks(running, writer.write_split, splits, partial(discard_part, writer.store))
         return LoadInput(writer.store, parsed, parts, partial(_find_lines, running, writer, splits))
 
-    return graph.load_with(partial(load_parts, running, write, Watch(running, progress)), request)
+    return graph.load_with(partial(load_parts, running, write, _checks(checks), Watch(running, progress)), request)
+
+
+def _checks(given: str | Checks) -> Checks:
+    try:
+        return Checks(given)
+    except ValueError:
+        known = ", ".join(kind.value for kind in Checks)
+        raise UsageError(f"{given!r} is not where checks are made", hint=f"it is one of {known}") from None
 
 
 def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:

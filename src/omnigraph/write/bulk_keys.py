@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -158,9 +158,12 @@ def _translated() -> Iterator[None]:
         ) from error
 
 
+K = TypeVar("K", bound=InputKeys)
+
+
 @contextmanager
-def open_keys() -> Iterator[InputKeys]:
-    """A database that is gone afterwards, whatever happens."""
+def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K]) -> Iterator[K]:
+    """A database that is gone afterwards, whatever happens; ``make`` is ``InputKeys`` or a kind of it."""
     import duckdb
 
     directory = tempfile.mkdtemp(prefix="omnigraph-load-")
@@ -176,7 +179,7 @@ def open_keys() -> Iterator[InputKeys]:
             },
         )
         try:
-            yield InputKeys(connection)
+            yield make(connection)
         finally:
             connection.close()
     finally:

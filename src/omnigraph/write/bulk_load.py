@@ -7,7 +7,7 @@ judged and staged again. A load that fails takes its files away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -32,10 +32,13 @@ from omnigraph.write.violations import violation_error
 
 @dataclass
 class BulkInput:
-    """The whole input: its fragments and its keys. ``is_handed_over`` once a plan with its files may be published."""
+    """The whole input: its fragments and its keys. ``is_handed_over`` once a plan with its files may be published.
+
+    Rows have the same order in both.
+    """
 
     keys: InputKeys
-    fragments: FragmentWriter
+    written: Mapping[str, list[staging.WrittenRows]]
     mode: LoadMode
     is_handed_over: bool = False
 
@@ -74,7 +77,7 @@ class PreparedBulk:
         key = table.entity.table_key
         pin = capture.state.tables[key]
         base = self.store.open(pin.location, pin.lance_version)
-        added = self.input.fragments.written[key]
+        added = self.input.written[key]
         if self.input.mode is LoadMode.OVERWRITE:
             version = staging.stage_overwrite(self.store, base, pin.location, added)
             counts = (table.rows, 0, pin.rows)
@@ -117,38 +120,46 @@ def load_bulk(
 ) -> tuple[dict[str, int], Published]:
     """Load any number of rows as one commit: how many entities of each table it brings, and the commit."""
     pins = context.manifests.warm(incarnation).tables
-    with open_keys() as keys:
+    with open_keys(InputKeys) as keys:
         fragments = FragmentWriter(context.store, pins, keys)
-        whole = BulkInput(keys, fragments, mode)
+        whole = BulkInput(keys, fragments.written, mode)
         try:
             try:
-                _take(rows, whole, violations)
+                _take(rows, whole, fragments, violations)
             finally:
                 fragments.close()
-            _, published = run(context, incarnation, lambda capture: _prepare(context, capture, whole), info, options)
+            published = publish_bulk(context, incarnation, whole, info, options)
         except BaseException:
             # Once a plan is in the publisher's hands only the manifest can say whether it was published.
             if not whole.is_handed_over:
                 _discard(fragments)
             raise
-    assert published is not None
     if published.commit.id != info.id:
         _discard(fragments)
     return whole.counts(), published
 
 
-def _take(rows: Iterable[SourcedRows], whole: BulkInput, violations: Violations) -> None:
+def _take(rows: Iterable[SourcedRows], whole: BulkInput, fragments: FragmentWriter, violations: Violations) -> None:
     """Write the rows. After the first violation the rest is only read, to find the others."""
     for source, typed in rows:
         if not violations.total:
-            whole.fragments.add(source, typed)
+            fragments.add(source, typed)
     if violations.total:
         raise violation_error(violations)
-    whole.fragments.finish()
+    fragments.finish()
     settle_duplicates(whole.keys, whole.mode, violations)
-    whole.fragments.wait()
+    fragments.wait()
     if violations.total:
         raise violation_error(violations)
+
+
+def publish_bulk(
+    context: WriteContext, incarnation: str, whole: BulkInput, info: CommitInfo, options: WriteOptions
+) -> Published:
+    """Check an input whose duplicates are settled, and make it one commit."""
+    _, published = run(context, incarnation, lambda capture: _prepare(context, capture, whole), info, options)
+    assert published is not None, "a load is never empty"
+    return published
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
