@@ -4,6 +4,6 @@ Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here star
 """
 
 from omnigraph.spark.load import load
-from omnigraph.spark.session import check_session, session
+from omnigraph.spark.session import check_session, register, session
 
-__all__ = ["check_session", "load", "session"]
+__all__ = ["check_session", "load", "register", "session"]

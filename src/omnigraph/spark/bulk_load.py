@@ -147,20 +147,34 @@ def load_parts(
     spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
-    pins = job.context.manifests.warm(job.incarnation).tables
     with watch.stage("reading", 0):
-        whole = write_parts(PartWriter(job.context.store, pins, job.catalog))
-    try:
-        whole.assemble(job.catalog, pins)
+        whole = write_parts(PartWriter(job.context.store, _pins(job), job.catalog))
+
+    def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())
         with watch.stage("checking", rows):
-            published = publish_checked(job, whole) if checks.is_driver(rows) else _publish(spark, job, whole)
+            return publish_checked(job, whole) if checks.is_driver(rows) else _publish(spark, job, whole)
+
+    return publish_input(job, whole, publish)
+
+
+def publish_input(
+    job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published]
+) -> tuple[dict[str, int], Published]:
+    """Put an input together that tasks wrote, and publish it. What is not published is deleted, if that is certain."""
+    try:
+        whole.assemble(job.catalog, _pins(job))
+        published = publish(job, whole)
     except BaseException:
         # Once a plan is in the publisher's hands only the manifest can say whether it was published.
         whole.discard(with_data=not whole.is_handed_over)
         raise
     whole.discard(with_data=published.commit.id != job.info.id)
     return whole.counts(), published
+
+
+def _pins(job: LoadJob) -> Mapping[str, TablePin]:
+    return job.context.manifests.warm(job.incarnation).tables
 
 
 def _publish(spark: SparkSession, job: LoadJob, whole: LoadInput) -> Published:

@@ -156,10 +156,11 @@ def _write(
 
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
-    yield outcome_batch(number, outcome(partial(_write_part, writer, columns, number, batches), attempts))
+    yield outcome_batch(number, outcome(partial(write_part, writer, columns, number, batches), attempts))
 
 
-def _write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]) -> Part:
+def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]) -> Part:
+    """Write what comes to one task."""
     spans = _Spans(columns, number)
     violations = Violations()
     first = next(batches, None)

@@ -14,6 +14,9 @@ DRIVER_CHECK_ROWS: Final = 20_000_000
 """Rows of input whose keys the driver checks alone: some 40 bytes a row on its disk, and several times faster than jobs
 of Spark. More are checked by the cluster."""
 
+PARTITION_ROWS: Final = 1_000_000
+"""Rows of a table that one task of the data source reads; a fragment is never divided."""
+
 FACT_ROWS: Final = 500_000
 """Rows whose keys one task of a check reads: enough to be worth a task, few enough to use all cores."""
 

@@ -34,7 +34,6 @@ _SETTINGS = {
     "spark.sql.adaptive.enabled": "true",
     # A worker that lives on has Lance imported and its tables open.
     "spark.python.worker.reuse": "true",
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
 
@@ -69,11 +68,20 @@ def session(
         builder = builder.config(name, value)
     with java_home() as home, _starting(home):
         try:
-            return builder.getOrCreate()
+            started = builder.getOrCreate()
         except Exception as error:
             raise SparkUnavailable(
                 f"Spark did not start: {error}", hint="what the JVM said is on standard error above"
             ) from error
+    register(started)
+    return started
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("omnigraph")`` known to a session."""
+    from omnigraph.spark.source import register as register_source
+
+    register_source(spark)
 
 
 @contextmanager

@@ -1,0 +1,216 @@
+"""The data source ``omnigraph``: a type as a Spark table, and tables into a type.
+
+A frame is a snapshot: which commit it reads is settled when it is made. A write is a load: one commit or nothing, with
+all checks, made by the driver. Neither has a session to ask: Spark runs them in Python processes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from omnigraph.core.tables import TablePin
+from omnigraph.engine.loading import LoadRequest
+from omnigraph.errors import UsageError
+from omnigraph.rows.arrow_types import table_schema
+from omnigraph.spark import limits
+from omnigraph.spark.bulk_load import publish_input
+from omnigraph.spark.driver_checks import publish_checked
+from omnigraph.spark.frames import FrameColumns, write_part
+from omnigraph.spark.input import LoadInput
+from omnigraph.spark.parts import Part, PartWriter
+from omnigraph.spark.source_options import SourceOptions, parse_options
+from omnigraph.spark.spark_types import arrow_schema, as_spark_takes_it, spark_schema
+from omnigraph.storage.filters import Comparison
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import fragment_rows, scan
+from omnigraph.write.load import LoadMode
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("omnigraph")`` known to a session."""
+    spark.dataSource.register(OmnigraphSource)
+
+
+class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """``spark.read.format("omnigraph").option("store", ...).option("type", ...)``."""
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._options = parse_options(options)
+        self._commit: str | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        return "omnigraph"
+
+    def schema(self) -> StructType:
+        snapshot = self._options.snapshot()
+        self._commit = snapshot.commit_id
+        entity = self._options.entity(snapshot.catalog)
+        self._options.condition(entity)
+        return spark_schema(entity, self._options.chosen_columns(entity))
+
+    def reader(self, schema: StructType) -> SourceReader:
+        options = self._options
+        snapshot = options.snapshot() if self._commit is None else options.graph().snapshot(at=self._commit)
+        entity = options.entity(snapshot.catalog)
+        unknown = [name for name in schema.names if name not in table_schema(entity).names]
+        if unknown:
+            raise UsageError(f"{entity.name} has no column {unknown[0]!r}")
+        return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.condition(entity))
+
+    def writer(self, schema: StructType, overwrite: bool) -> SourceWriter:
+        mode = LoadMode.OVERWRITE if overwrite else LoadMode(self._options.load)
+        return SourceWriter(_Writing.of(self._options, schema, mode))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> SourceStreamWriter:  # noqa: N802 - Spark's name
+        if self._options.query is None:
+            hint = '.option("query", "a name that stays the same when the query is started again")'
+            raise UsageError("a stream needs a name, so that no epoch is written twice", hint=hint)
+        if overwrite:
+            raise UsageError("a stream cannot replace a type", hint='write with outputMode("append")')
+        return SourceStreamWriter(_Writing.of(self._options, schema, LoadMode(self._options.load)))
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FragmentPartition(InputPartition):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """Fragments that one task reads."""
+
+    fragments: tuple[int, ...]
+
+
+class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """Reads one pinned table by fragments.
+
+    Takes no conditions from Spark: up to 4.3 it keeps those of one query for all later ones over the same frame, which
+    then lack rows. The option ``where`` belongs to the frame.
+    """
+
+    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Comparison | None) -> None:
+        self._store = store
+        self._pin = pin
+        self._schema = schema
+        self._where = where
+
+    def partitions(self) -> Sequence[FragmentPartition]:
+        parts: list[FragmentPartition] = []
+        fragments: list[int] = []
+        held = 0
+        for number, rows in fragment_rows(self._store, self._pin) if self._pin.rows else []:
+            fragments.append(number)
+            held += rows
+            if held >= limits.PARTITION_ROWS:
+                parts.append(FragmentPartition(tuple(fragments)))
+                fragments, held = [], 0
+        # Spark wants at least one partition, even of nothing.
+        return [*parts, FragmentPartition(tuple(fragments))] if fragments or not parts else parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, FragmentPartition)
+        schema = arrow_schema(self._schema)
+        if not partition.fragments:
+            return
+        for batch in scan(
+            self._store,
+            self._pin,
+            self._schema.names,
+            self._where,
+            blobs_as_bytes=True,
+            batch_rows=limits.FACT_BATCH_ROWS,
+            fragments=partition.fragments,
+        ):
+            yield as_spark_takes_it(batch, schema)
+
+
+# --- writing ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PartMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """What a task wrote."""
+
+    part: Part
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """A write that was begun: what tasks need, and what becomes of their parts."""
+
+    options: SourceOptions
+    mode: LoadMode
+    writer: PartWriter
+    columns: FrameColumns
+
+    @classmethod
+    def of(cls, options: SourceOptions, schema: StructType, mode: LoadMode) -> _Writing:
+        if options.at is not None:
+            raise UsageError("a commit cannot be written to", hint="name a branch")
+        snapshot = options.snapshot()
+        entity = options.entity(snapshot.catalog)
+        names = tuple({"from": "src", "to": "dst"}.get(name, name) for name in schema.names)
+        columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
+        return cls(options, mode, PartWriter(snapshot.store, snapshot.state.tables, snapshot.catalog), columns)
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> PartMessage:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        return PartMessage(write_part(self.writer, self.columns, number, iter(batches)))
+
+    def publish(self, messages: Sequence[Any], idempotency_key: str | None = None) -> None:
+        """One commit of all parts. If it fails the files go away, unless the commit may have been made."""
+        parts = [message.part for message in messages if message is not None]
+        said: dict[str, Any] = {**self.options.said}
+        if idempotency_key is not None:
+            said["idempotency_key"] = idempotency_key
+        request = LoadRequest(self.mode, self.options.branch or "main", **said)
+        self.options.graph().load_with(
+            lambda job: publish_input(job, LoadInput(job.context.store, job.mode, parts), publish_checked), request
+        )
+
+
+class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """A load as one commit. What an aborted write leaves is garbage for cleanup: nobody refers to it."""
+
+    def __init__(self, writing: _Writing) -> None:
+        self._writing = writing
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
+        return self._writing.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._writing.publish(messages)
+
+
+class SourceStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc, unused-ignore] # as above
+    """One commit per epoch, and each epoch once: its key is on the commit."""
+
+    def __init__(self, writing: _Writing) -> None:
+        self._writing = writing
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
+        return self._writing.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        self._writing.publish(messages, f"spark-stream/{self._writing.options.query}/{batchId}")
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Nothing refers to what was written."""

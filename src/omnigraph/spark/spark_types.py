@@ -1,0 +1,108 @@
+"""What the columns of a type are in Spark, and batches of a table as Spark takes them.
+
+Spark knows no unsigned numbers and no lists of fixed size: numbers become wider, lists ordinary ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, assert_never
+
+import pyarrow as pa
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.errors import UsageError
+from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.schema.types import PropertyType
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+_TEXT = PropertyType(Scalar.STRING)
+
+
+def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> StructType:
+    """The columns of a type's table, or those that are named. Blobs are read only where they are named."""
+    from pyspark.sql.types import StructField, StructType
+
+    fields = []
+    for field in table_schema(entity):
+        type_ = entity.properties[field.name].type if field.name in entity.properties else _TEXT
+        if field.name in columns if columns is not None else not type_.is_blob:
+            fields.append(StructField(field.name, _spark_type(type_), field.nullable))
+    if columns is not None:
+        fields.sort(key=lambda field: columns.index(field.name))
+    return StructType(fields)
+
+
+def _spark_type(type_: PropertyType) -> DataType:
+    from pyspark.sql.types import ArrayType
+
+    scalar = _spark_scalar(type_.scalar)
+    if type_.is_vector:
+        return ArrayType(scalar, containsNull=False)
+    return ArrayType(scalar, containsNull=True) if type_.is_list else scalar
+
+
+def _spark_scalar(scalar: Scalar) -> DataType:
+    from pyspark.sql import types as t
+
+    match scalar:
+        case Scalar.STRING:
+            return t.StringType()
+        case Scalar.BLOB:
+            return t.BinaryType()
+        case Scalar.BOOL:
+            return t.BooleanType()
+        case Scalar.I32:
+            return t.IntegerType()
+        case Scalar.I64 | Scalar.U32:
+            return t.LongType()
+        case Scalar.U64:
+            return t.DecimalType(20, 0)
+        case Scalar.F32 | Scalar.VECTOR:
+            return t.FloatType()
+        case Scalar.F64:
+            return t.DoubleType()
+        case Scalar.DATETIME:
+            return t.TimestampType()
+        case Scalar.DATE:
+            return t.DateType()
+        case _:
+            assert_never(scalar)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """What the same columns are in Arrow, exactly as Spark expects them."""
+    return pa.schema([pa.field(field.name, _arrow_type(field.dataType), field.nullable) for field in schema.fields])
+
+
+def _arrow_type(kind: DataType) -> pa.DataType:
+    from pyspark.sql import types as t
+
+    match kind:
+        case t.ArrayType():
+            return pa.list_(pa.field("element", _arrow_type(kind.elementType), kind.containsNull))
+        case t.DecimalType():
+            return pa.decimal128(kind.precision, kind.scale)
+        case t.TimestampType():
+            return pa.timestamp("us", tz="UTC")
+    plain = {
+        t.StringType: pa.utf8(),
+        t.BinaryType: pa.binary(),
+        t.BooleanType: pa.bool_(),
+        t.IntegerType: pa.int32(),
+        t.LongType: pa.int64(),
+        t.FloatType: pa.float32(),
+        t.DoubleType: pa.float64(),
+        t.DateType: pa.date32(),
+    }
+    if type(kind) not in plain:
+        raise UsageError(f"a column cannot be read as {kind.simpleString()}", hint="leave out the schema")
+    return plain[type(kind)]
+
+
+def as_spark_takes_it(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a schema, cast to its types."""
+    arrays = [batch.column(field.name).cast(field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
