@@ -179,11 +179,7 @@ class Graph:
 
     def schema_text(self, branch: str = MAIN) -> str:
         """The schema of a branch as it was written."""
-        digest = self._head(branch).schema_digest.removeprefix("sha256:")
-        content = self._store.objects.read(f"schemas/{digest}.pg")
-        if content is None:
-            raise NotFoundError(f"the text of schema {digest} is missing")
-        return content.decode()
+        return self.snapshot(branch).schema_text()
 
     def export(
         self, branch: str | None = None, *, at: str | datetime | None = None, types: list[str] | None = None

@@ -37,6 +37,14 @@ class Snapshot:
         counts = ", ".join(f"{pin.key.split(':')[1]}: {pin.rows:,}" for _, pin in sorted(self.state.tables.items()))
         return f"<Snapshot {self.commit_id} of {self.branch}: {counts}>"
 
+    def schema_text(self) -> str:
+        """The schema as it was written."""
+        digest = self.state.schema_digest.removeprefix("sha256:")
+        content = self.store.objects.read(f"schemas/{digest}.pg")
+        if content is None:
+            raise NotFoundError(f"the text of schema {digest} is missing")
+        return content.decode()
+
     def counts(self) -> dict[str, int]:
         """Entities by table key, such as ``node:Person``."""
         return {key: pin.rows for key, pin in sorted(self.state.tables.items())}

@@ -1,9 +1,10 @@
-"""Omnigraph on Spark: bulk load and the data source, for data that one machine should not carry.
+"""Omnigraph on Spark: bulk load, export and the data source, for data that one machine should not carry.
 
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
 
+from omnigraph.spark.export import export
 from omnigraph.spark.load import load
 from omnigraph.spark.session import check_session, register, session
 
-__all__ = ["check_session", "load", "register", "session"]
+__all__ = ["check_session", "export", "load", "register", "session"]

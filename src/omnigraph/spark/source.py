@@ -36,7 +36,7 @@ from omnigraph.spark.source_options import SourceOptions, parse_options
 from omnigraph.spark.spark_types import arrow_schema, as_spark_takes_it, spark_schema
 from omnigraph.storage.filters import Comparison
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import fragment_rows, scan
+from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.load import LoadMode
 
 
@@ -110,17 +110,9 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
         self._where = where
 
     def partitions(self) -> Sequence[FragmentPartition]:
-        parts: list[FragmentPartition] = []
-        fragments: list[int] = []
-        held = 0
-        for number, rows in fragment_rows(self._store, self._pin) if self._pin.rows else []:
-            fragments.append(number)
-            held += rows
-            if held >= limits.PARTITION_ROWS:
-                parts.append(FragmentPartition(tuple(fragments)))
-                fragments, held = [], 0
+        groups = [*fragment_groups(self._store, self._pin, limits.PARTITION_ROWS)]
         # Spark wants at least one partition, even of nothing.
-        return [*parts, FragmentPartition(tuple(fragments))] if fragments or not parts else parts
+        return [FragmentPartition(group) for group in groups or [()]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, FragmentPartition)

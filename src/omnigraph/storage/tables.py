@@ -75,6 +75,20 @@ def fragment_rows(store: Store, pin: TablePin) -> list[tuple[int, int]]:
     return [(fragment.fragment_id, fragment.metadata.num_rows) for fragment in dataset.get_fragments()]
 
 
+def fragment_groups(store: Store, pin: TablePin, rows_max: int) -> Iterator[tuple[int, ...]]:
+    """All fragments of a table in groups that have about as many rows; none is divided."""
+    group: list[int] = []
+    held = 0
+    for number, rows in fragment_rows(store, pin) if pin.rows else []:
+        group.append(number)
+        held += rows
+        if held >= rows_max:
+            yield tuple(group)
+            group, held = [], 0
+    if group:
+        yield tuple(group)
+
+
 @contextmanager
 def _reading(pin: TablePin) -> Iterator[None]:
     """What Lance says of unreadable files, as our error."""
