@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.spark.session import session
+from tests.faults.fixtures import s3_bucket, s3_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["s3_bucket", "s3_server", "spark"]
 
 HERE = Path(__file__).parent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from omnigraph.storage.files import manifest_file
 from omnigraph.storage.staging import StagedVersion, WrittenRows
 from omnigraph.storage.store import Store
 
@@ -17,7 +18,13 @@ def discard_rows(store: Store, written: WrittenRows) -> None:
 
 
 def discard_version(store: Store, staged: StagedVersion) -> None:
-    """Delete a version that nobody will name, but not its data files: other versions may have them too."""
-    for record in staged.files:
-        if not record.path.startswith(f"{staged.location}/data/"):
-            store.objects.delete(record.path)
+    """Delete a version that nobody will name, but not its data files: other versions may have them too.
+
+    Its deletion files must be its own: it was made of new fragments, or of a version of new fragments.
+    """
+    dataset = store.open(staged.location, staged.version)
+    for fragment in dataset.get_fragments():
+        deletion = fragment.metadata.deletion_file
+        if deletion is not None:
+            store.objects.delete(f"{staged.location}/{deletion.path(fragment.fragment_id)}")
+    store.objects.delete(manifest_file(staged.location, staged.version))
