@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.exec import topologies, topology
+from omnigraph.exec import graph_view, tables, topologies, topology
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.id_map import IdMaps
 from omnigraph.exec.indexed import IndexedTopology
@@ -246,3 +247,23 @@ def test_a_graph_keeps_large_topologies_below_its_root(world: World) -> None:
         assert open_graph(graph.uri).query(text).to_pylist() == first
     assert not built.called
     assert graph.verify().is_clean
+
+
+def test_lists_that_were_missed_repeatedly_are_made_in_the_background(world: World) -> None:
+    graph = world.graph
+    with (
+        patch.object(graph_view, "INDEXED_EDGES_MIN", 0),
+        patch.object(tables.TableView, "is_indexed", lambda *_: True),
+    ):
+        derived = graph._derived
+        text = 'query q() { match { $p: Person { name: "p1" } $p knows $q } return { $q.name } order { $q.name } }'
+        answers = []
+        for _ in range(topologies.MISSED_MAX):
+            assert derived.topologies.find(pins(view(graph, derived.topologies), "Knows")) is None
+            answers.append(graph.query(text).to_pylist())
+        for thread in threading.enumerate():
+            if thread.name == "omnigraph-topology":
+                thread.join()
+        assert derived.topologies.find(pins(view(graph, derived.topologies), "Knows")) is not None
+        answers.append(graph.query(text).to_pylist())
+    assert all(answer == answers[0] for answer in answers)

@@ -80,7 +80,8 @@ class Topologies:
         times = (self._missed.get(key) or 0) + 1
         self._missed.put(key, times)
         if times == MISSED_MAX:
-            threading.Thread(target=self._make_quietly, args=(pins,), name="omnigraph-topology", daemon=True).start()
+            # A program that ends meanwhile waits for it: a thread cut off inside a library may abort the process.
+            threading.Thread(target=self._make_quietly, args=(pins,), name="omnigraph-topology").start()
 
     def _make_quietly(self, pins: Pins) -> None:
         # Whoever needs the lists will see the reason.
