@@ -72,6 +72,7 @@ class GraphView:
     catalog: Catalog
     derived: Derived
     remarks: list[str] = field(default_factory=list)
+    _views: dict[str, TableView] = field(default_factory=dict, repr=False)
 
     def node_table(self, type_name: str) -> TableView:
         return self._table(self.catalog.nodes[type_name])
@@ -80,6 +81,12 @@ class GraphView:
         return self._table(self.catalog.edges[type_name])
 
     def _table(self, entity: Entity) -> TableView:
+        known = self._views.get(entity.table_key)
+        if known is None:
+            known = self._views[entity.table_key] = self._remembered(entity)
+        return known
+
+    def _remembered(self, entity: Entity) -> TableView:
         pin = self.state.tables[entity.table_key]
         key = (pin, self.state.schema_digest)
         known = self.derived.views.get(key)

@@ -7,7 +7,6 @@ commit that holds the same fragments.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,8 +128,8 @@ def _mapped(entry: Entry | None, direction: str) -> Adjacency | None:
 
 def base_key(edge: TableView, source: TableView, target: TableView) -> str:
     """A name for exactly these rows of these three tables."""
-    parts = [[(part.data, part.deletions) for part in table.layout.parts] for table in (edge, source, target)]
-    return hashlib.sha256(json.dumps([FORMAT, parts]).encode()).hexdigest()[:32]
+    digests = [table.layout.digest for table in (edge, source, target)]
+    return hashlib.sha256(f"{FORMAT} {' '.join(digests)}".encode()).hexdigest()[:32]
 
 
 def description(base: Base) -> dict[str, Any]:

@@ -6,6 +6,7 @@ versions share holds the same rows in both, so whatever is derived from a fragme
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,6 +61,12 @@ class Layout:
         offsets = (addresses & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
         known, starts = self._by_fragment
         return starts[np.searchsorted(known, fragments)] + offsets
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for exactly these rows: of the files that hold them, and of those that delete some."""
+        files = "\n".join(f"{part.data} {part.deletions}" for part in self.parts)
+        return hashlib.sha256(files.encode()).hexdigest()
 
     @cached_property
     def starts(self) -> Rows:
