@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -56,7 +57,7 @@ class Topologies:
         if known is not None:
             return known
         found = self._nearest(key, pins)
-        if found is None or _changes(found) > found.base.edges // CHANGES_SHARE:
+        if found is None or not _is_near(found):
             return None
         self._known.put(key, found)
         return found
@@ -89,27 +90,19 @@ class Topologies:
             self.get(pins)
 
     def _nearest(self, key: str, pins: Pins) -> Topology | None:
-        """The topology on top of the base that needs the fewest changes."""
-        best: Topology | None = None
-        for base in self._candidates(key, pins[0].pin.location):
-            changed = _on_top_of(base, pins)
-            if changed is not None and (best is None or _changes(changed) < _changes(best)):
-                best = changed
-            if best is not None and _changes(best) == 0:
-                break
+        """The topology on top of the base that needs the fewest changes. The disk is asked if memory has none near."""
+        location = pins[0].pin.location
+        remembered = self._bases.get(location) or ()
+        best = _fewest_changes(key, pins, remembered)
+        if best is None or not _is_near(best):
+            known = {base.key for base in remembered}
+            stored = [entry for entry in self._files.entries(_group(location)) if entry.about.get("key") not in known]
+            read = [base for base in map(read_base, stored) if base is not None]
+            best = _fewest_changes(key, pins, (*remembered, *read))
+            self._bases.put(location, (*remembered, *read)[:BASES_MAX])
         if best is not None and best.base.entry is not None:
             self._files.touch(best.base.entry)
         return best
-
-    def _candidates(self, key: str, location: str) -> list[Base]:
-        """Bases of an edge table, one that fits exactly first."""
-        remembered = self._bases.get(location) or ()
-        known = {base.key for base in remembered}
-        stored = [entry for entry in self._files.entries(_group(location)) if entry.about.get("key") not in known]
-        bases = [*remembered, *(base for base in map(read_base, stored) if base is not None)]
-        bases.sort(key=lambda base: base.key != key)
-        self._bases.put(location, tuple(bases[:BASES_MAX]))
-        return bases
 
     def _made(self, pins: Pins) -> Base:
         nearest = self._nearest(base_key(*pins), pins)
@@ -123,6 +116,22 @@ class Topologies:
 
 def _group(location: str) -> str:
     return f"topology-{location.replace('/', '-')}"
+
+
+def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | None:
+    """What the best of the bases gives, one that fits exactly first."""
+    best: Topology | None = None
+    for base in sorted(bases, key=lambda base: base.key != key):
+        changed = _on_top_of(base, pins)
+        if changed is not None and (best is None or _changes(changed) < _changes(best)):
+            best = changed
+        if best is not None and _changes(best) == 0:
+            break
+    return best
+
+
+def _is_near(topology: Topology) -> bool:
+    return _changes(topology) <= topology.base.edges // CHANGES_SHARE
 
 
 def _changes(topology: Topology) -> int:
