@@ -182,6 +182,8 @@ def build(pins: Pins) -> Base:
     with ThreadPoolExecutor(2) as pool:
         ends = pool.map(_encoded, (edge, edge), ("src", "dst"), (source, target))
         starts, stops = ends
+    # The ids of millions of edges were just in memory, and Arrow would keep their place for itself.
+    pa.default_memory_pool().release_unused()
     known = (starts >= 0) & (stops >= 0) & live
     lists = adjacency(starts[known], stops[known], np.flatnonzero(known), source.size)
     return _base(pins, lists, has_dangling=bool((live & ~known).any()))
