@@ -194,6 +194,19 @@ def test_a_text_is_embedded_as_the_environment_says(graph: omnigraph.Graph) -> N
     assert "OPENROUTER_API_KEY" in result.stderr
 
 
+def test_a_load_makes_vectors_if_the_environment_names_an_embedder(graph: omnigraph.Graph) -> None:
+    def load(name: str, env: dict[str, str]) -> str:
+        line = json.dumps({"type": "Person", "data": {"name": name, "note": "red"}})
+        loaded = run("load", graph.uri, "--data", "-", "--mode", "append", "--quiet", stdin=line, env=env)
+        assert loaded.exit_code == 0, loaded.stderr
+        text = f'query q() {{ match {{ $p: Person {{ name: "{name}" }} }} return {{ $p.vec }} }}'
+        return str(json.loads(query(graph, "-e", text, "--json"))["rows"][0]["p.vec"])
+
+    nobody = {"OMNIGRAPH_EMBEDDINGS_MOCK": "", "OMNIGRAPH_EMBED_PROVIDER": "", "OPENAI_API_KEY": "for something else"}
+    assert load("a", nobody) == "None"
+    assert load("b", {"OMNIGRAPH_EMBEDDINGS_MOCK": "1"}) == str(list(MockEmbedder().embed(["red"], 2, "document")[0]))
+
+
 # --- what goes wrong ---------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +17,8 @@ from omnigraph.errors import EmbeddingError
 
 PREFIX = "OMNIGRAPH_EMBED_"
 MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
+_TRAVELLING = (PREFIX, MOCK_VARIABLE)
+"""Names of variables without secrets; keys have other names."""
 _YES = frozenset({"1", "true", "yes", "on"})
 _NUMBER_MAX = 24 * 60 * 60 * 1000
 """The largest number in a variable: a day in milliseconds."""
@@ -53,17 +55,33 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Embedder:
     return _EnvironmentEmbedder(environ)
 
 
+def configured() -> Embedder | None:
+    """The embedder of the environment, if it says more than a key: keys are there for other reasons as well, and
+    nobody's data goes to a service because of one."""
+    names = [f"{PREFIX}{name}" for name in ("PROVIDER", "BASE_URL", "MODEL")]
+    is_configured = _is_mocked(os.environ) or any(os.environ.get(name, "").strip() for name in names)
+    return from_environment() if is_configured else None
+
+
+def _is_mocked(environ: Mapping[str, str]) -> bool:
+    return environ.get(MOCK_VARIABLE, "").strip().lower() in _YES
+
+
 @dataclass(frozen=True)
 class _EnvironmentEmbedder:
-    """Reads the environment at its first use. Travels to another process without keys, and reads anew there."""
+    """Reads the environment at its first use. Travels to another process without keys, and reads anew there; what the
+    environment there does not say is as it was here."""
 
     environ: Mapping[str, str] | None = None
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the process that it comes from."""
 
     def __repr__(self) -> str:
         return "<embedder of the environment>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"environ": None}
+        said = {name: value for name, value in self._settings.items() if name.startswith(_TRAVELLING)}
+        return {"environ": None, "elsewhere": said}
 
     @property
     def model(self) -> str:
@@ -75,19 +93,22 @@ class _EnvironmentEmbedder:
     @cached_property
     def _resolved(self) -> Embedder:
         """The embedder, perhaps with an empty key: its model can be asked for without one."""
-        environ = os.environ if self.environ is None else self.environ
-        return _resolve(environ)
+        return _resolve(self._settings)
+
+    @property
+    def _settings(self) -> Mapping[str, str]:
+        return {**self.elsewhere, **(os.environ if self.environ is None else self.environ)}
 
     @property
     def _keyed(self) -> Embedder:
         resolved = self._resolved
         if isinstance(resolved, RemoteEmbedder) and not resolved.key:
-            environ = os.environ if self.environ is None else self.environ
-            keys = " or ".join(PROVIDERS[_provider_name(environ)].keys)
+            name = _provider_name(self._settings)
+            keys = " or ".join(PROVIDERS[name].keys)
             raise EmbeddingError(
                 "embedding a text needs a key, and there is none",
                 hint=f"set {keys}; {PREFIX}PROVIDER chooses another provider",
-                provider=_provider_name(environ),
+                provider=name,
             )
         return resolved
 
@@ -123,7 +144,7 @@ def _is_web_address(url: str) -> bool:
 
 
 def _provider_name(environ: Mapping[str, str]) -> str:
-    if environ.get(MOCK_VARIABLE, "").strip().lower() in _YES:
+    if _is_mocked(environ):
         return MOCK
     name = environ.get(f"{PREFIX}PROVIDER", "").strip().lower() or DEFAULT_PROVIDER
     if name != MOCK and name not in PROVIDERS:

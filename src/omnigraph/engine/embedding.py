@@ -5,17 +5,15 @@ The executors see vectors only. A query without such a text needs no embedder.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from omnigraph.core.numbers import round_float
 from omnigraph.core.ports import Embedder
-from omnigraph.core.scalars import Scalar
 from omnigraph.errors import EmbeddingError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import AntiJoin, Expand, Operator, QueryIR, Scan, Score
 from omnigraph.query.rewrite.tree import inputs, map_parts
+from omnigraph.rows.embedding import ask_for_vectors, check_model
 from omnigraph.schema.catalog import Catalog
 
 Vectors = dict[tuple[str, int], tuple[float, ...]]
@@ -35,7 +33,7 @@ def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> 
         )
     types = dict(_variables(query.root))
     for arm, _ in texts:
-        _check_model(catalog, types[arm.vector.variable], arm.vector.name, embedder)
+        check_model(catalog.nodes[types[arm.vector.variable]], arm.vector.name, embedder)
     vectors = _embedded({(text, _dimension(arm)) for arm, text in texts}, embedder)
 
     def fill(part: ir.Expr) -> ir.Expr:
@@ -83,33 +81,10 @@ def _dimension(arm: ir.Nearest) -> int:
     return arm.vector.type.dimension
 
 
-def _check_model(catalog: Catalog, type_name: str, name: str, embedder: Embedder) -> None:
-    declared = catalog.nodes[type_name].properties[name].embed
-    if declared is None or declared.model is None or declared.model == embedder.model:
-        return
-    raise EmbeddingError(
-        f"the vectors of {type_name}.{name} are by model {declared.model!r}, the embedder is {embedder.model!r}",
-        hint="vectors of different models cannot be compared: OMNIGRAPH_EMBED_MODEL sets the model",
-        declared=declared.model,
-        configured=embedder.model,
-    )
-
-
 def _embedded(wanted: set[tuple[str, int]], embedder: Embedder) -> Vectors:
     vectors: Vectors = {}
     for dimension in sorted({dimension for _, dimension in wanted}):
         texts = sorted(text for text, wanted_dimension in wanted if wanted_dimension == dimension)
-        found = embedder.embed(texts, dimension, "query")
-        if len(found) != len(texts):
-            raise EmbeddingError(f"the embedder gave {len(found)} vectors for {len(texts)} texts")
-        for text, numbers in zip(texts, found, strict=True):
-            vectors[text, dimension] = _checked(numbers, dimension)
+        found = ask_for_vectors(embedder, texts, dimension, "query").tolist()
+        vectors.update({(text, dimension): tuple(vector) for text, vector in zip(texts, found, strict=True)})
     return vectors
-
-
-def _checked(numbers: Sequence[float], dimension: int) -> tuple[float, ...]:
-    """The embedder may be anybody's, so what it gives is looked at."""
-    vector = tuple(round_float(float(number), Scalar.F32) for number in numbers)
-    if len(vector) != dimension or not all(math.isfinite(number) for number in vector):
-        raise EmbeddingError(f"the embedder gave no vector of {dimension} finite numbers")
-    return vector

@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 SPARK = "omnigraph.spark"
+EMBED = "omnigraph.embed"
 
 
 def extension(name: str) -> Any:

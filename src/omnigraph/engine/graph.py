@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.commit_filters import passes
-from omnigraph.engine.extensions import SPARK, extension
+from omnigraph.engine.extensions import EMBED, SPARK, extension
 from omnigraph.engine.queries import Compiler, run_query
 from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
@@ -91,6 +91,12 @@ class Graph:
     def id(self) -> str:
         """The graph's own id, the same wherever it is copied."""
         return self._manifests.stamp.graph_id
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """Who makes vectors of the texts that are loaded: the one handed in, else the one the environment names."""
+        configured: Embedder | None = self._embedder or extension(EMBED).configured()
+        return configured
 
     # --- reading ---------------------------------------------------------------------------------------
 
@@ -249,7 +255,7 @@ class Graph:
         request.parsed_mode()
         created = self._ensure_branch(request.branch, request.base, request.actor)
         try:
-            return loading.run_load(self._context, request, loader, created=created)
+            return loading.run_load(self._context, request, loader, lambda: self.embedder, created=created)
         except BaseException:
             if created:
                 self.delete_branch(request.branch)
@@ -348,7 +354,8 @@ def open_graph(
 ) -> Graph:
     """Open a graph. S3 takes ``storage_options`` or the usual ``AWS_*`` variables.
 
-    The ``embedder`` turns texts of ``nearest`` into vectors, for example ``omnigraph.embed.from_environment()``.
+    The ``embedder`` turns texts of ``nearest``, and those that are loaded for ``@embed`` properties, into vectors, for
+    example ``omnigraph.embed.from_environment()``.
     """
     return Graph(Store(uri, storage_options, durability), embedder=embedder)
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.core.commit import CommitKind
+from omnigraph.core.ports import Embedder
+from omnigraph.core.tables import TablePin
 from omnigraph.engine import sources
 from omnigraph.engine.results import LoadResult
 from omnigraph.engine.writes import earlier_commit
@@ -20,7 +22,9 @@ from omnigraph.manifest.layout import MAIN
 from omnigraph.manifest.publisher import Published
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.embedding import RowEmbedding, has_embedded_properties
 from omnigraph.write.load import LoadMode
 from omnigraph.write.load_rows import load_rows
 
@@ -56,6 +60,13 @@ class LoadJob:
     mode: LoadMode
     info: CommitInfo
     options: WriteOptions
+    embedding: RowEmbedding | None = None
+    """How vectors are made from texts, if somebody makes them."""
+
+    @property
+    def reading(self) -> Catalog:
+        """The types by which the rows are to be read."""
+        return self.catalog if self.embedding is None else self.embedding.reading
 
 
 Loader = Callable[[LoadJob], tuple[dict[str, int], Published]]
@@ -66,13 +77,37 @@ def embedded(data: sources.Loadable, type_name: str | None, progress: Callable[[
 
     def load(job: LoadJob) -> tuple[dict[str, int], Published]:
         violations = Violations()
-        rows = sources.read(data, job.catalog, type_name, job.context.ids.new_id, violations)
-        return load_rows(job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress)
+        rows = sources.read(data, job.reading, type_name, job.context.ids.new_id, violations)
+        return load_rows(
+            job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress, job.embedding
+        )
 
     return load
 
 
-def run_load(context: WriteContext, request: LoadRequest, loader: Loader, *, created: bool) -> LoadResult:
+def row_embedding(
+    store: Store,
+    pins: Mapping[str, TablePin],
+    catalog: Catalog,
+    mode: LoadMode,
+    find_embedder: Callable[[], Embedder | None],
+) -> RowEmbedding | None:
+    """How the rows of a load get their vectors; None if the types have none to make, or nobody makes them."""
+    embedder = find_embedder() if has_embedded_properties(catalog) else None
+    if embedder is None:
+        return None
+    # What is appended is not there yet.
+    return RowEmbedding(store, {} if mode is LoadMode.APPEND else pins, catalog, embedder)
+
+
+def run_load(
+    context: WriteContext,
+    request: LoadRequest,
+    loader: Loader,
+    find_embedder: Callable[[], Embedder | None],
+    *,
+    created: bool,
+) -> LoadResult:
     """Load into a branch that exists, unless a load with the same idempotency key was there before."""
     mode = request.parsed_mode()
     manifests = context.manifests
@@ -82,8 +117,10 @@ def run_load(context: WriteContext, request: LoadRequest, loader: Loader, *, cre
     earlier = earlier_commit(context, ref.incarnation, options)
     if earlier is not None:
         return LoadResult(request.branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
-    catalog = manifests.catalog(manifests.warm(ref.incarnation).schema_digest)
-    counts, published = loader(LoadJob(context, ref.incarnation, catalog, mode, info, options))
+    state = manifests.warm(ref.incarnation)
+    catalog = manifests.catalog(state.schema_digest)
+    embedding = row_embedding(context.store, state.tables, catalog, mode, find_embedder)
+    counts, published = loader(LoadJob(context, ref.incarnation, catalog, mode, info, options, embedding))
     return LoadResult(
         request.branch,
         mode.value,

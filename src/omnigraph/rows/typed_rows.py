@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.limits import BATCH_BYTES, PENDING_BYTES
+from omnigraph.rows.violations import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,10 @@ class TypedRows:
     @property
     def table_key(self) -> str:
         return self.entity.table_key
+
+    def places(self, source: str) -> Callable[[int], Place]:
+        """Where the row at an index came from."""
+        return lambda row: Place(source, self.lines[row].as_py())
 
 
 class Gathering:

@@ -148,7 +148,7 @@ def load_parts(
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
     with watch.stage("reading", 0):
-        whole = write_parts(PartWriter(job.context.store, _pins(job), job.catalog))
+        whole = write_parts(PartWriter(job.context.store, _pins(job), job.reading, job.embedding))
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())

@@ -24,6 +24,7 @@ from omnigraph.storage.staging import WrittenRows
 from omnigraph.storage.store import Store
 from omnigraph.write.bulk_fragments import FragmentWriter
 from omnigraph.write.bulk_keys import Piece
+from omnigraph.write.embedding import RowEmbedding
 from omnigraph.write.load_rows import checked
 
 
@@ -97,6 +98,8 @@ class PartWriter:
     store: Store
     pins: Mapping[str, TablePin]
     catalog: Catalog
+    """The types by which rows are read."""
+    embedding: RowEmbedding | None = None
 
     def write_split(self, split: FileSplit) -> Part:
         """Rows of a split of a file of JSON lines."""
@@ -119,7 +122,8 @@ class PartWriter:
         writer = FragmentWriter(self.store, self.pins, notes)
         try:
             try:
-                for name, typed in checked(((source, typed) for typed in rows), violations):
+                sourced = ((source, typed) for typed in rows)
+                for name, typed in checked(sourced, violations, embedding=self.embedding):
                     if not violations.total:
                         writer.add(name, typed)
                 if not violations.total:

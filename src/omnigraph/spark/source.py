@@ -23,7 +23,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.loading import LoadRequest
+from omnigraph.engine.loading import LoadRequest, row_embedding
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.spark import limits
@@ -154,11 +154,15 @@ class _Writing:
     def of(cls, options: SourceOptions, schema: StructType, mode: LoadMode) -> _Writing:
         if options.at is not None:
             raise UsageError("a commit cannot be written to", hint="name a branch")
-        snapshot = options.snapshot()
-        entity = options.entity(snapshot.catalog)
+        graph = options.graph()
+        snapshot = graph.snapshot(options.branch)
+        store, pins = snapshot.store, snapshot.state.tables
+        embedding = row_embedding(store, pins, snapshot.catalog, mode, lambda: graph.embedder)
+        reading = snapshot.catalog if embedding is None else embedding.reading
+        entity = options.entity(reading)
         names = tuple({"from": "src", "to": "dst"}.get(name, name) for name in schema.names)
         columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
-        return cls(options, mode, PartWriter(snapshot.store, snapshot.state.tables, snapshot.catalog), columns)
+        return cls(options, mode, PartWriter(store, pins, reading, embedding), columns)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> PartMessage:
         from pyspark import TaskContext

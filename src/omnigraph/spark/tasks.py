@@ -1,7 +1,8 @@
 """Running a Python function once per item on the executors, each in a task of its own.
 
 A task's outcome is what it returns, or the error it ended with: those of ours arrive as they were raised. Mistakes in
-the input are not tried again; everything else is, as often as the cluster is set to, and only the last failure counts.
+the input, and texts that nobody embeds, are not tried again; everything else is, as often as the cluster is set to, and
+only the last failure counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from omnigraph.errors import InputError, NotFoundError, OmnigraphError, SparkError
+from omnigraph.errors import EmbeddingError, InputError, NotFoundError, OmnigraphError, SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +93,8 @@ def outcome(work: Callable[[], Any], attempts: int) -> bytes:
     """What came of the work, to be sent to the driver; raises what is worth another attempt of the task."""
     try:
         return pickle.dumps((True, work()))
-    except (InputError, NotFoundError) as error:
+    except (InputError, NotFoundError, EmbeddingError) as error:
+        # A provider of vectors was asked again already, as often as it should be.
         return pickle.dumps((False, error))
     except Exception as error:
         if _attempt() + 1 < attempts:

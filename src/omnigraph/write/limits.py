@@ -23,6 +23,12 @@ KEY_DATABASE_BYTES: Final = 512 * 1024 * 1024
 STREAMED_ROWS: Final = 122_880
 """Rows that the database hands over at once: its own unit of storage."""
 
+EMBEDDED_TEXTS_BYTES: Final = 64 * 1024 * 1024
+"""Memory for the vectors of texts that a load has embedded already. What does not fit is on disk."""
+
+TEXTS_PER_CALL: Final = 128
+"""Texts that an embedder is given at once: the deadline of a provider is for a call, and a request takes as many."""
+
 INDEX_ROWS_MIN: Final = 10_000
 """Rows of a table from which on an index is built. Below, looking at every row is as fast as asking an index: a lookup
 by value took 1.0 ms either way at 10,000 rows, 2.4 against 0.8 ms at 50,000."""

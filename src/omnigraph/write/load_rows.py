@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
-from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.values import check_values
-from omnigraph.rows.violations import Place, Violations
+from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.embedding import RowEmbedding
 from omnigraph.write.load import LoadMode, PreparedLoad, SourcedRows, gather, prepare_load
 
 Progress = Callable[[int], None]
@@ -28,12 +29,14 @@ def load_rows(
     info: CommitInfo,
     options: WriteOptions,
     progress: Progress | None = None,
+    embedding: RowEmbedding | None = None,
 ) -> tuple[dict[str, int], Published]:
     """Load rows as one commit: how many entities of each table it brings, and the commit.
 
-    ``violations`` is where the reader of the rows reports; what is wrong with values is added to it.
+    ``violations`` is where the reader of the rows reports; what is wrong with values is added to it. With an
+    ``embedding`` the rows were read as it says, and get their vectors here.
     """
-    stream = checked(rows, violations, progress)
+    stream = checked(rows, violations, progress, embedding)
     buffered: list[SourcedRows] = []
     rows_held = bytes_held = 0
     for source, typed in stream:
@@ -63,17 +66,17 @@ def _drained(buffered: list[SourcedRows], rest: Iterator[SourcedRows]) -> Iterat
 
 
 def checked(
-    rows: Iterable[SourcedRows], violations: Violations, progress: Progress | None = None
+    rows: Iterable[SourcedRows],
+    violations: Violations,
+    progress: Progress | None = None,
+    embedding: RowEmbedding | None = None,
 ) -> Iterator[SourcedRows]:
-    """The rows as they come, with their values checked."""
+    """The rows as they come, with their values checked and the vectors of their texts."""
     count = 0
-    for source, typed in rows:
-        check_values(typed.entity, typed.batch, _places(source, typed), violations)
-        count += typed.batch.num_rows
-        yield source, typed
-        if progress is not None:
-            progress(count)
-
-
-def _places(source: str, rows: TypedRows) -> Callable[[int], Place]:
-    return lambda row: Place(source, rows.lines[row].as_py())
+    with nullcontext() if embedding is None else embedding.filling(violations) as fill:
+        for source, typed in rows:
+            check_values(typed.entity, typed.batch, typed.places(source), violations)
+            count += typed.batch.num_rows
+            yield source, typed if fill is None else fill(source, typed)
+            if progress is not None:
+                progress(count)
