@@ -87,6 +87,7 @@ def test_variables_and_their_defaults_are_those_of_the_code() -> None:
         "RETRY_ATTEMPTS": patience.attempts,
         "RETRY_BACKOFF_MS": patience.backoff_ms,
         "DEADLINE_MS": patience.deadline_ms,
+        "REQUESTS_PER_MINUTE": patience.requests_per_minute,
     }
     for name, value in defaults.items():
         assert re.search(rf"^\| `{PREFIX}{name}` \|.*\| {value} \|$", PAGE, re.MULTILINE)

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from omnigraph.embed import from_environment
+from omnigraph.embed import configured, from_environment
 from omnigraph.errors import EmbeddingError
 from tests.embed.service import Answer, gemini_answer, openai_answer, serving
 
@@ -56,11 +56,13 @@ def test_every_variable_is_heeded() -> None:
         "OMNIGRAPH_EMBED_RETRY_ATTEMPTS": "2",
         "OMNIGRAPH_EMBED_RETRY_BACKOFF_MS": "0",
         "OMNIGRAPH_EMBED_DEADLINE_MS": "0",
+        "OMNIGRAPH_EMBED_REQUESTS_PER_MINUTE": "90",
     }
     resolved = from_environment(environ)._resolved  # type: ignore[attr-defined]
     patience = resolved.patience
     assert (resolved.base_url, resolved.model) == ("http://localhost:1/x", "mine")
     assert (patience.timeout_ms, patience.attempts, patience.backoff_ms, patience.deadline_ms) == (1, 2, 0, 0)
+    assert patience.requests_per_minute == 90
 
 
 @pytest.mark.parametrize("yes", ["1", "true", "YES", " on "])
@@ -115,3 +117,33 @@ def test_it_travels_without_keys_and_reads_the_environment_of_the_other_side(mon
     monkeypatch.setenv("OMNIGRAPH_EMBEDDINGS_MOCK", "1")
     monkeypatch.setenv("OMNIGRAPH_EMBED_MODEL", "there")
     assert pickle.loads(content).model == "there"
+
+
+def test_what_the_other_side_does_not_say_is_as_it_was_here() -> None:
+    here = {"OMNIGRAPH_EMBED_PROVIDER": "gemini", "OMNIGRAPH_EMBED_MODEL": "mine", "GEMINI_API_KEY": "very-secret"}
+    content = pickle.dumps(from_environment(here))
+    assert b"very-secret" not in content
+    travelled = pickle.loads(pickle.dumps(pickle.loads(content)))
+    assert travelled.model == "mine"
+    with pytest.raises(EmbeddingError, match="GEMINI_API_KEY"):
+        travelled.embed(["t"], 2, "document")
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_configured"),
+    [
+        ({}, False),
+        ({"OPENAI_API_KEY": "k", "OMNIGRAPH_EMBED_TIMEOUT_MS": "5"}, False),
+        ({"OMNIGRAPH_EMBEDDINGS_MOCK": "0", "OMNIGRAPH_EMBED_MODEL": " "}, False),
+        ({"OMNIGRAPH_EMBEDDINGS_MOCK": "on"}, True),
+        ({"OMNIGRAPH_EMBED_PROVIDER": "openai"}, True),
+        ({"OMNIGRAPH_EMBED_BASE_URL": "http://localhost:1"}, True),
+        ({"OMNIGRAPH_EMBED_MODEL": "m"}, True),
+    ],
+)
+def test_a_key_alone_configures_nothing(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], is_configured: bool
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert (configured() is not None) == is_configured

@@ -1,9 +1,12 @@
 """Services are asked as specified, again where it may help, and what they answer is not trusted."""
 
 import math
+import pickle
 import socket
 import struct
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -157,6 +160,34 @@ def test_a_service_that_answers_in_drops_does_not_hold_us_longer_than_the_timeou
         pytest.raises(EmbeddingUnavailable, match="in time"),
     ):
         embedder(service, timeout_ms=200, attempts=1).embed(["text"], 2, "query")
+
+
+@pytest.mark.parametrize(("told", "pause"), [("7", 7), ("99999", 600), ("soon", 0.2), ("-1", 0.2), ("0", 0.2)])
+def test_a_service_is_left_alone_for_as_long_as_it_asks(told: str, pause: float) -> None:
+    with serving(Answer({}, 429, headers={"Retry-After": told}), GOOD) as service:
+        client = embedder(service, deadline_ms=0)
+        assert len(client.embed(["text"], 2, "query")) == 1
+    assert slept(client) == [pause]
+
+
+def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
+    with serving(Answer({}, 429, headers={"Retry-After": "61"}), GOOD) as service:
+        client = embedder(service)
+        with pytest.raises(EmbeddingUnavailable, match="within 60000 ms"):
+            client.embed(["text"], 2, "query")
+    assert slept(client) == []
+    assert len(service.asked) == 1
+
+
+def test_requests_keep_their_pace_and_waiting_for_it_does_not_use_up_the_deadline() -> None:
+    with serving(GEMINI_GOOD) as service:
+        client = embedder(service, Gemini(), requests_per_minute=30, deadline_ms=1000)
+        client.embed(["a", "b"], 2, "document")
+        client.embed(["c"], 2, "document")
+        assert slept(client) == [2, 2]
+        pickled = pickle.loads(pickle.dumps(replace(client, sleep=time.sleep, monotonic=time.monotonic)))
+    assert pickled.patience.requests_per_minute == 30
+    assert len(service.asked) == 3
 
 
 def test_nobody_listening_is_asked_as_often_as_allowed() -> None:

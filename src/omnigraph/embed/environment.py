@@ -131,6 +131,7 @@ def _resolve(environ: Mapping[str, str]) -> Embedder:
         attempts=_number(environ, "RETRY_ATTEMPTS", usual.attempts, low=1),
         backoff_ms=_number(environ, "RETRY_BACKOFF_MS", usual.backoff_ms, low=0),
         deadline_ms=_number(environ, "DEADLINE_MS", usual.deadline_ms, low=0),
+        requests_per_minute=_number(environ, "REQUESTS_PER_MINUTE", usual.requests_per_minute, low=0),
     )
     return RemoteEmbedder(defaults.provider, base_url.rstrip("/"), model or defaults.model, key, patience)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,17 +19,36 @@ DOUBLINGS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long and how often a service is asked. Times in milliseconds; a deadline of 0 is none."""
+    """How long and how often a service is asked. Times in milliseconds; a deadline or a rate of 0 is none."""
 
     timeout_ms: int = 30_000
     attempts: int = 4
     backoff_ms: int = 200
     deadline_ms: int = 60_000
+    requests_per_minute: int = 0
+
+
+@dataclass
+class Pace:
+    """When the next request may start. Threads may overtake each other: a quota is counted over a minute."""
+
+    next_at: float = -math.inf
+
+    def reserve(self, now: float, requests_per_minute: int) -> float:
+        """Seconds to wait before a request."""
+        if not requests_per_minute:
+            return 0.0
+        start = max(now, self.next_at)
+        self.next_at = start + 60 / requests_per_minute
+        return start - now
 
 
 @dataclass(frozen=True)
 class RemoteEmbedder:
-    """An embedder behind HTTP. The deadline is for one call of ``embed``, whatever the number of texts."""
+    """An embedder behind HTTP. The deadline is for one call of ``embed``, whatever the number of texts.
+
+    Time that passes because of ``requests_per_minute`` does not count: nobody but us is slow then.
+    """
 
     provider: Provider
     base_url: str
@@ -38,12 +58,15 @@ class RemoteEmbedder:
     transport: Transport = field(default_factory=HttpTransport, repr=False)
     monotonic: Callable[[], float] = field(default=time.monotonic, repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> list[tuple[float, ...]]:
         deadline = self.monotonic() + self.patience.deadline_ms / 1000 if self.patience.deadline_ms else None
         found: list[tuple[float, ...]] = []
         for start in range(0, len(texts), self.provider.texts_max):
             part = texts[start : start + self.provider.texts_max]
+            waited = self._wait_for_turn()
+            deadline = None if deadline is None else deadline + waited
             request = self.provider.request(self.base_url, self.key, self.model, part, dimension, role)
             answer = self._ask(request, deadline)
             found += [
@@ -51,17 +74,25 @@ class RemoteEmbedder:
             ]
         return found
 
+    def _wait_for_turn(self) -> float:
+        waiting = self.pace.reserve(self.monotonic(), self.patience.requests_per_minute)
+        if waiting:
+            self.sleep(waiting)
+        return waiting
+
     def _ask(self, request: Request, deadline: float | None) -> object:
         failed: EmbeddingUnavailable | None = None
-        for pause in self._pauses():
+        for usual in self._pauses():
+            pause = max(usual, _wanted_pause(failed))
             left = None if deadline is None else deadline - self.monotonic()
             if left is not None and left <= pause:
                 raise self._too_late(failed) from failed
             if pause:
                 self.sleep(pause)
+                left = None if left is None else left - pause
             timeout = self.patience.timeout_ms / 1000
             try:
-                return self.transport(request, timeout if left is None else min(timeout, left - pause))
+                return self.transport(request, timeout if left is None else min(timeout, left))
             except EmbeddingUnavailable as error:
                 failed = error
         assert failed is not None, "there is at least one attempt"
@@ -81,3 +112,9 @@ class RemoteEmbedder:
             model=self.model,
             deadline_ms=self.patience.deadline_ms,
         )
+
+
+def _wanted_pause(failed: EmbeddingUnavailable | None) -> float:
+    """Seconds that the service itself asked for when it refused."""
+    wanted = 0 if failed is None else failed.facts.get("retry_after_s", 0)
+    return float(wanted) if isinstance(wanted, int) else 0.0

@@ -21,6 +21,9 @@ from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 """The longest answer that is read: a batch of long vectors is a tenth of it."""
 
+RETRY_AFTER_S_MAX = 600
+"""The longest pause that a service may ask for; quotas are counted in minutes."""
+
 _CHUNK_BYTES = 64 * 1024
 _EXCERPT_CHARS = 300
 _TRY_AGAIN = 429
@@ -99,7 +102,14 @@ def _refused(request: Request, error: urllib.error.HTTPError) -> EmbeddingError:
         told = ""
     message = f"{request.url} answered {error.code} {error.reason}" + (f": {told}" if told else "")
     kind = EmbeddingUnavailable if error.code == _TRY_AGAIN or error.code >= 500 else EmbeddingError
-    return kind(message, hint=_HINTS.get(error.code), url=request.url, status=error.code)
+    facts = {"url": request.url, "status": error.code, "retry_after_s": _retry_after(error.headers.get("Retry-After"))}
+    return kind(message, hint=_HINTS.get(error.code), **facts)
+
+
+def _retry_after(told: str | None) -> int:
+    """Seconds that a service wants to be left alone. A date, which the header may hold as well, is not heeded."""
+    text = (told or "").strip()
+    return min(int(text), RETRY_AFTER_S_MAX) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 _HINTS = {401: "is the key right?", 403: "is the key allowed to do this?", 404: "are base URL and model right?"}
