@@ -1,0 +1,142 @@
+"""A standalone cluster on loopback, from the classes that pyspark brings: one master, and workers of one core each.
+
+Every process of it is in a session of its own, by which ``leftovers`` finds what outlived its parent: Python workers
+leave the process group of their executor, but not its session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from omnigraph.spark.java import java_home
+
+LOOPBACK = "127.0.0.1"
+QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+STARTED_SECONDS_MAX = 60.0
+STOPPED_SECONDS_MAX = 15.0
+
+_MASTER = "org.apache.spark.deploy.master.Master"
+_MASTER_READY = re.compile(r"Starting Spark master at (spark://\S+)")
+_WORKER = "org.apache.spark.deploy.worker.Worker"
+_WORKER_READY = re.compile(r"Successfully registered with master (\S+)")
+
+
+@dataclass
+class Cluster:
+    """A running cluster. ``environment`` is for a driver that shall use it."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    url: str = ""
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, class_name: str, *arguments: str) -> None:
+        """Start a process of the cluster."""
+        command = [str(_spark_class()), class_name, "--host", LOOPBACK, "--port", "0", "--webui-port", "0", *arguments]
+        with self._log(name).open("wb") as out:
+            self.processes[name] = subprocess.Popen(
+                command,
+                cwd=self.directory,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def said(self, name: str, ready: re.Pattern[str]) -> str:
+        """Wait for what a process says when it is ready."""
+        log = self._log(name)
+        deadline = time.monotonic() + STARTED_SECONDS_MAX
+        while time.monotonic() < deadline and self.processes[name].poll() is None:
+            said = ready.search(log.read_text(errors="replace"))
+            if said is not None:
+                return said.group(1)
+            time.sleep(0.05)
+        raise AssertionError(f"{name} did not start:\n{log.read_text(errors='replace')[-3_000:]}")
+
+    def _log(self, name: str) -> Path:
+        return self.directory / f"{name}.log"
+
+    def stop(self) -> None:
+        """End everything."""
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(STOPPED_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def leftovers(self) -> list[int]:
+        """Processes that live on after ``stop``, once the last ones had time to notice that they are alone."""
+        sessions = {process.pid for process in self.processes.values()}
+        deadline = time.monotonic() + STOPPED_SECONDS_MAX
+        while (left := _members(sessions)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return left
+
+
+def _spark_class() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent / "bin" / "spark-class"
+
+
+def _members(sessions: set[int]) -> list[int]:
+    """Living processes of some sessions."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                # After the name in parentheses: state, parent, group, session.
+                state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+                if int(session) in sessions and state != "Z":
+                    found.append(int(entry.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+@contextmanager
+def standalone(directory: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A cluster while the block runs. Fails if it leaves a process behind."""
+    with ExitStack() as stack:
+        home = stack.enter_context(java_home())
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        # What executors can import is the driver's to say, as it is on a cluster of somebody else.
+        environment.pop("PYTHONPATH", None)
+        environment |= {
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_DAEMON_JAVA_OPTS": QUICK,
+            "SPARK_DAEMON_MEMORY": "256m",
+            "PYSPARK_PYTHON": sys.executable,
+            **({} if home is None else {"JAVA_HOME": home}),
+        }
+        cluster = Cluster(directory, environment)
+        try:
+            cluster.start("master", _MASTER)
+            cluster.url = cluster.said("master", _MASTER_READY)
+            names = [f"worker-{number}" for number in range(workers)]
+            for name in names:
+                size = ("--cores", "1", "--memory", "768m", "--work-dir", str(directory / name))
+                cluster.start(name, _WORKER, *size, cluster.url)
+            for name in names:
+                cluster.said(name, _WORKER_READY)
+            yield cluster
+        finally:
+            cluster.stop()
+            left = cluster.leftovers()
+        assert left == [], "processes outlived the cluster"
