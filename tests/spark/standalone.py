@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,19 +80,24 @@ class Cluster:
 
     def leftovers(self) -> list[int]:
         """Processes that live on after ``stop``, once the last ones had time to notice that they are alone."""
-        sessions = {process.pid for process in self.processes.values()}
-        deadline = time.monotonic() + STOPPED_SECONDS_MAX
-        while (left := _members(sessions)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        return left
+        return survivors({process.pid for process in self.processes.values()})
 
 
 def _spark_class() -> Path:
     import pyspark
 
     return Path(pyspark.__file__).parent / "bin" / "spark-class"
+
+
+def survivors(sessions: set[int]) -> list[int]:
+    """Processes of sessions that should be over, and do not end by themselves; they are ended here."""
+    deadline = time.monotonic() + STOPPED_SECONDS_MAX
+    while (left := _members(sessions)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return left
 
 
 def _members(sessions: set[int]) -> list[int]:
