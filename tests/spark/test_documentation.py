@@ -30,6 +30,6 @@ def test_the_examples_run_one_after_the_other(
     for example in blocks("python"):
         exec(compile(example, str(PAGE), "exec"), names)
     graph = open_graph(tmp_path / "people.omni")
-    assert graph.snapshot().counts() == {"edge:Knows": 2, "node:Person": 6}
+    assert graph.snapshot().counts() == {"edge:Knows": 3, "node:Person": 6}
     for text in blocks("yaml"):
         assert len(parse_mapping(yaml.safe_load(text), graph.catalog()).entities) == 2

@@ -54,6 +54,11 @@ MODES = ("append", "merge", "overwrite")
     help="Who loads: this process (embedded), Spark, or whichever the size suggests (auto).",
 )
 @click.option("--mapping", metavar="FILE.yaml", help="Which columns of which tables become what; loads with Spark.")
+@click.option(
+    "--reject-to",
+    metavar="FILE",
+    help="Write rows that something is wrong with into this new file and load the others; loads with Spark.",
+)
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -69,6 +74,7 @@ def command(
     base: str | None,
     engine: str,
     mapping: str | None,
+    reject_to: str | None,
     message: str | None,
     idempotency_key: str | None,
     actor: str | None,
@@ -87,7 +93,7 @@ def command(
         "message": message,
         "idempotency_key": idempotency_key,
     }
-    with_spark = chosen_engine(engine, mapping, paths) == "spark"
+    with_spark = chosen_engine(engine, mapping, paths, rejects=reject_to is not None) == "spark"
     with ExitStack() as stack:
         # What is wrong with the files is said before anything starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
@@ -100,6 +106,7 @@ def command(
         try:
             if with_spark:
                 watch = stack.enter_context(stage_bar("entities", quiet=quiet))
+                said["reject_to"] = reject_to
                 result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **said)
             else:
                 total = watched.size if watched else None
@@ -115,7 +122,7 @@ def command(
     if as_json:
         say_json({"uri": graph.uri, **result.to_json()})
     else:
-        _show(result)
+        _show(result, reject_to)
     return OK
 
 
@@ -125,13 +132,16 @@ def _after_interrupt(watched: DataFile | None) -> str:
     return "all of it was loaded or nothing; `omnigraph commit list --limit 1` tells"
 
 
-def _show(result: LoadResult) -> None:
+def _show(result: LoadResult, reject_to: str | None) -> None:
     ok = paint("ok", "green", bold=True)
     if result.repeated:
         say(f"{ok}: already loaded, as commit {result.commit.id}")
         return
     for name, number in [*sorted(result.nodes.items()), *sorted(result.edges.items())]:
         say(f"  {name}: {number:,}")
+    if result.rejected:
+        were = "row was rejected and is" if result.rejected == 1 else "rows were rejected and are"
+        say(f"  {result.rejected:,} {were} in {reject_to}")
     created = f" (made from {result.base_branch})" if result.branch_created else ""
     loaded = count(result.total, "entity", "entities")
     say(f"{ok}: loaded {loaded} into {result.branch}{created}, commit {result.commit.id}")

@@ -94,6 +94,8 @@ class LoadResult:
     base_branch: str | None = None
     branch_created: bool = False
     repeated: bool = False
+    rejected: int = 0
+    """Rows of the input that were set aside, where the caller wanted that."""
 
     @property
     def total(self) -> int:
@@ -108,6 +110,7 @@ class LoadResult:
             "nodes": [{"name": name, "entities_loaded": count} for name, count in sorted(self.nodes.items())],
             "edges": [{"name": name, "entities_loaded": count} for name, count in sorted(self.edges.items())],
             "total_entities": self.total,
+            **({"rejected": self.rejected} if self.rejected else {}),
             "actor_id": self.actor,
             "commit": commit_json(self.commit),
         }

@@ -26,6 +26,7 @@ from omnigraph.spark.driver_checks import publish_checked
 from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.parts import PartWriter
 from omnigraph.spark.progress import Watch
+from omnigraph.spark.rejects import Rejects
 from omnigraph.spark.spaces import Spaces
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
 from omnigraph.storage import staging
@@ -144,16 +145,19 @@ class Checks(Enum):
 
 
 def load_parts(
-    spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, job: LoadJob
+    spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
     with watch.stage("reading", 0):
-        whole = write_parts(PartWriter(job.context.store, _pins(job), job.reading, job.embedding))
+        rejecting = rejects is not None
+        whole = write_parts(PartWriter(job.context.store, _pins(job), job.reading, job.embedding, rejecting))
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())
         with watch.stage("checking", rows):
-            return publish_checked(job, whole) if checks.is_driver(rows) else _publish(spark, job, whole)
+            if rejects is not None or checks.is_driver(rows):
+                return publish_checked(job, whole, rejects)
+            return _publish(spark, job, whole)
 
     return publish_input(job, whole, publish)
 

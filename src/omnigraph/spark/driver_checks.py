@@ -6,6 +6,7 @@ many millions of rows that is several times faster than any job, and it needs no
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,40 +16,51 @@ from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import unique_columns
-from omnigraph.rows.violations import Place, Violations
-from omnigraph.schema.catalog import EdgeType
+from omnigraph.rows.violations import Place, Violation, Violations
+from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.spark import limits
 from omnigraph.spark.input import LoadInput
+from omnigraph.spark.rejected_rows import EveryViolation, Reasons
+from omnigraph.spark.rejects import Rejects
 from omnigraph.storage.tables import scan
 from omnigraph.write.bulk_checks import settle_duplicates
+from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_keys import InputKeys, open_keys
 from omnigraph.write.bulk_load import BulkInput, publish_bulk
+from omnigraph.write.bulk_rejects import EVERY, RejectingChecks
 from omnigraph.write.violations import violation_error
 
 
 class PartKeys(InputKeys):
     """Keys of an input that tasks wrote. Its sources are tables, and its lines addresses in them."""
 
-    def __init__(self, connection: Any, whole: LoadInput) -> None:
+    def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
         super().__init__(connection)
         self._whole = whole
+        self._is_located = is_located
+        """Whether a place is one in the sources; otherwise it is a table and an address, which costs nothing."""
 
     def place(self, source: int, line: int) -> Place:
+        if not self._is_located:
+            return super().place(source, line)
         return self._whole.places(self.sources[source], [line])[line]
 
 
-def publish_checked(job: LoadJob, whole: LoadInput) -> Published:
-    """Check the input, and make it one commit."""
-    with open_keys(lambda connection: PartKeys(connection, whole)) as keys:
+def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published:
+    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
+    with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
         for key, table in whole.tables.items():
             number = keys.source(key)
             for batch in scan(whole.store, table.pin, _key_columns(table.entity), with_address=True):
                 addresses = batch.column("_rowaddr").cast(pa.int64())
                 keys.add(table.entity, [(number, TypedRows(table.entity, batch, addresses))])
         bulk = BulkInput(keys, {key: table.written for key, table in whole.tables.items()}, whole.mode)
-        violations = Violations()
-        settle_duplicates(keys, whole.mode, violations)
-        if violations.total:
-            raise violation_error(violations)
+        if rejects is None:
+            _settle(keys, whole)
+        else:
+            # Rows are judged once, so not by a state that may be old.
+            job.context.manifests.fresh(job.incarnation)
+            bulk.set_aside = Rejecting(keys, whole, rejects).run
         try:
             published = publish_bulk(job.context, job.incarnation, bulk, job.info, job.options)
         finally:
@@ -56,6 +68,58 @@ def publish_checked(job: LoadJob, whole: LoadInput) -> Published:
         for key, rows in bulk.counts().items():
             whole.tables[key].rows_brought = rows
         return published
+
+
+def _settle(keys: PartKeys, whole: LoadInput) -> None:
+    violations = Violations()
+    settle_duplicates(keys, whole.mode, violations)
+    if violations.total:
+        raise violation_error(violations)
+
+
+@dataclass
+class Rejecting:
+    """Sets rows aside until nothing is wrong with the others, or nothing that is some row's fault.
+
+    What was set aside stays so, even if another writer meanwhile made it right.
+    """
+
+    keys: PartKeys
+    whole: LoadInput
+    rejects: Rejects
+    is_settled: bool = False
+
+    def run(self, catalog: Catalog, committed: CommittedKeys) -> None:
+        if not self.is_settled:
+            self.rejects.take_parts(self.whole)
+            found = EveryViolation()
+            settle_duplicates(self.keys, self.whole.mode, found, EVERY)
+            self._take(
+                {place: [_given_again(self.keys, each) for each in all_] for place, all_ in found.reasons.items()}
+            )
+            self.is_settled = True
+        for _ in range(limits.REJECT_ROUNDS_MAX):
+            found = EveryViolation()
+            RejectingChecks(self.keys, catalog, committed, self.whole.mode, found).run()
+            if not found.reasons:
+                break
+            self._take(found.reasons)
+        self.rejects.write(self.whole)
+
+    def _take(self, found: Reasons) -> None:
+        by_table: dict[str, dict[int, list[Violation]]] = {}
+        for place, reasons in found.items():
+            by_table.setdefault(place.source, {})[place.line] = reasons
+        for key, rows in by_table.items():
+            self.rejects.take_rows(self.whole, key, rows)
+            self.keys.set_aside(self.keys.tables[key], rows)
+
+
+def _given_again(keys: PartKeys, violation: Violation) -> Violation:
+    """The other row is not named: its place is not known yet."""
+    assert violation.table_key is not None
+    name = keys.tables[violation.table_key].entity.name
+    return replace(violation, message=f"{name} '{violation.entity_id}' is given again later: the last one counts")
 
 
 def _key_columns(entity: Entity) -> list[str]:

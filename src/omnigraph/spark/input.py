@@ -122,6 +122,11 @@ class LoadInput:
 
     def places(self, key: str, rows: Sequence[int]) -> dict[int, Place]:
         """Where rows of the input came from, by address."""
+        sources = Sources(self.parts)
+        return {address: sources.place(number, line) for address, (number, line) in self.lines(key, rows).items()}
+
+    def lines(self, key: str, rows: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Which line of which part rows of the input came from, by address."""
         table = self.tables[key]
         asked: dict[tuple[int, str], list[int]] = {}
         located: dict[int, tuple[int, int]] = {}
@@ -133,13 +138,11 @@ class LoadInput:
                 asked.setdefault((number, key), []).append(row)
         assert not asked or self.find_lines is not None, "rows of frames have no gaps"
         found = self.find_lines(asked) if asked and self.find_lines is not None else {}
-        sources = Sources(self.parts)
-        places = {}
+        lines = {}
         for address, (number, row) in located.items():
             first = self.parts[number].tables[key].first_line
-            line = found[number, key][row] if first is None else first + row
-            places[address] = sources.place(number, line)
-        return places
+            lines[address] = (number, found[number, key][row] if first is None else first + row)
+        return lines
 
     def discard(self, *, with_data: bool) -> None:
         """Delete the versions that held the input alone, and its fragments if no other version may have them."""

@@ -14,6 +14,13 @@ DRIVER_CHECK_ROWS: Final = 20_000_000
 """Rows of input whose keys the driver checks alone: some 40 bytes a row on its disk, and several times faster than jobs
 of Spark. More are checked by the cluster."""
 
+REJECTED_ROWS_MAX: Final = 1_000_000
+"""Rows that a load may set aside. They pass through the driver; a source with more mistakes is the wrong source."""
+
+REJECT_ROUNDS_MAX: Final = 100
+"""How often an input is looked at again without the rows that were set aside: usually twice, for the edges of nodes.
+Afterwards what is still wrong ends the load."""
+
 PARTITION_ROWS: Final = 1_000_000
 """Rows of a table that one task of the data source reads; a fragment is never divided."""
 

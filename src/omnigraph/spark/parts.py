@@ -18,6 +18,7 @@ from omnigraph.rows.read_json import read_lines
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.rejected_rows import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.spark.splits import FileSplit, SplitLines
 from omnigraph.storage.discard import discard_rows
 from omnigraph.storage.staging import WrittenRows
@@ -60,6 +61,8 @@ class Part:
     spans: tuple[Span, ...]
     violations: Violations
     tables: Mapping[str, PartTable]
+    rejected: Reasons = field(default_factory=dict)
+    """Lines that were set aside, if that is what the caller wants, and why."""
 
 
 @dataclass
@@ -100,10 +103,12 @@ class PartWriter:
     catalog: Catalog
     """The types by which rows are read."""
     embedding: RowEmbedding | None = None
+    rejects: bool = False
+    """Whether rows that something is wrong with are set aside, and the others written."""
 
     def write_split(self, split: FileSplit) -> Part:
         """Rows of a split of a file of JSON lines."""
-        violations = Violations()
+        violations = EveryViolation() if self.rejects else Violations()
         lines = SplitLines(split)
         rows = read_lines(
             lines,
@@ -114,7 +119,8 @@ class PartWriter:
             is_start=split.start == 0,
         )
         tables = self.write_rows(split.path, rows, violations)
-        return Part((Span(split.entry, split.path, split.start, lines.count),), violations, tables)
+        rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
+        return Part((Span(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
 
     def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, PartTable]:
         """Write rows until a violation is found; the rest is only read, to find the others."""
@@ -124,8 +130,9 @@ class PartWriter:
             try:
                 sourced = ((source, typed) for typed in rows)
                 for name, typed in checked(sourced, violations, embedding=self.embedding):
-                    if not violations.total:
-                        writer.add(name, typed)
+                    good = without_rows(typed, name, violations)
+                    if not violations.total and good.batch.num_rows:
+                        writer.add(name, good)
                 if not violations.total:
                     writer.finish()
                     writer.wait()
@@ -161,8 +168,13 @@ def _discard(writer: FragmentWriter) -> None:
         return
 
 
-def lines_of_rows(catalog: Catalog, split: FileSplit, wanted: Mapping[str, Sequence[int]]) -> dict[str, dict[int, int]]:
-    """Which lines of a split some rows came from, by type and number of the row: it is read once more for them."""
+def lines_of_rows(
+    catalog: Catalog, split: FileSplit, wanted: Mapping[str, Sequence[int]], rejected: Reasons
+) -> dict[str, dict[int, int]]:
+    """Which lines of a split some rows came from, by type and number of the row: it is read once more for them.
+
+    Lines that were set aside when it was read first do not count.
+    """
     found: dict[str, dict[int, int]] = {key: {} for key in wanted}
     passed = dict.fromkeys(wanted, 0)
     rows = read_lines(
@@ -177,9 +189,10 @@ def lines_of_rows(catalog: Catalog, split: FileSplit, wanted: Mapping[str, Seque
         key = typed.table_key
         if key not in wanted:
             continue
-        end = passed[key] + len(typed.lines)
+        lines = without_lines(typed, split.path, rejected).lines
+        end = passed[key] + len(lines)
         for row in wanted[key]:
             if passed[key] <= row < end:
-                found[key][row] = typed.lines[row - passed[key]].as_py()
+                found[key][row] = lines[row - passed[key]].as_py()
         passed[key] = end
     return found

@@ -17,10 +17,10 @@ from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_keys import InputKeys, KeyTable
 from omnigraph.write.load import LoadMode, duplicate_violation, exists_already, is_keyed
 
-_FIRST = f'ORDER BY "row" LIMIT {SAMPLES_PER_KIND_MAX}'
 
-
-def settle_duplicates(keys: InputKeys, mode: LoadMode, violations: Violations) -> None:
+def settle_duplicates(
+    keys: InputKeys, mode: LoadMode, violations: Violations, samples_max: int = SAMPLES_PER_KIND_MAX
+) -> None:
     """Ids that are twice in the input: an error, or the last one wins and the earlier rows are set aside."""
     for _, table in sorted(keys.tables.items()):
         if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
@@ -34,7 +34,7 @@ def settle_duplicates(keys: InputKeys, mode: LoadMode, violations: Violations) -
         if not count:
             continue
         if mode is not LoadMode.MERGE or is_keyed(table.entity):
-            _report_duplicates(keys, table, count, earlier, violations)
+            _report_duplicates(keys, table, count, earlier, violations, samples_max)
             continue
         keys.run(f'CREATE TABLE {table.superseded_name} AS SELECT t."row" {earlier}')
         keys.run(f'DELETE FROM {table.name} WHERE "row" IN (SELECT "row" FROM {table.superseded_name})')
@@ -55,10 +55,12 @@ def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> 
     return keys.number("SELECT count(*) FROM doubtful")
 
 
-def _report_duplicates(keys: InputKeys, table: KeyTable, count: int, earlier: str, violations: Violations) -> None:
+def _report_duplicates(
+    keys: InputKeys, table: KeyTable, count: int, earlier: str, violations: Violations, samples_max: int
+) -> None:
     samples = keys.run(
         f"SELECT t.k0, t.source, t.line, again.source, again.line {earlier} JOIN {table.name} again "
-        f'ON again."row" = twice.last ORDER BY t."row" LIMIT {SAMPLES_PER_KIND_MAX}'
+        f'ON again."row" = twice.last ORDER BY t."row" LIMIT {samples_max}'
     )
     kind = (ViolationCode.DUPLICATE_ID, table.entity.table_key, None)
     found = (
@@ -77,6 +79,7 @@ class GraphChecks:
     committed: CommittedKeys
     mode: LoadMode
     violations: Violations
+    samples_max: int = SAMPLES_PER_KIND_MAX
 
     def run(self) -> None:
         """Every check, in the order of ``rows.validate``."""
@@ -114,9 +117,10 @@ class GraphChecks:
         statement = f"INSERT INTO {name} SELECT c.c0, c.address FROM committed c {join} {table.name} t ON c.c0 = t.k0"
         self.keys.run(statement, committed=self.committed.keys(table.entity, ["id"]))
         if self.mode is LoadMode.APPEND:
-            self._refuse_existing(table)
+            self.refuse_existing(table)
 
-    def _refuse_existing(self, table: KeyTable) -> None:
+    def refuse_existing(self, table: KeyTable) -> None:
+        """Ids of an append that exist: the load ends here."""
         count = self.keys.number(f"SELECT count(*) FROM {table.found_name}")
         if count:
             first = f"SELECT min(id) FROM {table.found_name}"
@@ -141,7 +145,7 @@ class GraphChecks:
             samples = self.keys.run(
                 f"SELECT holder.k0, t.k0, t.source, t.line, {', '.join(table.tuple_of(columns, 't'))} {later} "
                 f'JOIN {table.name} holder ON holder."row" = shared.first '
-                f'ORDER BY t."row" LIMIT {SAMPLES_PER_KIND_MAX}'
+                f'ORDER BY t."row" LIMIT {self.samples_max}'
             )
             self._add_unique(table, columns, count, samples)
 
@@ -163,7 +167,7 @@ class GraphChecks:
             samples = self.keys.run(
                 'SELECT any_value(held.id), arg_min(t.k0, t."row"), arg_min(t.source, t."row"), '
                 f'arg_min(t.line, t."row"), {values} '
-                f"FROM (SELECT * FROM held ORDER BY address LIMIT {SAMPLES_PER_KIND_MAX}) held "
+                f"FROM (SELECT * FROM held ORDER BY address LIMIT {self.samples_max}) held "
                 f"JOIN {table.name} t ON {same} GROUP BY held.address ORDER BY held.address"
             )
             self._add_unique(table, columns, count, samples)
@@ -188,7 +192,8 @@ class GraphChecks:
             column = table.columns[end]
             dangling = f"FROM {table.name} t WHERE {column} IN (SELECT id FROM missing)"
             count = self.keys.number(f"SELECT count(*) {dangling}")
-            samples = self.keys.run(f"SELECT k0, {column}, source, line {dangling} {_FIRST}")
+            first = f'ORDER BY "row" LIMIT {self.samples_max}'
+            samples = self.keys.run(f"SELECT k0, {column}, source, line {dangling} {first}")
             found = (
                 endpoint_violation(edge, end, id_, node_id, self.keys.place(source, line))
                 for id_, node_id, source, line in samples
@@ -230,7 +235,7 @@ class GraphChecks:
             committed=self.committed.keys(edge, ["id", end]),
         )
         count = self.keys.number("SELECT count(*) FROM stranded")
-        samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {SAMPLES_PER_KIND_MAX}")
+        samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {self.samples_max}")
         found = (endpoint_violation(edge, end, id_, node_id) for id_, node_id in samples)
         if count:
             self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
@@ -254,7 +259,7 @@ class GraphChecks:
         wrong = f"FROM touched WHERE edges > 0 AND ({beyond})"
         count = self.keys.number(f"SELECT count(*) {wrong}")
         if count:
-            samples = self.keys.run(f"SELECT id, edges {wrong} ORDER BY is_old, place LIMIT {SAMPLES_PER_KIND_MAX}")
+            samples = self.keys.run(f"SELECT id, edges {wrong} ORDER BY is_old, place LIMIT {self.samples_max}")
             found = (cardinality_violation(edge, id_, edges) for id_, edges in samples)
             self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, "src"), count, found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -121,6 +121,16 @@ class InputKeys:
         table.note_ids(keys[table.columns["id"]])
         table.written += count
         return pa.RecordBatch.from_pydict(keys)
+
+    def set_aside(self, table: KeyTable, lines: Iterable[int]) -> None:
+        """Go on as if rows had not been given. Lines tell rows apart only where a table is its own source."""
+        given = pa.table({"line": pa.array(lines, pa.int64())})
+        chosen = f"FROM {table.name} t SEMI JOIN given ON t.line = given.line"
+        before = self.number(f"SELECT count(*) FROM {table.name}")
+        self.run(f'CREATE TABLE IF NOT EXISTS {table.superseded_name} ("row" BIGINT)')
+        self.run(f'INSERT INTO {table.superseded_name} SELECT t."row" {chosen}', given=given)
+        self.run(f"DELETE FROM {table.name} WHERE line IN (SELECT line FROM given)", given=given)
+        table.superseded += before - self.number(f"SELECT count(*) FROM {table.name}")
 
     # --- asking ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ judged and staged again. A load that fails takes its files away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import sorted_by_fragment
 from omnigraph.storage.store import Store
@@ -28,6 +29,9 @@ from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
 from omnigraph.write.violations import violation_error
+
+SetAside = Callable[[Catalog, CommittedKeys], None]
+"""Sets aside rows that break a rule in one state of the graph."""
 
 
 @dataclass
@@ -41,6 +45,8 @@ class BulkInput:
     written: Mapping[str, list[staging.WrittenRows]]
     mode: LoadMode
     is_handed_over: bool = False
+    set_aside: SetAside | None = None
+    """Takes rows out of the keys before these are checked, if that is what the caller wants."""
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.keys.tables.items()}
@@ -167,6 +173,8 @@ def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> Prepa
     asked: set[str] = set()
     violations = Violations()
     committed = CommittedKeys(context.store, capture.state, asked)
+    if whole.set_aside is not None:
+        whole.set_aside(capture.catalog, committed)
     GraphChecks(whole.keys, capture.catalog, committed, whole.mode, violations).run()
     if violations.total:
         raise violation_error(violations)
