@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 from omnigraph.engine.graph import open_graph
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.spark import bulk_load, session
+from omnigraph.spark.parts import Part, PartWriter
+from omnigraph.spark.splits import FileSplit
 from tests.spark.conftest import TEST_SETTINGS
 
-KEY = "the-load"
 PARTITIONS = 3
+WAITS_MAX = 1_000
 
 
 def die() -> None:
@@ -39,8 +42,26 @@ def after(function: Callable[..., Any]) -> Callable[..., Any]:
     return killed
 
 
-def arrange(moment: str) -> None:
+def last_task(root: Path, size: int) -> Callable[..., Any]:
+    """The task of the last split waits until the others are noted; then it is the end of all."""
+    group, write = os.getpgid(0), PartWriter.write_split
+
+    def killed(writer: PartWriter, split: FileSplit) -> Part:
+        if split.end < size:
+            return write(writer, split)
+        for _ in range(WAITS_MAX):
+            if len(list(root.glob("jobs/*.*.json"))) == PARTITIONS - 1:
+                os.killpg(group, signal.SIGKILL)
+            time.sleep(0.05)
+        raise AssertionError("the other tasks were never noted")
+
+    return killed
+
+
+def arrange(moment: str, root: Path, size: int) -> None:
     match moment:
+        case "some tasks done":
+            PartWriter.write_split = last_task(root, size)  # type: ignore[method-assign] # the moment to die at
         case "tasks done":
             bulk_load.publish_input = before(bulk_load.publish_input)
         case "staged":
@@ -52,10 +73,10 @@ def arrange(moment: str) -> None:
 
 
 def main(root: Path, data: Path, mode: str, moment: str) -> None:
-    arrange(moment)
+    arrange(moment, root, data.stat().st_size)
     spark = session(cores=2, memory="512m", config=TEST_SETTINGS)
     graph = open_graph(root, durability="os")
-    graph.load_spark(data, mode, spark=spark, partitions=PARTITIONS, checks="driver", idempotency_key=KEY)
+    graph.load_spark(data, mode, spark=spark, partitions=PARTITIONS, checks="driver")
 
 
 if __name__ == "__main__":

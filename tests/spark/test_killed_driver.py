@@ -27,8 +27,8 @@ def person(name: str, age: int) -> dict[str, Any]:
     return {"type": "Person", "data": {"name": name, "age": age}}
 
 
-def ages(graph: Graph) -> list[tuple[str, int]]:
-    rows = (row for batch in graph.snapshot().batches("node:Person") for row in batch.to_pylist())
+def ages(graph: Graph, branch: str = "main") -> list[tuple[str, int]]:
+    rows = (row for batch in graph.snapshot(branch).batches("node:Person") for row in batch.to_pylist())
     return sorted((row["name"], row["age"]) for row in rows)
 
 
@@ -55,7 +55,15 @@ def run_until_killed(*arguments: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize(("moment", "mode"), [("tasks done", "append"), ("staged", "merge"), ("published", "append")])
+@pytest.mark.parametrize(
+    ("moment", "mode"),
+    [
+        ("some tasks done", "append"),
+        ("tasks done", "append"),
+        ("staged", "merge"),
+        ("published", "append"),
+    ],
+)
 def test_a_killed_driver_leaves_all_rows_or_none_and_the_next_load_works(
     spark: SparkSession, tmp_path: Path, moment: str, mode: str
 ) -> None:
@@ -72,12 +80,26 @@ def test_a_killed_driver_leaves_all_rows_or_none_and_the_next_load_works(
     assert ages(graph) == (expected if is_published else before)
     assert graph.verify().is_clean
     left = data(graph) - files
-    assert len(left) == killed_driver.PARTITIONS
+    finished = killed_driver.PARTITIONS - (moment == "some tasks done")
+    assert len(left) == finished
     assert referenced(graph) - committed == (left if is_published else set())
 
-    loaded = graph.load_spark(given, mode, spark=spark, partitions=2, idempotency_key=killed_driver.KEY)
-    assert loaded.repeated == is_published
+    # Another load of the same, beside it: it writes everything itself.
+    beside = {"spark": spark, "partitions": killed_driver.PARTITIONS, "branch": "beside", "base": "main"}
+    if not is_published:
+        graph.load_spark(given, mode, **beside)
+        assert sorted(ages(graph, "beside")) == expected
+        assert len(data(graph) - files - left) == killed_driver.PARTITIONS
+    known = data(graph)
+
+    resumed = graph.load_spark(given, mode, spark=spark, partitions=killed_driver.PARTITIONS, resume=True)
+    assert resumed.repeated == is_published
     assert ages(graph) == expected
-    assert len([commit for commit in graph.commits() if commit.idempotency_key == killed_driver.KEY]) == 1
+    keys = [commit.idempotency_key for commit in graph.commits() if commit.kind.value == "load"]
+    assert len(keys) == 2
+    assert keys[0] is not None
+    assert keys[0].startswith("spark-load/")
+    assert len(data(graph) - known) == killed_driver.PARTITIONS - finished, "finished tasks are not run again"
+    assert referenced(graph) - committed >= left
     assert graph.verify().is_clean
-    assert not (referenced(graph) & left) or is_published
+    assert list(Path(graph.uri).glob("jobs/*")) == []

@@ -59,6 +59,7 @@ MODES = ("append", "merge", "overwrite")
     metavar="FILE",
     help="Write rows that something is wrong with into this new file and load the others; loads with Spark.",
 )
+@click.option("--resume", is_flag=True, help="Go on with the same load, if it was killed; loads with Spark.")
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -75,6 +76,7 @@ def command(
     engine: str,
     mapping: str | None,
     reject_to: str | None,
+    resume: bool,
     message: str | None,
     idempotency_key: str | None,
     actor: str | None,
@@ -93,7 +95,8 @@ def command(
         "message": message,
         "idempotency_key": idempotency_key,
     }
-    with_spark = chosen_engine(engine, mapping, paths, rejects=reject_to is not None) == "spark"
+    wants = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
+    with_spark = chosen_engine(engine, mapping, paths, wants) == "spark"
     with ExitStack() as stack:
         # What is wrong with the files is said before anything starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
@@ -106,7 +109,7 @@ def command(
         try:
             if with_spark:
                 watch = stack.enter_context(stage_bar("entities", quiet=quiet))
-                said["reject_to"] = reject_to
+                said |= {"reject_to": reject_to, "resume": resume}
                 result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **said)
             else:
                 total = watched.size if watched else None

@@ -18,19 +18,19 @@ SPARK_FROM_BYTES = 32 * 1024**3
 """Bytes of input from which ``auto`` takes Spark: more than one machine should carry. Below, it is faster."""
 
 
-def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], *, rejects: bool = False) -> str:
-    """``embedded`` or ``spark``; raises for what makes no sense together."""
+def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], wants: Sequence[str] = ()) -> str:
+    """``embedded`` or ``spark``; raises for what makes no sense together. ``wants`` are options that only Spark has."""
     if mapping is None and not paths:
         raise click.UsageError("missing option '--data'")
     if mapping is not None and engine == "embedded":
         raise click.UsageError("--mapping needs Spark; leave out --engine embedded")
-    if rejects and engine == "embedded":
-        raise click.UsageError("--reject-to needs Spark; leave out --engine embedded")
+    if wants and engine == "embedded":
+        raise click.UsageError(f"{wants[0]} needs Spark; leave out --engine embedded")
     if mapping is not None:
         return "spark"
-    if (engine == "spark" or rejects) and STDIN in paths:
+    if (engine == "spark" or wants) and STDIN in paths:
         raise click.UsageError("standard input cannot be read by Spark; name a file")
-    if rejects:
+    if wants:
         return "spark"
     if engine != "auto":
         return engine

@@ -173,7 +173,8 @@ def publish_input(
         # Once a plan is in the publisher's hands only the manifest can say whether it was published.
         whole.discard(with_data=not whole.is_handed_over)
         raise
-    whole.discard(with_data=published.commit.id != job.info.id)
+    # The commit that was there before may be one of another run of this very load, with the same fragments.
+    whole.discard(with_data=published.commit.id != job.info.id and whole.disposable is None)
     return whole.counts(), published
 
 

@@ -73,6 +73,8 @@ class LoadInput:
     retired: list[staging.StagedVersion] = field(default_factory=list)
     is_settled: bool = False
     is_handed_over: bool = False
+    disposable: Callable[[], Sequence[Part]] | None = None
+    """The parts that no other run of the load may publish; None if there can be no other."""
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.tables.items()}
@@ -150,7 +152,7 @@ class LoadInput:
             for version in [*self.retired, *(table.version for table in self.tables.values())]:
                 discard_version(self.store, version)
             if with_data:
-                for part in self.parts:
+                for part in self.parts if self.disposable is None else self.disposable():
                     discard_part(self.store, part)
         except OmnigraphError:
             # What could not be deleted is garbage for cleanup; why the load ended as it did matters more.

@@ -13,15 +13,14 @@ from omnigraph.engine.results import LoadResult
 from omnigraph.errors import UsageError
 from omnigraph.spark.bulk_load import Checks, load_parts
 from omnigraph.spark.frames import write_frames
-from omnigraph.spark.input import LoadInput, RowLines
+from omnigraph.spark.input import LoadInput
+from omnigraph.spark.lines import LineLoad
 from omnigraph.spark.mapping import parse_mapping
-from omnigraph.spark.parts import Part, PartWriter, discard_part, lines_of_rows
+from omnigraph.spark.parts import PartWriter
 from omnigraph.spark.progress import Report, Watch
-from omnigraph.spark.rejected_rows import Reasons, records_of_lines
-from omnigraph.spark.rejects import Rejects
 from omnigraph.spark.session import check_session, session
-from omnigraph.spark.splits import FileSplit, plan_splits
-from omnigraph.spark.tasks import run_tasks, translated_jobs
+from omnigraph.spark.splits import plan_splits
+from omnigraph.spark.tasks import translated_jobs
 from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
@@ -48,6 +47,7 @@ def load(
     provenance: Mapping[str, str] | None = None,
     progress: Report | None = None,
     reject_to: str | os.PathLike[str] | None = None,
+    resume: bool = False,
 ) -> LoadResult:
     """Load as one commit, on the session given or on one of this machine.
 
@@ -55,32 +55,27 @@ def load(
     one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
     ``checks`` says who compares keys: the ``driver`` alone, the ``cluster``, or by the number of rows (``auto``).
     ``progress`` is told the stage, its tasks and the rows written so far. With ``reject_to``, rows that something is
-    wrong with are written into that new file, and the others are loaded.
+    wrong with are written into that new file, and the others are loaded. With ``resume``, a load that was asked for
+    the same and killed goes on where it was.
     """
     running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
     parsed = request.parsed_mode()
     chosen = _checks(checks)
-    if reject_to is not None and (mapping is not None or chosen is Checks.CLUSTER):
-        what = "a mapping" if mapping is not None else "checks by the cluster"
-        raise UsageError(f"rows cannot be rejected with {what}", hint="load JSON lines, checked by the driver")
-    splits = [] if mapping is not None else plan_splits(_paths(sources), partitions)
-    rejects = None if reject_to is None else Rejects(os.fspath(reject_to), partial(_find_records, running, splits))
+    watch = Watch(running, progress)
+    if mapping is not None:
+        if reject_to is not None or resume:
+            what = "rejected" if reject_to is not None else "resumed"
+            raise UsageError(f"rows of a mapping cannot be {what}", hint="load files of JSON lines")
 
-    def write(writer: PartWriter) -> LoadInput:
-        if mapping is not None:
+        def write_mapped(writer: PartWriter) -> LoadInput:
             with translated_jobs():
                 found = write_frames(running, writer, parse_mapping(mapping, writer.catalog), _named(sources))
             return LoadInput(writer.store, parsed, found)
-        parts = run_tasks(running, writer.write_split, splits, partial(discard_part, writer.store))
-        return LoadInput(writer.store, parsed, parts, partial(_find_lines, running, writer, splits, parts))
 
-    loader = partial(load_parts, running, write, chosen, Watch(running, progress), rejects)
-    if rejects is None:
-        return graph.load_with(loader, request)
-    with rejects.kept():
-        result = graph.load_with(loader, request)
-        return rejects.told(result)
+        return graph.load_with(partial(load_parts, running, write_mapped, chosen, watch, None), request)
+    lines = LineLoad(running, plan_splits(_paths(sources), partitions), chosen, watch)
+    return lines.run(graph, request, None if reject_to is None else os.fspath(reject_to), resume=resume)
 
 
 def _checks(given: str | Checks) -> Checks:
@@ -107,38 +102,3 @@ def _named(sources: Paths | Mapping[str, Any] | None) -> Mapping[str, Any]:
     if sources is not None and not isinstance(sources, Mapping):
         raise UsageError("with a mapping the sources have names", hint='pass {"name": path or DataFrame}')
     return sources or {}
-
-
-def _find_lines(
-    spark: SparkSession,
-    writer: PartWriter,
-    splits: Sequence[FileSplit],
-    parts: Sequence[Part],
-    wanted: Mapping[tuple[int, str], Sequence[int]],
-) -> RowLines:
-    """Lines of rows in splits whose lines are not plain runs: those splits are read once more."""
-    numbers = sorted({number for number, _ in wanted})
-    asked = [
-        (splits[number], {key: wanted[n, key] for n, key in wanted if n == number}, parts[number].rejected)
-        for number in numbers
-    ]
-    catalog = writer.catalog
-
-    def read(item: tuple[FileSplit, dict[str, Sequence[int]], Reasons]) -> dict[str, dict[int, int]]:
-        return lines_of_rows(catalog, *item)
-
-    found = run_tasks(spark, read, asked)
-    return {(number, key): lines for number, part in zip(numbers, found, strict=True) for key, lines in part.items()}
-
-
-def _find_records(
-    spark: SparkSession, splits: Sequence[FileSplit], wanted: Mapping[int, Sequence[int]]
-) -> Mapping[int, Mapping[int, object]]:
-    """Records of lines, by number of the split and line in it."""
-    asked = [(splits[number], lines) for number, lines in wanted.items()]
-    found = run_tasks(spark, _read_records, asked)
-    return dict(zip(wanted, found, strict=True))
-
-
-def _read_records(item: tuple[FileSplit, Sequence[int]]) -> dict[int, object]:
-    return records_of_lines(*item)
