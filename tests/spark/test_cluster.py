@@ -81,6 +81,7 @@ def test_a_cluster_loads_and_reads_what_the_embedded_engine_does(
     graph = open_graph(s3_bucket.uri("graph"), storage_options=options)
     assert lines(graph) == lines(embedded)
     assert graph.verify().is_clean
+    assert s3_bucket.keys("graph/jobs/") == []
     assert (told["Person"], told["Knows"]) == (rows(embedded, "node:Person"), rows(embedded, "edge:Knows"))
     # Both workers took part, and each had the package from where the driver said.
     assert len({directory for directory, _ in map(json.loads, told["executors"])}) == 2
