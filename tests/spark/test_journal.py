@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.engine.graph import Graph, create
+from omnigraph.embed import MockEmbedder
+from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.errors import KeyConflictError, UsageError
 from omnigraph.spark import bulk_load
 from omnigraph.spark.journal import Journal
@@ -179,3 +180,13 @@ def test_the_command_resumes(graph: Graph, spark: SparkSession, tmp_path: Path) 
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert len(lines(graph)) == len(PEOPLE)
+
+
+def test_a_load_with_another_embedder_does_not_go_on_with_it(spark: SparkSession, tmp_path: Path) -> None:
+    schema = "node Note {\n slug: String @key\n text: String\n vector: Vector(4)? @embed(text)\n}\n"
+    source = write_lines(tmp_path / "data.jsonl", [{"type": "Note", "data": {"slug": "a", "text": "hello"}}])
+    graph = create(tmp_path / "graph", schema, durability="os")
+    kill_load(graph, source, spark)
+    embedding = open_graph(graph.uri, embedder=MockEmbedder())
+    embedding.load_spark(source, "append", spark=spark, partitions=PARTITIONS, resume=True)
+    assert b'"vector":[' in lines(graph)[0].replace(b" ", b"")

@@ -21,6 +21,7 @@ from omnigraph.spark.rejected_rows import Reasons, records_of_lines
 from omnigraph.spark.rejects import Rejects
 from omnigraph.spark.splits import FileSplit
 from omnigraph.spark.tasks import run_tasks
+from omnigraph.write.embedding import has_embedded_properties
 from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class LineLoad:
             if request.base is None:
                 raise
             snapshot = graph.snapshot(request.base)
+        embedder = graph.embedder if has_embedded_properties(snapshot.catalog) else None
         asked = asked_for(
             self.splits,
             branch=request.branch,
@@ -65,6 +67,8 @@ class LineLoad:
             schema=snapshot.state.schema_digest,
             idempotency_key=request.idempotency_key,
             is_rejecting=is_rejecting,
+            # Vectors of two models, or of one and of nobody, do not belong into one load.
+            model=embedder.model if embedder is not None else None,
         )
         found = Journal.take_over(snapshot.store, asked) if resume else None
         return found or Journal.start(snapshot.store, asked)
