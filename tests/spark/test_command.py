@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.cli.load_engine import SPARK_FROM_VARIABLE, chosen_engine
+from omnigraph.cli.progress import counted
 from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
 from omnigraph.spark.progress import LoadProgress
@@ -131,6 +132,11 @@ def test_a_mapping_file_is_read_and_its_paths_are_relative_to_it(mapping: Path, 
         read_mapping(tmp_path)
 
 
+def test_a_rate_is_told_once_it_says_something() -> None:
+    assert counted(3_000_000, "entities", 2.0) == "3,000,000 entities (1,500,000/s)"
+    assert counted(4, "entities", 0.0) == counted(4, "entities", 0.5) == "4 entities"
+
+
 def test_progress_tells_stages_tasks_and_rows(spark: SparkSession, tmp_path: Path) -> None:
     graph = create(tmp_path / "graph", SCHEMA, durability="os")
     data = write_lines(tmp_path / "data.jsonl", LINES)
@@ -140,4 +146,6 @@ def test_progress_tells_stages_tasks_and_rows(spark: SparkSession, tmp_path: Pat
     assert all(seen.tasks_done <= seen.tasks for seen in told)
     assert max(seen.tasks for seen in told if seen.stage == "reading") in (0, 8), "0 if it was over before it was asked"
     assert {seen.rows for seen in told if seen.stage == "checking"} == {4}
+    assert {seen.seconds for seen in told if seen.stage == "reading"} == {0.0}
+    assert all(seen.seconds > 0 for seen in told if seen.stage == "checking"), "what reading took is known then"
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None

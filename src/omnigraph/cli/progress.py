@@ -31,8 +31,7 @@ def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> 
 
         def report(done: int, count: int) -> None:
             elapsed = drawing.tasks[0].elapsed or 0.0
-            rate = f" ({count / elapsed:,.0f}/s)" if elapsed > 1 else ""
-            drawing.update(task, completed=done, counted=f"{count:,} {things}{rate}")
+            drawing.update(task, completed=done, counted=counted(count, things, elapsed))
 
         yield report
 
@@ -47,13 +46,19 @@ def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], 
         task = drawing.add_task("starting Spark", total=None, counted="")
 
         def report(seen: LoadProgress) -> None:
-            rows = f", {seen.rows:,} {things}" if seen.rows else ""
-            counted = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
+            rows = f", {counted(seen.rows, things, seen.seconds)}" if seen.rows else ""
+            tasks = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
             drawing.update(
-                task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=counted
+                task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=tasks
             )
 
         yield report
+
+
+def counted(count: int, things: str, seconds: float) -> str:
+    """How many things, and how many a second once that says something."""
+    rate = f" ({count / seconds:,.0f}/s)" if seconds > 1 else ""
+    return f"{count:,} {things}{rate}"
 
 
 def _drawing() -> Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,12 +20,16 @@ ASKED_EVERY_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """A stage of a load (``reading``, ``checking``), its tasks, and the rows that are written so far."""
+    """A stage of a load (``reading``, ``checking``), its tasks, and the rows that are written so far.
+
+    ``seconds`` is how long reading and writing those rows took, 0 while it is not over.
+    """
 
     stage: str
     tasks_done: int = 0
     tasks: int = 0
     rows: int = 0
+    seconds: float = 0.0
 
 
 Report = Callable[[LoadProgress], None]
@@ -37,16 +42,20 @@ class Watch:
         self._spark = spark
         self._report = report
         self._rows = 0
+        self._seconds = 0.0
+        self._began = time.monotonic()
 
     @contextmanager
     def stage(self, name: str, rows: int | None = None) -> Iterator[None]:
-        """Watch the jobs that this thread runs within the block."""
-        self._rows = self._rows if rows is None else rows
+        """Watch the jobs that this thread runs within the block. ``rows`` are those written by the stage before it."""
+        if rows is not None:
+            now = time.monotonic()
+            self._rows, self._seconds, self._began = rows, now - self._began if rows else 0.0, now
         report = self._report
         if report is None:
             yield
             return
-        report(LoadProgress(name, rows=self._rows))
+        report(LoadProgress(name, rows=self._rows, seconds=self._seconds))
         # Jobs of others on the same session are told apart by their group. A remote session has no context to ask.
         context = None if _is_remote(self._spark) else self._spark.sparkContext
         if context is None:
@@ -65,7 +74,7 @@ class Watch:
                 seen = (sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos))
                 if seen != told:
                     told = seen
-                    report(LoadProgress(name, *seen, self._rows))
+                    report(LoadProgress(name, *seen, self._rows, self._seconds))
 
         asking = threading.Thread(target=ask, name="omnigraph-progress", daemon=True)
         context.setJobGroup(group, f"omnigraph: {name}")
