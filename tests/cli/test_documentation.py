@@ -75,9 +75,15 @@ def _steady(shown: str, work: Path) -> str:
 
 
 def _programs() -> list[str]:
-    """Those of the README one by one; on a page that tells a story each goes on where the one before it ended."""
-    story = (REPOSITORY / "docs/user/performance.md").read_text(encoding="utf-8")
-    return [*PYTHON.findall((REPOSITORY / "README.md").read_text(encoding="utf-8")), "\n".join(PYTHON.findall(story))]
+    """Those of the README one by one; on a page that tells a story each goes on where the one before it ended.
+
+    Those that need Spark are run with the tests of Spark.
+    """
+    readme, *stories = (
+        [block for block in PYTHON.findall((REPOSITORY / page).read_text(encoding="utf-8")) if "spark" not in block]
+        for page in ("README.md", "docs/user/performance.md", "docs/user/loading.md")
+    )
+    return [*readme, *("\n".join(story) for story in stories)]
 
 
 @pytest.mark.parametrize("program", _programs())

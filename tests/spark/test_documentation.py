@@ -1,8 +1,9 @@
-"""The page about Spark says what is true: its examples are run."""
+"""The pages about Spark and about loading say what is true: their examples are run."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,17 @@ import yaml
 
 from omnigraph.engine.graph import open_graph
 from omnigraph.spark.mapping import parse_mapping
+from tests.cli.run import EXAMPLES, REPOSITORY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAGE = Path(__file__).parents[2] / "docs" / "user" / "spark.md"
+PAGE = REPOSITORY / "docs" / "user" / "spark.md"
+LOADING = PAGE.with_name("loading.md")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: Path = PAGE) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_run_one_after_the_other(
@@ -33,3 +36,16 @@ def test_the_examples_run_one_after_the_other(
     assert graph.snapshot().counts() == {"edge:Knows": 3, "node:Person": 6}
     for text in blocks("yaml"):
         assert len(parse_mapping(yaml.safe_load(text), graph.catalog()).entities) == 2
+
+
+def test_the_examples_about_loading_run_one_after_the_other(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Path(shutil.copytree(EXAMPLES, tmp_path / "examples"))
+    monkeypatch.chdir(work)
+    names: dict[str, object] = {}
+    for example in blocks("python", LOADING):
+        exec(compile(example, str(LOADING), "exec"), names)
+    assert open_graph(work / "club.omni").snapshot().counts() == {"edge:Knows": 2, "node:Person": 6}
+    assert len((work / "rejected.jsonl").read_text().splitlines()) == 1
+    assert open_graph(work / "company.omni").snapshot().counts()["edge:WorksAt"] == 12
