@@ -29,7 +29,8 @@ class TableFacts:
 
     def __str__(self) -> str:
         deleted = f" and {self.deleted_rows:,} deleted" if self.deleted_rows else ""
-        parts = [f"{self.table}: {self.rows:,} rows{deleted} in {self.fragments:,} fragments"]
+        fragments = "1 fragment" if self.fragments == 1 else f"{self.fragments:,} fragments"
+        parts = [f"{self.table}: {self.rows:,} rows{deleted} in {fragments}"]
         parts += [f"index {name}, {100 * share:.0f} % covered" for name, share in self.indexes]
         return "; ".join([*parts, *([self.traversal] if self.traversal else [])])
 

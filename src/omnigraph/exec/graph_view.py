@@ -105,7 +105,8 @@ class GraphView:
         found = self.derived.topologies.get(self.pins(edge_name))
         changes = found.edge.changes + found.source.changes + found.target.changes
         since = f", {changes:,} changes on top" if changes else ""
-        self.remarks.append(f"{edge_name}: neighbour lists of {found.base.edges:,} edges{since}")
+        edges = "1 edge" if found.base.edges == 1 else f"{found.base.edges:,} edges"
+        self.remarks.append(f"{edge_name}: neighbour lists of {edges}{since}")
         return found
 
     def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable[Steps]:
