@@ -35,6 +35,7 @@ from omnigraph.storage.store import Store
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode
+from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
 
 if TYPE_CHECKING:
@@ -70,14 +71,7 @@ class PreparedSparkLoad:
         shortened = self._shorten(capture)
         staged = [self._stage_table(capture, table, shortened) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
-        return PublishPlan(
-            info=info,
-            base=capture.state,
-            writes=tuple(write for write, _ in staged),
-            reads=self.reads - set(tables),
-            expected_head=options.expected_head,
-            files=tuple(record for _, version in staged for record in version.files),
-        )
+        return plan_of(capture, staged, self.reads, info, options)
 
     def _shorten(self, capture: Capture) -> Shortened:
         if self.replaced is None:

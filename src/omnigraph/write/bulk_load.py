@@ -28,6 +28,7 @@ from omnigraph.write.bulk_fragments import FragmentWriter
 from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
+from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
 
 SetAside = Callable[[Catalog, CommittedKeys], None]
@@ -70,14 +71,7 @@ class PreparedBulk:
         tables = self.input.keys.tables
         staged = [self._stage_table(capture, table) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
-        return PublishPlan(
-            info=info,
-            base=capture.state,
-            writes=tuple(write for write, _ in staged),
-            reads=self.reads - set(tables),
-            expected_head=options.expected_head,
-            files=tuple(record for _, version in staged for record in version.files),
-        )
+        return plan_of(capture, staged, self.reads, info, options)
 
     def _stage_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
         key = table.entity.table_key

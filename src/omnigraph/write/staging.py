@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -47,13 +47,24 @@ def stage_deltas(
     else:
         with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
             staged = list(pool.map(stage, keys))
+    return plan_of(capture, [(item.write, item.version) for item in staged], reads, info, options)
+
+
+def plan_of(
+    capture: Capture,
+    staged: Sequence[tuple[TableWrite, staging.StagedVersion]],
+    reads: frozenset[str],
+    info: CommitInfo,
+    options: WriteOptions,
+) -> PublishPlan:
+    """The plan of staged tables; of the tables that were read those that are not written."""
     return PublishPlan(
         info=info,
         base=capture.state,
-        writes=tuple(item.write for item in staged),
-        reads=reads - set(keys),
+        writes=tuple(write for write, _ in staged),
+        reads=reads - {write.key for write, _ in staged},
         expected_head=options.expected_head,
-        files=tuple(record for item in staged for record in item.version.files),
+        files=tuple(record for _, version in staged for record in version.files),
     )
 
 
