@@ -1,0 +1,39 @@
+"""The branch verbs of ``Graph``."""
+
+from __future__ import annotations
+
+from omnigraph.engine.history import History
+from omnigraph.engine.results import BranchInfo
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest import branches
+from omnigraph.manifest.layout import MAIN
+
+
+class Branching(History):
+    """Branches of a graph."""
+
+    def create_branch(
+        self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
+    ) -> BranchInfo:
+        """Make a branch from the head of another, or from any commit (``at``). No data is copied."""
+        state = self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
+        checked = branches.check_name(name)
+        ref = branches.Ref(checked, self._ids.new_id(), state.head, actor, self._clock.now_us())
+        branches.create_branch(self._manifests, ref, state)
+        return _branch_info(ref, state)
+
+    def branches(self) -> list[BranchInfo]:
+        """Every branch with its head, ``main`` first."""
+        return [_branch_info(ref, state) for ref, state in branches.heads(self._manifests)]
+
+    def delete_branch(self, name: str) -> None:
+        """Forget a branch. Its commits stay readable until cleanup."""
+        branches.delete_branch(self._manifests, name)
+
+    def rename_branch(self, name: str, new_name: str) -> None:
+        """Give a branch another name."""
+        branches.rename_branch(self._manifests, name, new_name)
+
+
+def _branch_info(ref: branches.Ref, state: ManifestState) -> BranchInfo:
+    return BranchInfo(ref.name, state.head, ref.created_at_us, ref.parent_commit, ref.actor)

@@ -1,0 +1,46 @@
+"""The caring verbs of ``Graph``: checking and keeping it in shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from omnigraph.engine.handle import GraphHandle
+from omnigraph.engine.results import VerifyReport
+from omnigraph.manifest import branches
+from omnigraph.manifest.layout import MAIN
+from omnigraph.write.context import WriteOptions
+
+if TYPE_CHECKING:
+    from omnigraph.engine.optimize_result import OptimizeResult
+
+
+class Care(GraphHandle):
+    """Maintenance of a graph."""
+
+    def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
+        """Check that every file of every branch's history is there and as it was written."""
+        from omnigraph.engine.verify import verify
+
+        heads = [state for _, state in branches.heads(self._manifests)]
+        return verify(self._manifests, heads, deep=deep, progress=progress)
+
+    def optimize(
+        self,
+        branch: str = MAIN,
+        *,
+        types: Sequence[str] | None = None,
+        compact: bool = True,
+        index: bool = True,
+        actor: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> OptimizeResult:
+        """Compact the files of a branch's tables and bring their indexes up to date; answers stay the same.
+
+        Others may read and write meanwhile. What they change while it is worked on is left for the next time, with
+        the reason. ``progress`` is told how many tables are done.
+        """
+        from omnigraph.engine.maintenance import maintain
+
+        options = WriteOptions(actor)
+        return maintain(self._context, branch, types, options, progress, compact=compact, index=index)

@@ -1,0 +1,116 @@
+"""The reading verbs of ``Graph``: snapshots, queries, explanations, exports."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from omnigraph.engine.history import History
+from omnigraph.engine.queries import run_query
+from omnigraph.engine.query_memory import query_memory
+from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.travel import moment_us
+from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.layout import MAIN
+from omnigraph.schema.catalog import Catalog
+
+if TYPE_CHECKING:
+    from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.explanation import Explanation
+
+
+class Reading(History):
+    """Questions to a graph."""
+
+    def snapshot(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot:
+        """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""
+        if at is None:
+            return self._snapshot(self._head(branch or MAIN))
+        moment = moment_us(at)
+        if moment is None:
+            if branch is not None:
+                raise UsageError("a commit is named without a branch", hint="leave out the branch")
+            return self._snapshot(self._manifests.at(self.commit(str(at))))
+        head = self._head(branch or MAIN)
+        for commit in newest_first(self._store, head):
+            if commit.created_at_us <= moment:
+                return self._snapshot(self._manifests.at(commit))
+        raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
+
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        cancel: threading.Event | None = None,
+        profile: bool = False,
+    ) -> QueryResult:
+        """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
+
+        ``timeout`` (seconds) and ``memory_limit`` (bytes; else ``OMNIGRAPH_QUERY_MEMORY``, else half of the machine's
+        memory) raise ``LimitExceeded`` when the query needs more;
+        setting ``cancel`` from another thread raises ``QueryCancelled`` here.
+        """
+        snapshot = self.snapshot(branch, at=at)
+        plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+        return run_query(
+            snapshot,
+            plan,
+            params,
+            self._derived,
+            Budget(timeout, query_memory(memory_limit), cancel or threading.Event()),
+            embedder=self._embedder,
+            now_ms=self._clock.now_us() // 1000,
+            branch=None if at is not None else branch or MAIN,
+            profile=profile,
+        )
+
+    def explain(
+        self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
+    ) -> Explanation:
+        """The plan of a query or mutation, with the size and indexes of its tables; nothing is run."""
+        from omnigraph.engine.explanation import explained
+
+        snapshot = self.snapshot(branch, at=at)
+        plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+        return explained(plan, GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived))
+
+    def read_blob(
+        self,
+        kind: str,
+        type_name: str,
+        id: str,
+        property: str,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+    ) -> Blob:
+        """The value of a Blob property of one node or edge (``kind``); null is not found."""
+        from omnigraph.engine import blobs
+
+        return blobs.read_blob(self.snapshot(branch, at=at), kind, type_name, id, property)
+
+    def catalog(self, branch: str = MAIN) -> Catalog:
+        """The types of a branch."""
+        return self._manifests.catalog(self._head(branch).schema_digest)
+
+    def schema_text(self, branch: str = MAIN) -> str:
+        """The schema of a branch as it was written."""
+        return self.snapshot(branch).schema_text()
+
+    def export(
+        self, branch: str | None = None, *, at: str | datetime | None = None, types: list[str] | None = None
+    ) -> Iterator[bytes]:
+        """JSON lines in the form that ``load`` reads."""
+        return self.snapshot(branch, at=at).export(types)

@@ -1,0 +1,99 @@
+"""The writing verbs of ``Graph``: mutations and loads, each of which is one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.engine.branching import Branching
+from omnigraph.engine.extensions import SPARK, extension
+from omnigraph.engine.results import LoadResult, MutationResult
+from omnigraph.errors import NotFoundError
+from omnigraph.manifest import branches
+from omnigraph.manifest.layout import MAIN
+from omnigraph.write.context import WriteOptions
+
+if TYPE_CHECKING:
+    from omnigraph.engine.loading import Loader, LoadRequest
+    from omnigraph.engine.sources import Loadable
+    from omnigraph.write.load import LoadMode
+
+
+class Writing(Branching):
+    """Changes to a graph."""
+
+    def mutate(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str = MAIN,
+        actor: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> MutationResult:
+        """Run the statements of a mutation query as one commit.
+
+        With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key``
+        returns the first commit instead of writing again.
+        """
+        from omnigraph.engine import writes
+
+        options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        return writes.mutate(self._context, self._compiler, text, params, name, branch, options)
+
+    def load(
+        self,
+        data: Loadable,
+        mode: str | LoadMode = "merge",
+        *,
+        type_name: str | None = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        actor: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LoadResult:
+        """Load entities of any number of types as one commit.
+
+        ``data`` is a JSON-lines file (path or open file), a list of paths, an iterable of records, or an Arrow table,
+        reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
+        one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
+        """
+        from omnigraph.engine import loading
+
+        request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
+        return self.load_with(loading.embedded(data, type_name, progress), request)
+
+    def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
+        """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""
+        loaded: LoadResult = extension(SPARK).load(self, sources, mode, **options)
+        return loaded
+
+    def load_with(self, loader: Loader, request: LoadRequest) -> LoadResult:
+        """Run a loader. A branch that is made for it (``base``) goes away again if it fails."""
+        from omnigraph.engine import loading
+
+        request.parsed_mode()
+        created = self._ensure_branch(request.branch, request.base, request.actor)
+        try:
+            return loading.run_load(self._context, request, loader, lambda: self.embedder, created=created)
+        except BaseException:
+            if created:
+                self.delete_branch(request.branch)
+            raise
+
+    def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
+        if base is None:
+            return False
+        try:
+            branches.find_ref(self._manifests, branch)
+        except NotFoundError:
+            self.create_branch(branch, base, actor=actor)
+            return True
+        return False
