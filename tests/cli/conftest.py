@@ -13,9 +13,10 @@ __all__ = ["s3_bucket", "s3_server"]
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR"):
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    for name in ("OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR", "OMNIGRAPH_PROFILE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMNIGRAPH_HOME", str(tmp_path_factory.getbasetemp() / "nobody"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 PAGES = (PAGE, PAGE.with_name("storage.md"), REPOSITORY / "README.md")
-SHARED_OPTIONS = {"--json", "--store", "--uri", "--storage-option", "--durability", "--as", "--quiet"}
+SHARED_OPTIONS = {"--json", "--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet"}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

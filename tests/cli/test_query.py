@@ -174,10 +174,10 @@ def test_branches_commits_and_times(people: omnigraph.Graph) -> None:
 
 
 def test_the_profile_goes_to_standard_error_or_into_the_document(people: omnigraph.Graph) -> None:
-    result = run("query", "--store", people.uri, "-e", ALL, "--format", "csv", "--profile")
+    result = run("query", "--store", people.uri, "-e", ALL, "--format", "csv", "--stats")
     assert "Scan $p: Person" in result.stderr
     assert "Scan" not in result.stdout
-    shown = json.loads(query(people, "-e", ALL, "--json", "--profile"))
+    shown = json.loads(query(people, "-e", ALL, "--json", "--stats"))
     assert {"operator", "depth", "rows", "seconds"} <= set(shown["profile"][0])
 
 

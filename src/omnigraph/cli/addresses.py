@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from omnigraph.cli.output import say
+from omnigraph.cli.settings import PROFILE_VARIABLE, profile_names, settings
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,15 +81,17 @@ def reads_schema(command: Command) -> Command:
     """Give a command a schema to work with: a file (``schema_path``) or a graph (``address``), and never both."""
 
     @functools.wraps(command)
-    def run(*, schema_path: str | None, store: str | None, uri: str | None = None, **others: Any) -> int:
+    def run(
+        *, schema_path: str | None, store: str | None, profile: str | None, uri: str | None = None, **others: Any
+    ) -> int:
         if schema_path is not None:
-            if uri is not None or store is not None:
+            if uri is not None or store is not None or profile is not None:
                 raise click.UsageError("pass either --schema or a graph, not both")
             others.pop("storage_options")
             return command(schema_path=schema_path, address=None, **others)
-        if not (uri or store or os.environ.get(STORE_VARIABLE)):
+        if chosen_store(uri, store, profile) is None:
             raise click.UsageError("pass a schema with --schema, or a graph with --store")
-        return _addressed(command)(schema_path=None, store=store, uri=uri, **others)
+        return _addressed(command)(schema_path=None, store=store, profile=profile, uri=uri, **others)
 
     option = click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema.")
     return _with_options(run, (option, *_STORE_OPTIONS))
@@ -99,23 +102,40 @@ def _addressed(command: Command) -> Command:
     def run(
         *,
         store: str | None,
+        profile: str | None,
         storage_options: Mapping[str, str],
         uri: str | None = None,
         durability: str = DURABILITIES[0],
         **others: Any,
     ) -> int:
-        return command(address=Address(_chosen(uri, store), storage_options, durability), **others)
+        chosen = chosen_store(uri, store, profile)
+        if chosen is None:
+            raise click.UsageError(f"which graph? name it with --store, or set {STORE_VARIABLE}")
+        return command(address=Address(chosen, storage_options, durability), **others)
 
     return run
 
 
-def _chosen(uri: str | None, store: str | None) -> str:
-    if uri is not None and store is not None:
-        raise click.UsageError("the graph is named twice: pass either URI or --store, not both")
-    chosen = uri or store or os.environ.get(STORE_VARIABLE)
-    if not chosen:
-        raise click.UsageError(f"which graph? name it with --store, or set {STORE_VARIABLE}")
-    return chosen
+def chosen_store(uri: str | None, store: str | None, profile: str | None) -> str | None:
+    """The address of a graph: what the command line says, else the environment, else the operator's settings."""
+    named = [word for word, given in (("URI", uri), ("--store", store), ("--profile", profile)) if given is not None]
+    if len(named) > 1:
+        raise click.UsageError(f"the graph is named twice: pass either {named[0]} or {named[1]}, not both")
+    if profile is not None:
+        return _profile_store(profile)
+    if chosen := uri or store or os.environ.get(STORE_VARIABLE):
+        return chosen
+    if usual := os.environ.get(PROFILE_VARIABLE):
+        return _profile_store(usual)
+    return settings().store
+
+
+def _profile_store(name: str) -> str:
+    profile = settings().profile(name)
+    if "store" not in profile.bindings:
+        (kind,) = profile.bindings
+        raise UsageError(f"profile {name!r} names a {kind}, and this version works with stores only", profile=name)
+    return profile.bindings["store"]
 
 
 def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
@@ -136,6 +156,12 @@ def _pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]
 
 _STORE_OPTIONS = (
     click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://...; or {STORE_VARIABLE}."),
+    click.option(
+        "--profile",
+        metavar="NAME",
+        shell_complete=profile_names,
+        help=f"The graph that the operator's settings call so; or {PROFILE_VARIABLE}.",
+    ),
     click.option(
         "--storage-option",
         "storage_options",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.addresses import Address, Command, reads_graph
+from omnigraph.cli.completion import type_names
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import replacing
 from omnigraph.cli.lazy import CommandGroup
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _SELECTOR = (
     click.argument("entity", type=click.Choice(["node", "edge"])),
-    click.argument("type_name", metavar="TYPE"),
+    click.argument("type_name", metavar="TYPE", shell_complete=type_names),
     click.argument("id_", metavar="ID"),
     click.argument("property_name", metavar="PROPERTY"),
 )

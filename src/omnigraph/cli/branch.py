@@ -6,6 +6,7 @@ import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument, writes_graph
 from omnigraph.cli.commit import when
+from omnigraph.cli.completion import branch_names
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import actor_option, json_option, quiet_option, yes_option
@@ -20,7 +21,13 @@ def command() -> None:
 
 @command.command("create")
 @click.argument("name")
-@click.option("--from", "parent", metavar="BRANCH", help="The branch to start from; main if not given.")
+@click.option(
+    "--from",
+    "parent",
+    metavar="BRANCH",
+    shell_complete=branch_names,
+    help="The branch to start from; main if not given.",
+)
 @click.option("--at", "commit_id", metavar="COMMIT", help="The commit to start from, instead of a branch.")
 @writes_graph
 @actor_option
@@ -66,7 +73,7 @@ def list_command(address: Address, as_json: bool) -> int:
 
 
 @command.command("delete")
-@click.argument("name")
+@click.argument("name", shell_complete=branch_names)
 @writes_graph
 @actor_option
 @yes_option
@@ -86,7 +93,7 @@ def delete_command(address: Address, name: str, actor: str | None, yes: bool, qu
 
 
 @command.command("rename")
-@click.argument("name", metavar="OLD")
+@click.argument("name", metavar="OLD", shell_complete=branch_names)
 @click.argument("new_name", metavar="NEW")
 @writes_graph
 @actor_option

@@ -9,15 +9,15 @@ import click
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import replacing
-from omnigraph.cli.options import at_option, json_option
+from omnigraph.cli.options import at_option, json_option, read_branch_option, types_option
 from omnigraph.cli.output import count, paint, say, say_json
 
 
 @click.command("export")
 @uri_argument
-@click.option("--branch", metavar="BRANCH", help="The branch; main if not given.")
+@read_branch_option
 @at_option
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated.")
+@types_option
 @click.option("--out", "out_path", metavar="PATH", help="A file to write instead of standard output.")
 @reads_graph
 @json_option

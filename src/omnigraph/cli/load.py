@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.completion import branch_names
 from omnigraph.cli.data_files import DataFile, open_data
 from omnigraph.cli.errors import Interrupted
 from omnigraph.cli.exit_codes import OK
@@ -46,7 +47,13 @@ MODES = ("append", "merge", "overwrite")
     help="For ids that exist: fail (append), replace the entity (merge), replace all of the types (overwrite).",
 )
 @branch_option
-@click.option("--from", "base", metavar="BRANCH", help="Make the branch from this one first, if it does not exist.")
+@click.option(
+    "--from",
+    "base",
+    metavar="BRANCH",
+    shell_complete=branch_names,
+    help="Make the branch from this one first, if it does not exist.",
+)
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),

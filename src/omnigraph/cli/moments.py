@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from omnigraph.cli.addresses import Command
-from omnigraph.cli.options import at_option
+from omnigraph.cli.options import at_option, read_branch_option
 
 _OPTIONS = (
-    click.option("--branch", metavar="BRANCH", help="The branch; main if not given."),
+    read_branch_option,
     at_option,
     click.option("--snapshot", metavar="COMMIT", help="The graph at a commit; the same as --at COMMIT."),
 )

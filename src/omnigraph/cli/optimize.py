@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import actor_option, branch_option, json_option, quiet_option
+from omnigraph.cli.options import actor_option, branch_option, json_option, quiet_option, types_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
 from omnigraph.cli.tables import aligned
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command("optimize")
 @uri_argument
 @branch_option
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated.")
+@types_option
 @click.option("--no-compact", is_flag=True, help="Leave the data files as they are.")
 @click.option("--no-index", is_flag=True, help="Leave the indexes as they are.")
 @writes_graph

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import click
 
+from omnigraph.cli.completion import branch_names, type_names
+from omnigraph.cli.settings import usual_actor
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, errors included.")
 
 quiet_option = click.option("--quiet", is_flag=True, help="Neither say what is written to nor show progress.")
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is lost.")
 
-branch_option = click.option("--branch", metavar="BRANCH", default="main", help="The branch; main if not given.")
+branch_option = click.option(
+    "--branch", metavar="BRANCH", default="main", shell_complete=branch_names, help="The branch; main if not given."
+)
+
+read_branch_option = click.option(
+    "--branch", metavar="BRANCH", shell_complete=branch_names, help="The branch; main if not given."
+)
+
+types_option = click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    shell_complete=type_names,
+    help="Only this type; may be repeated.",
+)
 
 message_option = click.option("--message", metavar="TEXT", help="Why, for the commit.")
 
@@ -23,7 +41,8 @@ actor_option = click.option(
     "actor",
     metavar="ACTOR",
     envvar="OMNIGRAPH_ACTOR",
-    help="Who makes the commit; or OMNIGRAPH_ACTOR.",
+    default=usual_actor,
+    help="Who makes the commit; or OMNIGRAPH_ACTOR, or the actor of the operator's settings.",
 )
 
 at_option = click.option(

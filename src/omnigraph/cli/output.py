@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -31,7 +31,7 @@ def paint(text: str, colour: str | None = None, *, bold: bool = False) -> str:
     return click.style(text, fg=colour, bold=bold or None)
 
 
-def say_json(value: Mapping[str, object]) -> None:
+def say_json(value: Mapping[str, object] | Sequence[Mapping[str, object]]) -> None:
     """Print a value the way programs and people can both read it."""
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf8"), color=False)

@@ -13,6 +13,7 @@ from omnigraph.cli.moments import chosen_moment, reads_moment
 from omnigraph.cli.options import json_option
 from omnigraph.cli.output import say, say_json
 from omnigraph.cli.queries import given_params, named_by_file, query_source, takes_query
+from omnigraph.cli.settings import settings
 from omnigraph.errors import CompileError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ FORMATS: Final = ("table", "kv", "csv", "jsonl", "json", "arrow")
 @takes_query
 @reads_moment
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How rows are printed; table if not given.")
-@click.option("--profile", is_flag=True, help="Tell on standard error what every operator did.")
+@click.option("--stats", is_flag=True, help="Tell on standard error what every operator did.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
 )
@@ -42,7 +43,7 @@ def command(
     at: str | None,
     snapshot: str | None,
     format_: str | None,
-    profile: bool,
+    stats: bool,
     timeout: float | None,
     as_json: bool,
 ) -> int:
@@ -53,7 +54,7 @@ def command(
     """
     if as_json and format_ not in (None, "json"):
         raise click.UsageError("pass either --json or --format, not both")
-    chosen = "json" if as_json else format_ or "table"
+    chosen = "json" if as_json else format_ or settings().output or "table"
     if chosen == "arrow" and sys.stdout.isatty():
         raise UsageError("Arrow data is not for terminals", hint="send it to a file or a program: > rows.arrow")
     source = query_source(text, query_path)
@@ -63,24 +64,29 @@ def command(
 
     graph = address.open(from_environment())
     try:
-        result = graph.query(source.text, params, name=name, branch=branch, at=moment, timeout=timeout, profile=profile)
+        result = graph.query(source.text, params, name=name, branch=branch, at=moment, timeout=timeout, profile=stats)
     except CompileError as error:
         raise named_by_file(error, source) from error
-    _show(result, chosen, profile)
+    _show(result, chosen, stats)
     return OK
 
 
-def _show(result: QueryResult, format_: str, profile: bool) -> None:
+def _show(result: QueryResult, format_: str, stats: bool) -> None:
     from omnigraph.cli import read_formats
 
     match format_:
         case "json":
-            say_json({**result.to_json(), **({"profile": result.profile_json()} if profile else {})})
+            say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
             return
         case "arrow":
             result.write_arrow(sys.stdout.buffer)
-        case "table" | "kv":
-            for line in read_formats.table_lines(result) if format_ == "table" else read_formats.kv_lines(result):
+        case "table":
+            config = settings()
+            width = config.table_width or read_formats.COLUMN_WIDTH_MAX
+            for line in read_formats.table_lines(result, width, wrap=config.table_layout == "wrap"):
+                say(line)
+        case "kv":
+            for line in read_formats.kv_lines(result):
                 say(line)
         case _:
             lines = read_formats.csv_lines(result) if format_ == "csv" else read_formats.jsonl_lines(result)
@@ -88,5 +94,5 @@ def _show(result: QueryResult, format_: str, profile: bool) -> None:
             for line in lines:
                 sys.stdout.buffer.write(f"{line}\n".encode())
     sys.stdout.flush()
-    if profile:
+    if stats:
         say(result.profile(), to_stderr=True)

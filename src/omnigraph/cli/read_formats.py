@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from omnigraph.rows.results import result_rows
 
@@ -14,30 +16,37 @@ if TYPE_CHECKING:
     from omnigraph.engine.query_result import QueryResult
 
 COLUMN_WIDTH_MAX = 80
-"""Cells of a table wider than this are cut."""
+"""Cells of a table wider than this are cut or wrapped, unless the operator has set another width."""
 
 _ELLIPSIS = "…"
 
 
-def table_lines(result: QueryResult) -> Iterator[str]:
+def table_lines(result: QueryResult, width: int = COLUMN_WIDTH_MAX, *, wrap: bool = False) -> Iterator[str]:
     """A line about the result, the names of the columns, a rule, and the rows."""
     yield header(result)
-    names = [_fitted(_visible(name)) for name in result.columns]
-    rows = [[_fitted(_visible(_text(cell))) for cell in row.values()] for row in _rows(result)]
-    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+    fit = partial(_wrapped if wrap else _cut, width=width)
+    names = [_cut(_visible(name), width)[0] for name in result.columns]
+    rows = [[fit(_visible(_text(cell))) for cell in row.values()] for row in _rows(result)]
+    columns = zip(([name] for name in names), *rows, strict=True)
+    widths = [max(cell_len(line) for lines in column for line in lines) for column in columns]
     yield _table_line(names, widths)
     yield "-+-".join("-" * width for width in widths)
     for row in rows:
-        yield _table_line(row, widths)
+        for line in zip_longest(*row, fillvalue=""):
+            yield _table_line(line, widths)
 
 
-def _table_line(cells: list[str], widths: list[int]) -> str:
+def _table_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
     return " | ".join(padded).rstrip(" ")
 
 
-def _fitted(text: str) -> str:
-    return text if cell_len(text) <= COLUMN_WIDTH_MAX else set_cell_size(text, COLUMN_WIDTH_MAX - 1) + _ELLIPSIS
+def _cut(text: str, width: int) -> list[str]:
+    return [text if cell_len(text) <= width else set_cell_size(text, width - 1) + _ELLIPSIS]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return chop_cells(text, width) or [""]
 
 
 def kv_lines(result: QueryResult) -> Iterator[str]:

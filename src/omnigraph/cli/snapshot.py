@@ -6,14 +6,14 @@ import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import at_option, json_option
+from omnigraph.cli.options import at_option, json_option, read_branch_option
 from omnigraph.cli.output import say, say_json
 from omnigraph.cli.tables import aligned
 
 
 @click.command("snapshot")
 @uri_argument
-@click.option("--branch", metavar="BRANCH", help="The branch; main if not given.")
+@read_branch_option
 @at_option
 @reads_graph
 @json_option

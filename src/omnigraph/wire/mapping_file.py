@@ -27,10 +27,8 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _parsed(name: str) -> object:
-    try:
-        import yaml
-    except ImportError as error:
-        raise UsageError("mapping files need PyYAML", hint='pip install "omnigraph[spark]"') from error
+    import yaml
+
     try:
         with open(name, "rb") as file:
             return yaml.safe_load(file)

@@ -1,0 +1,46 @@
+"""What the shell is offered after TAB."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import PROGRAM, run
+
+
+def _offered(words: str, **environment: str) -> list[str]:
+    """What the installed program offers for the last word of a line."""
+    settings = {"_OMNIGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": f"omnigraph {words}"}
+    count = len(words.split()) + words.endswith(" ")
+    done = subprocess.run(
+        [str(PROGRAM)],
+        env={**os.environ, **settings, "COMP_CWORD": str(count), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+@pytest.fixture
+def branched(graph: Path) -> Path:
+    assert run("branch", "create", "plan", "--store", graph, "--quiet").exit_code == 0
+    return graph
+
+
+def test_commands_branches_types_and_profiles_are_offered(branched: Path, tmp_path: Path) -> None:
+    assert "load" in _offered("lo")
+    assert _offered(f"export --store {branched} --branch p") == ["plan"]
+    assert _offered(f"branch delete --store {branched} ") == ["main", "plan"]
+    assert _offered(f"export --store {branched} --type P") == ["Person"]
+    assert _offered("branch delete p", OMNIGRAPH_STORE=str(branched)) == ["plan"]
+    (tmp_path / "config.yaml").write_text(f"profiles:\n  work: {{store: {branched}}}\n  other: {{store: x}}\n")
+    assert _offered("export --profile ", OMNIGRAPH_HOME=str(tmp_path)) == ["other", "work"]
+    assert _offered("export --profile work --branch ", OMNIGRAPH_HOME=str(tmp_path)) == ["main", "plan"]
+
+
+def test_a_graph_that_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
+    assert _offered(f"export --store {tmp_path} --branch ") == []
+    assert _offered("export --branch ") == []
