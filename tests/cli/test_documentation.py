@@ -15,7 +15,8 @@ from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 PAGES = (PAGE, PAGE.with_name("storage.md"), REPOSITORY / "README.md")
-SHARED_OPTIONS = {"--json", "--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet"}
+EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
+SHARED_OPTIONS = {*EVERYWHERE, "--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet"}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -49,11 +50,11 @@ def test_aliases_options_of_the_program_and_exit_codes_are_explained() -> None:
     for entry in COMMANDS.values():
         for alias in entry.aliases:
             assert f"`omnigraph {alias}`" in page
-    for option in ("--version", "-V", "--help", "-h", "--json", "NO_COLOR", "OMNIGRAPH_DEBUG"):
+    for option in ("--version", "-V", "--help", "-h", "NO_COLOR", "OMNIGRAPH_DEBUG", *EVERYWHERE):
         assert option in page
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "4", "130"]
     section = page.split("\n## Commands on a graph\n")[1].split("\n## ")[0]
-    for option in SHARED_OPTIONS - {"--json"} | {"OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR"}:
+    for option in SHARED_OPTIONS - set(EVERYWHERE) | {"OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR"}:
         assert option in section
 
 

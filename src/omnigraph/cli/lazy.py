@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.logs import log_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,15 @@ def _show_help() -> int:
     return OK
 
 
+def _tell_on_request(command: click.Command) -> None:
+    """Give a command and those below it the options that all of them have."""
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _tell_on_request(inner)
+    elif not any(param.name == "verbose" for param in command.params):
+        command.params += log_options()
+
+
 class LazyGroup(CommandGroup):
     """A group that imports the module of a command when the command is called."""
 
@@ -61,6 +71,7 @@ class LazyGroup(CommandGroup):
             return None
         command = import_module(self.entries[name].module).command
         assert isinstance(command, click.Command), f"{self.entries[name].module}.command is not a command"
+        _tell_on_request(command)
         return command
 
     def resolve_command(

@@ -11,6 +11,7 @@ import click
 from omnigraph.cli.errors import report
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import Entry, LazyGroup
+from omnigraph.cli.logs import log_options
 
 _GRAPHS: Final = "Graphs"
 _HISTORY: Final = "History"
@@ -77,7 +78,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
 
 root = RootGroup("omnigraph", COMMANDS, help=_HELP, epilog=_EPILOG)
 root.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-root.params.append(
+root.params += [
     click.Option(
         ["-V", "--version"],
         is_flag=True,
@@ -85,5 +86,6 @@ root.params.append(
         is_eager=True,
         callback=_show_version,
         help="Show the version and exit.",
-    )
-)
+    ),
+    *log_options(),
+]

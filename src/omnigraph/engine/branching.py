@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from omnigraph.engine.history import History
 from omnigraph.engine.results import BranchInfo
+from omnigraph.engine.telemetry import told
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
@@ -12,6 +13,7 @@ from omnigraph.manifest.layout import MAIN
 class Branching(History):
     """Branches of a graph."""
 
+    @told("create_branch")
     def create_branch(
         self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
     ) -> BranchInfo:
@@ -26,10 +28,12 @@ class Branching(History):
         """Every branch with its head, ``main`` first."""
         return [_branch_info(ref, state) for ref, state in branches.heads(self._manifests)]
 
+    @told("delete_branch")
     def delete_branch(self, name: str) -> None:
         """Forget a branch. Its commits stay readable until cleanup."""
         branches.delete_branch(self._manifests, name)
 
+    @told("rename_branch")
     def rename_branch(self, name: str, new_name: str) -> None:
         """Give a branch another name."""
         branches.rename_branch(self._manifests, name, new_name)

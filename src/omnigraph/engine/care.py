@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from omnigraph.engine.handle import GraphHandle
 from omnigraph.engine.results import VerifyReport
+from omnigraph.engine.telemetry import told
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 class Care(GraphHandle):
     """Maintenance of a graph."""
 
+    @told("verify")
     def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
         """Check that every file of every branch's history is there and as it was written."""
         from omnigraph.engine.verify import verify
@@ -25,6 +27,7 @@ class Care(GraphHandle):
         heads = [state for _, state in branches.heads(self._manifests)]
         return verify(self._manifests, heads, deep=deep, progress=progress)
 
+    @told("optimize")
     def optimize(
         self,
         branch: str = MAIN,

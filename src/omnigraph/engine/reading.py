@@ -12,6 +12,7 @@ from omnigraph.engine.queries import run_query
 from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.telemetry import told
 from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
@@ -43,6 +44,7 @@ class Reading(History):
                 return self._snapshot(self._manifests.at(commit))
         raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
 
+    @told("query")
     def query(
         self,
         text: str,

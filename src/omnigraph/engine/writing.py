@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.engine.branching import Branching
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.results import LoadResult, MutationResult
+from omnigraph.engine.telemetry import told
 from omnigraph.errors import NotFoundError
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class Writing(Branching):
     """Changes to a graph."""
 
+    @told("mutate")
     def mutate(
         self,
         text: str,
@@ -75,6 +77,7 @@ class Writing(Branching):
         loaded: LoadResult = extension(SPARK).load(self, sources, mode, **options)
         return loaded
 
+    @told("load")
     def load_with(self, loader: Loader, request: LoadRequest) -> LoadResult:
         """Run a loader. A branch that is made for it (``base``) goes away again if it fails."""
         from omnigraph.engine import loading

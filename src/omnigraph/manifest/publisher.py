@@ -7,6 +7,7 @@ a store's failure is never read as either of the first two, the manifest is look
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -30,6 +31,8 @@ from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key
 from omnigraph.manifest.layout import rows_to_arrow
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.storage.swap import ManifestVersion, SwapLost, SwapNotDurable, SwapUnclear, swap_manifest
+
+_logger = logging.getLogger(__name__)
 
 ATTEMPTS_MAX = 200
 """Swaps tried for one write. With n writers one in n wins each round, so this is patience for very many of them."""
@@ -163,6 +166,7 @@ class Publisher:
             place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
             swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)), files)
         except SwapLost:
+            _logger.info("version %d of branch %s was taken by another; trying again", version, state.branch)
             self.manifests.reload(state.incarnation)
         except SwapUnclear as error:
             self._resolve(state, accepted, error)
@@ -175,6 +179,7 @@ class Publisher:
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
         self.manifests.remember(state)
         for ticket, commit_id in accepted:
+            _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)
             assert commit is not None
             ticket.published = Published(commit, state)
@@ -223,6 +228,7 @@ class Publisher:
         if state.head == plan.base.head:
             return plan
         rebase = decide(state, since, plan)
+        _logger.debug("%d commits came first on %s: %s", len(since), state.branch, rebase.decision.value)
         match rebase.decision:
             case Decision.REPUBLISH:
                 return replace(plan, base=state)
