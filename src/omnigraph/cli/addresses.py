@@ -72,6 +72,19 @@ def reads_graph(command: Command) -> Command:
     return _with_options(_addressed(command), _STORE_OPTIONS)
 
 
+def may_read_graph(command: Command) -> Command:
+    """The same for a command that has something to say without a graph too: its ``address`` is None then."""
+
+    @functools.wraps(command)
+    def run(*, store: str | None, profile: str | None, uri: str | None = None, **others: Any) -> int:
+        if chosen_store(uri, store, profile) is None:
+            others.pop("storage_options")
+            return command(address=None, **others)
+        return _addressed(command)(store=store, profile=profile, uri=uri, **others)
+
+    return _with_options(run, _STORE_OPTIONS)
+
+
 def writes_graph(command: Command) -> Command:
     """The same for a command that writes: it may say how durable its writes have to be."""
     return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION))

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from omnigraph.engine.handle import GraphHandle
 from omnigraph.engine.results import VerifyReport
 from omnigraph.engine.telemetry import told
+from omnigraph.exec.graph_view import GraphView
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
+    from omnigraph.engine.doctor import Finding
     from omnigraph.engine.optimize_result import OptimizeResult
 
 
@@ -26,6 +28,15 @@ class Care(GraphHandle):
 
         heads = [state for _, state in branches.heads(self._manifests)]
         return verify(self._manifests, heads, deep=deep, progress=progress)
+
+    @told("doctor")
+    def doctor(self, branch: str = MAIN) -> list[Finding]:
+        """Look at the store and the tables of a branch: what was found, and what would do them good."""
+        from omnigraph.engine.doctor import examined
+
+        snapshot = self._snapshot(self._head(branch))
+        view = GraphView(self._store, snapshot.state, snapshot.catalog, self._derived)
+        return examined(self._manifests, view, snapshot)
 
     @told("optimize")
     def optimize(

@@ -1,0 +1,121 @@
+"""A look at a graph for people: whether its store keeps what it promises, how big it is, and what would do it good.
+
+Reads manifests and names of files, no rows; the only thing it writes is a probe, which it deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import OmnigraphError
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.manifest import branches
+from omnigraph.manifest.reader import Manifests
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.catalog import NodeType
+from omnigraph.storage.index_reads import known_indexes
+from omnigraph.storage.indexes import IndexSpec
+from omnigraph.storage.objects import honours_create_if_absent
+from omnigraph.write.index_choice import wanted_indexes
+from omnigraph.write.limits import INDEX_ROWS_MIN
+
+FRAGMENTS_MANY = 32
+"""Fragments of a small table from which on reading it feels them."""
+
+ROWS_PER_FRAGMENT_FEW = 100_000
+"""A table with fewer rows a fragment than this, and many of them, was written in small pieces."""
+
+DELETED_SHARE_MUCH = 0.2
+"""Rows that are read only to be left out."""
+
+
+class Verdict(Enum):
+    """What a finding means for whoever reads it."""
+
+    OK = "ok"
+    ADVICE = "advice"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what was found, and what to do about it."""
+
+    check: str
+    found: str
+    verdict: Verdict = Verdict.OK
+    advice: str | None = None
+    facts: dict[str, object] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "check": self.check,
+            "verdict": self.verdict.value,
+            "found": self.found,
+            "advice": self.advice,
+            **self.facts,
+        }
+
+
+def examined(manifests: Manifests, view: GraphView, snapshot: Snapshot) -> list[Finding]:
+    """Every finding about a graph, the most basic ones first."""
+    stamp = manifests.stamp
+    count = sum(1 for _ in branches.heads(manifests))
+    return [
+        Finding("format", str(stamp.format), facts={"format": stamp.format, "graph_id": stamp.graph_id}),
+        _conditional_writes(manifests),
+        Finding("branches", f"{count:,}", facts={"branches": count}),
+        *(_table(view, entity) for entity in snapshot.entities()),
+    ]
+
+
+def _conditional_writes(manifests: Manifests) -> Finding:
+    """Whether two writers can never both believe that they came first."""
+    check = "conditional writes"
+    try:
+        honoured = honours_create_if_absent(manifests.store.objects)
+    except OmnigraphError as error:
+        advice = "reading works; ask for permission to write, if you want to"
+        return Finding(check, f"cannot be tried: {error.message}", Verdict.ADVICE, advice)
+    if honoured:
+        return Finding(check, "honoured")
+    advice = "use a store that knows If-None-Match: with this one, two writers can overwrite each other"
+    return Finding(check, "ignored", Verdict.PROBLEM, advice)
+
+
+def _table(view: GraphView, entity: Entity) -> Finding:
+    table = view.node_table(entity.name) if isinstance(entity, NodeType) else view.edge_table(entity.name)
+    fragments, dead = len(table.layout.parts), len(table.layout.dead)
+    uncovered = list(_uncovered(view, entity))
+    reasons = [f"index {spec} covers {share:.0%}" for spec, share in uncovered]
+    if fragments >= FRAGMENTS_MANY and table.rows < fragments * ROWS_PER_FRAGMENT_FEW:
+        reasons.append("it is in many small pieces")
+    if dead > DELETED_SHARE_MUCH * (table.rows + dead):
+        reasons.append("many of its rows are deleted")
+    found = f"{table.rows:,} rows in {fragments:,} fragments" + (f", {dead:,} deleted" if dead else "")
+    return Finding(
+        f"table {entity.table_key}",
+        "; ".join([found, *reasons]),
+        Verdict.ADVICE if reasons else Verdict.OK,
+        "omnigraph optimize" if reasons else None,
+        {
+            "rows": table.rows,
+            "fragments": fragments,
+            "deleted_rows": dead,
+            "incomplete_indexes": {str(spec): share for spec, share in uncovered},
+        },
+    )
+
+
+def _uncovered(view: GraphView, entity: Entity) -> Iterator[tuple[IndexSpec, float]]:
+    """Indexes that the table shall have, and has not for all of its rows."""
+    pin = view.state.tables[entity.table_key]
+    known = known_indexes(view.store, pin)
+    for spec in wanted_indexes(entity):
+        found = known.get((spec.column, spec.kind))
+        share = 0.0 if found is None else found.covered_rows / max(found.rows, 1)
+        if pin.rows >= INDEX_ROWS_MIN and share < 1:
+            yield spec, share
