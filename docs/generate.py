@@ -1,0 +1,152 @@
+"""Writes the reference pages from the program itself: the command line from its help, Python from its docstrings.
+
+Run by ``make docs``; a test fails when a page is not what this would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import click
+
+import omnigraph
+from omnigraph import errors
+from omnigraph.cli.root import root
+
+PAGES = Path(__file__).parent / "user"
+WIDTH = 100
+
+
+def command_line() -> str:
+    """Every command with its help."""
+    lines = [
+        "# Command line reference",
+        "",
+        "Made from the program by `make docs`. [The command line](cli.md) explains the commands with examples.",
+        "",
+    ]
+    for path, command in _commands(root, "omnigraph"):
+        context = click.Context(command, info_name=path, max_content_width=WIDTH, terminal_width=WIDTH)
+        lines += [f"## {path}", "", "```text", _plain(command.get_help(context)), "```", ""]
+    return "\n".join(lines)
+
+
+def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _commands(inner, f"{path} {name}")
+
+
+def _plain(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
+
+
+def python() -> str:
+    """The public names with their signatures and docstrings."""
+    lines = ["# Python reference", "", "Made from the docstrings by `make docs`.", ""]
+    for name in ("create", "open"):
+        lines += _function(f"omnigraph.{name}", getattr(omnigraph, name))
+    lines += ["## omnigraph.Graph", "", text(omnigraph.Graph), ""]
+    for name, member in members(omnigraph.Graph):
+        if isinstance(member, property):
+            lines += [f"### graph.{name}", "", text(member), ""]
+        else:
+            lines += _function(f"graph.{name}", member, level=3)
+    lines += [
+        "## Errors",
+        "",
+        "All are below `omnigraph.errors.OmnigraphError`; [errors](errors.md) says what to do.",
+        "",
+    ]
+    lines += [f"- `{error.__name__}` (`{error.code}`): {_summary(error)}" for error in all_errors()]
+    return "\n".join([*lines, ""])
+
+
+def members(type_: type) -> list[tuple[str, object]]:
+    """Public methods and properties in the order of the classes that bring them."""
+    *verbs, handle = type_.__mro__[:-1]
+    return [
+        (name, member) for owner in (handle, *verbs) for name, member in vars(owner).items() if not name.startswith("_")
+    ]
+
+
+@dataclass(frozen=True)
+class _Bare:
+    """A text that is shown as it is."""
+
+    shown: str
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+def _function(name: str, function: object, level: int = 2) -> list[str]:
+    assert callable(function)
+    signature = inspect.signature(function)
+    parameters = [_shown(item) for item in signature.parameters.values() if item.name != "self"]
+    returned = _short(signature.return_annotation)
+    shown = f"{name}{inspect.Signature(parameters)} -> {returned}"
+    if len(shown) > WIDTH:
+        inner = ",\n".join(f"    {parameter}" for parameter in _starred(parameters))
+        shown = f"{name}(\n{inner},\n) -> {returned}"
+    return [f"{'#' * level} {name}", "", "```text", shown, "```", "", text(function), ""]
+
+
+def _shown(parameter: inspect.Parameter) -> inspect.Parameter:
+    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    return parameter.replace(annotation=_Bare(_short(parameter.annotation)), default=default)
+
+
+def _starred(parameters: list[inspect.Parameter]) -> list[object]:
+    """With the star that parts positional from named parameters."""
+    named = [index for index, item in enumerate(parameters) if item.kind is inspect.Parameter.KEYWORD_ONLY]
+    return [*parameters[: named[0]], "*", *parameters[named[0] :]] if named else list(parameters)
+
+
+def _short(annotation: object) -> str:
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return re.sub(r"\b[a-z_]+(\.[a-z_]+)*\.", "", name)
+
+
+def text(thing: object) -> str:
+    """The docstring of a thing, as Markdown."""
+    return inspect.cleandoc(getattr(thing, "__doc__", None) or "").replace("``", "`")
+
+
+def _summary(thing: object) -> str:
+    return text(thing).split("\n\n")[0].replace("\n", " ")
+
+
+def all_errors() -> list[type[errors.OmnigraphError]]:
+    """The tree of errors from the root, each before those below it."""
+
+    def below(error: type[errors.OmnigraphError]) -> Iterator[type[errors.OmnigraphError]]:
+        yield error
+        for inner in error.__subclasses__():
+            if inner.__module__ == errors.__name__:
+                yield from below(inner)
+
+    return list(below(errors.OmnigraphError))
+
+
+WRITTEN = {"cli-reference.md": command_line, "python-reference.md": python}
+"""The pages that are made, by their names."""
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, page in WRITTEN.items():
+        (PAGES / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
