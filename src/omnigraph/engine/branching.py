@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from omnigraph.engine.history import History
-from omnigraph.engine.results import BranchInfo
+from omnigraph.engine.results import BranchInfo, BranchList
 from omnigraph.engine.telemetry import told
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
@@ -24,9 +24,9 @@ class Branching(History):
         branches.create_branch(self._manifests, ref, state)
         return _branch_info(ref, state)
 
-    def branches(self) -> list[BranchInfo]:
-        """Every branch with its head, ``main`` first."""
-        return [_branch_info(ref, state) for ref, state in branches.heads(self._manifests)]
+    def branches(self) -> BranchList:
+        """Every branch with its head, ``main`` first: a list that shows itself well."""
+        return BranchList(_branch_info(ref, state) for ref, state in branches.heads(self._manifests))
 
     @told("delete_branch")
     def delete_branch(self, name: str) -> None:

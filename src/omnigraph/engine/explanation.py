@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.html import html_text
 from omnigraph.exec.graph_view import INDEXED_STARTS_MAX, GraphView
 from omnigraph.exec.tables import TableView
 from omnigraph.query.explain import explain
@@ -46,6 +47,9 @@ class Explanation:
         return "\n".join([self.plan, *(f"  {facts}" for facts in self.tables)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def to_json(self) -> dict[str, Any]:
         """The facts for programs."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
+from omnigraph.core.html import html_table
 from omnigraph.engine.profile_text import profile_text
 from omnigraph.exec.profile import OperatorProfile
 from omnigraph.exec.result_rows import BATCH_ROWS, ResultRows
@@ -44,6 +45,11 @@ class QueryResult:
         shown = "\n".join(f"  {row}" for row in self.rows.head(SHOWN_ROWS).to_pylist())
         more = f"\n  ... {len(self) - SHOWN_ROWS} more" if len(self) > SHOWN_ROWS else ""
         return f"<{self.query_name}: {len(self)} rows at {self.commit_id}>\n{shown}{more}".rstrip()
+
+    def _repr_html_(self) -> str:
+        rows = [list(row.values()) for row in self.rows.head(SHOWN_ROWS).to_pylist()]
+        caption = f"{self.query_name}: {len(self):,} rows at {self.commit_id}"
+        return html_table(caption, self.columns, rows, len(self) - len(rows))
 
     @property
     def columns(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 class Reading(History):
     """Questions to a graph."""
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Graph</b> {html.escape(self.uri)}</p>{self.snapshot()._repr_html_()}"
 
     def snapshot(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot:
         """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""

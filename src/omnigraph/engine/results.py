@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.html import html_table
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.layout import FORMAT
 
@@ -134,6 +135,18 @@ class BranchInfo:
             "parent_commit": self.parent_commit,
             "actor_id": self.actor,
         }
+
+
+class BranchList(list[BranchInfo]):
+    """Branches, shown one a line."""
+
+    def __repr__(self) -> str:
+        shown = "".join(f"\n  {item.name} at {item.head}" for item in self)
+        return f"<{len(self)} branches>{shown}"
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.head, item.actor) for item in self]
+        return html_table(f"{len(self):,} branches", ("branch", "head", "actor"), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from omnigraph.core.html import html_table
 from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
@@ -36,6 +37,13 @@ class Snapshot:
     def __repr__(self) -> str:
         counts = ", ".join(f"{pin.key.split(':')[1]}: {pin.rows:,}" for _, pin in sorted(self.state.tables.items()))
         return f"<Snapshot {self.commit_id} of {self.branch}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[*key.split(":", 1), count] for key, count in self.counts().items()]
+        total = sum(self.counts().values())
+        return html_table(
+            f"{total:,} entities at {self.commit_id} of {self.branch}", ("kind", "type", "entities"), rows
+        )
 
     def schema_text(self) -> str:
         """The schema as it was written."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from omnigraph.core.html import html_table
 from omnigraph.schema.ir import (
     CheckConstraint,
     EdgeIR,
@@ -63,7 +64,7 @@ class EdgeType(EntityType):
         return self.source == self.target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Catalog:
     """All types of one accepted schema. Node names are exact; edge names are found whatever their case."""
 
@@ -81,6 +82,18 @@ class Catalog:
     def _edges_folded(self) -> dict[str, EdgeType]:
         return {name.lower(): edge for name, edge in self.edges.items()}
 
+    def __repr__(self) -> str:
+        return f"<Catalog: {len(self.nodes)} node types, {len(self.edges)} edge types>"
+
+    def _repr_html_(self) -> str:
+        types: list[EntityType] = [*self.nodes.values(), *self.edges.values()]
+        rows = [
+            (_heading(item), ", ".join(f"{name}: {prop.type}" for name, prop in item.properties.items()))
+            for item in types
+        ]
+        caption = f"{len(self.nodes)} node types, {len(self.edges)} edge types"
+        return html_table(caption, ("type", "properties"), rows)
+
     def node(self, name: str) -> NodeType | None:
         return self.nodes.get(name)
 
@@ -90,6 +103,10 @@ class Catalog:
     def edges_of(self, node_name: str) -> tuple[EdgeType, ...]:
         """Every edge type that has this node type at one of its ends, by name."""
         return tuple(edge for edge in self.edges.values() if node_name in (edge.source, edge.target))
+
+
+def _heading(item: EntityType) -> str:
+    return f"{item.name}: {item.source} -> {item.target}" if isinstance(item, EdgeType) else item.name
 
 
 def _node_type(ir: NodeIR) -> NodeType:

@@ -1,0 +1,92 @@
+"""How things look when shown: in a notebook as tables, elsewhere as text, and never as markup of the data."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import omnigraph
+
+SCHEMA = "node Person {\n  name: String @key\n  note: String?\n}\nedge Knows: Person -> Person\n"
+PEOPLE = [{"type": "Person", "data": {"name": f"p{number:02}", "note": "<b>&"}} for number in range(12)]
+ALL = "query people() { match { $p: Person } return { $p.name, $p.note } order { $p.name } }"
+
+
+class _Cells(HTMLParser):
+    """The texts of the cells, row by row; whatever is not closed fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        self.text = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.rows[-1].append(self.text)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _cells(thing: object) -> list[list[str]]:
+    parser = _Cells()
+    parser.feed(thing._repr_html_())  # type: ignore[attr-defined]
+    assert not parser.open
+    return parser.rows
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
+    graph = omnigraph.create(tmp_path_factory.mktemp("shown") / "graph", SCHEMA)
+    graph.load(PEOPLE, "append", actor="ann")
+    graph.create_branch("plan", actor="<i>")
+    return graph
+
+
+def test_a_result_shows_its_count_and_first_rows(graph: omnigraph.Graph) -> None:
+    found = graph.query(ALL)
+    rows = _cells(found)
+    assert rows[0] == ["p.name", "p.note"]
+    assert rows[1] == ["p00", "<b>&"]
+    assert len(rows) == 11
+    assert "12 rows" in found._repr_html_()
+    assert "... 2 more" in found._repr_html_()
+
+
+def test_a_graph_and_a_snapshot_show_their_tables(graph: omnigraph.Graph) -> None:
+    expected = [["kind", "type", "entities"], ["edge", "Knows", "0"], ["node", "Person", "12"]]
+    assert _cells(graph) == expected
+    assert _cells(graph.snapshot()) == expected
+
+
+def test_branches_show_their_heads(graph: omnigraph.Graph) -> None:
+    branches = graph.branches()
+    assert [row[0] for row in _cells(branches)] == ["branch", "main", "plan"]
+    assert _cells(branches)[2][2] == "<i>"
+    assert repr(branches).splitlines()[0] == "<2 branches>"
+
+
+def test_a_schema_shows_its_types(graph: omnigraph.Graph) -> None:
+    rows = _cells(graph.catalog())
+    assert rows[1] == ["Person", "name: String, note: String?"]
+    assert rows[2][0] == "Knows: Person -> Person"
+    assert repr(graph.catalog()) == "<Catalog: 1 node types, 1 edge types>"
+
+
+def test_a_plan_keeps_its_lines(graph: omnigraph.Graph) -> None:
+    shown = graph.explain(ALL)
+    assert shown._repr_html_().count("\n") == str(shown).count("\n")
+
+
+def test_long_values_are_cut(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "graph", SCHEMA)
+    graph.load([{"type": "Person", "data": {"name": "a", "note": "x" * 1000}}], "append")
+    assert len(_cells(graph.query(ALL))[1][1]) == 200
