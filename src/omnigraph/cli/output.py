@@ -39,4 +39,4 @@ def say_json(value: Mapping[str, object] | Sequence[Mapping[str, object]]) -> No
 
 def count(number: int, what: str, plural: str | None = None) -> str:
     """`1 error`, `2 errors`, `no queries`."""
-    return f"{number or 'no'} {what if number == 1 else plural or what + 's'}"
+    return f"{f'{number:,}' if number else 'no'} {what if number == 1 else plural or what + 's'}"
