@@ -82,7 +82,13 @@ def _programs() -> list[str]:
     """
     readme, *stories = (
         [block for block in PYTHON.findall((REPOSITORY / page).read_text(encoding="utf-8")) if "spark" not in block]
-        for page in ("README.md", "docs/user/performance.md", "docs/user/loading.md", "docs/user/errors.md", "docs/user/concepts.md")
+        for page in (
+            "README.md",
+            "docs/user/performance.md",
+            "docs/user/loading.md",
+            "docs/user/errors.md",
+            "docs/user/concepts.md",
+        )
     )
     return [*readme, *("\n".join(story) for story in stories)]
 

@@ -128,7 +128,7 @@ def standalone(directory: Path, workers: int = 2) -> Iterator[Cluster]:
             "SPARK_DAEMON_JAVA_OPTS": QUICK,
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
-            **({} if home is None else {"JAVA_HOME": home}),
+            "JAVA_HOME": home,
         }
         cluster = Cluster(directory, environment)
         try:

@@ -43,18 +43,17 @@ def test_a_command_that_fails_or_says_nothing_is_no_java(tmp_path: Path) -> None
     assert java.java_major(str(tmp_path / "missing")) is None
 
 
-def test_a_java_that_is_new_enough_is_used_as_it_is(tmp_path: Path) -> None:
-    a_java(tmp_path, "17.0.1")
-    with java.java_home({"JAVA_HOME": str(tmp_path), "PATH": ""}) as home:
-        assert home is None
+def test_a_java_that_is_new_enough_is_used(tmp_path: Path) -> None:
+    own = a_java(tmp_path, "17.0.1")
+    assert java.find_java({"JAVA_HOME": str(tmp_path), "PATH": ""}) == own
+    assert java.find_java({"PATH": str(tmp_path / "bin")}) == own
     with java.java_home({"PATH": str(tmp_path / "bin")}) as home:
-        assert home is None
+        assert java.java_major(os.path.join(home, "bin", "java")) == 17
 
 
 def test_an_old_java_is_replaced_by_the_wheel(tmp_path: Path) -> None:
     a_java(tmp_path, "11.0.2")
     with java.java_home({"JAVA_HOME": str(tmp_path)}) as home:
-        assert home is not None
         major = java.java_major(os.path.join(home, "bin", "java"))
         assert major is not None
         assert major >= java.JAVA_MAJOR_MIN

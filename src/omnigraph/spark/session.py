@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import SparkUnavailable
@@ -23,11 +24,14 @@ MISSING_HINT = 'pip install "omnigraph[spark]"'
 
 _ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 _LOOPBACK = "127.0.0.1"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""Neither greetings nor warnings about the machine: what goes wrong reaches the caller as an error."""
+
 _SETTINGS = {
     _ARROW: "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     # Local machines talk to themselves: a host name that resolves elsewhere must not matter.
     "spark.driver.bindAddress": _LOOPBACK,
     "spark.driver.host": _LOOPBACK,
@@ -63,6 +67,7 @@ def session(
         "spark.sql.shuffle.partitions": str(2 * number),
         **(config or {}),
     }
+    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".rstrip()
     builder = SparkSession.builder.appName(app_name)
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -85,14 +90,13 @@ def register(spark: SparkSession) -> None:
 
 
 @contextmanager
-def _starting(home: str | None) -> Iterator[None]:
+def _starting(home: str) -> Iterator[None]:
     """The environment in which a JVM is started and its Python workers are chosen; as it was afterwards."""
     wanted = {
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
         "SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", _LOOPBACK),
+        "JAVA_HOME": home,
     }
-    if home is not None:
-        wanted["JAVA_HOME"] = home
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
