@@ -9,12 +9,14 @@
     │   ├── BlobRangeError        bytes that a blob does not have
     │   └── UsageError            an argument or combination of arguments makes no sense
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
+    │   └── HistoryCleaned        a commit that cleanup has given up: it is listed, and cannot be read
     ├── ConflictError             two changes that cannot both stand; nothing was changed
     │   ├── AlreadyExistsError    the name to be created is taken
     │   ├── KeyConflictError      an id that is already there, or twice in the input
     │   ├── ReadSetConflict       what an update or delete was decided from has changed meanwhile (retryable)
     │   ├── PreconditionFailed    the branch head is not the commit the caller named
-    │   └── ContentionError       too many others published first (retryable)
+    │   ├── ContentionError       too many others published first (retryable)
+    │   └── WriteExpired          a write that took so long that its files may be gone (retryable)
     ├── LimitExceeded             a query needs more time or memory than it may use
     ├── QueryCancelled            the caller no longer wants the answer
     ├── EmbeddingError            a text could not be turned into a vector
@@ -121,6 +123,12 @@ class NotFoundError(OmnigraphError):
     code = "not_found"
 
 
+class HistoryCleaned(NotFoundError):
+    """A commit that cleanup has given up. Its record stays; its state can no longer be read."""
+
+    code = "history_cleaned"
+
+
 class ViolationError(InputError):
     """Entities that break constraints. ``samples`` shows some, ``counts`` says how many there are of each kind."""
 
@@ -168,6 +176,13 @@ class ContentionError(ConflictError):
     """Others were faster more often than we try."""
 
     code = "contention"
+    retryable = True
+
+
+class WriteExpired(ConflictError):
+    """From the first staged file to the commit it took so long that cleanup may have taken the file for garbage."""
+
+    code = "write_expired"
     retryable = True
 
 

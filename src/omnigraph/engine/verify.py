@@ -1,7 +1,7 @@
 """Verify: every file that a commit needs exists and is as it was written.
 
 A quick check looks at what the heads and the commits themselves say. A deep one opens the state of every commit and
-every table version in it, and compares checksums.
+every table version in it, and compares checksums. Commits that cleanup has given up are left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.engine.results import VerifyProblem, VerifyReport
 from omnigraph.errors import OmnigraphError
+from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.reader import Manifests
@@ -28,7 +29,7 @@ def verify(
     manifests: Manifests, heads: Iterable[ManifestState], *, deep: bool, progress: Callable[[int], None] | None = None
 ) -> VerifyReport:
     """Check every file of the branches that these are the heads of."""
-    survey = _Survey(manifests, deep)
+    survey = _Survey(manifests, deep, manifests.record())
     for head in heads:
         survey.add_branch(head)
     survey.add_versions()
@@ -41,7 +42,7 @@ def verify(
             wrong[path] = what
         if progress is not None:
             progress(number)
-    problems = [*survey.unreadable(), *survey.explained(wrong)]
+    problems = survey.still_needed([*survey.unreadable(), *survey.explained(wrong)])
     needed = survey.paths()
     return VerifyReport(len(survey.commits), len(needed), sum(sizes.get(path, 0) for path in needed), tuple(problems))
 
@@ -66,6 +67,7 @@ class _Survey:
 
     manifests: Manifests
     deep: bool
+    record: Record
     commits: dict[str, GraphCommit] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
     _heads: list[ManifestState] = field(default_factory=list)
@@ -82,7 +84,7 @@ class _Survey:
             self._failures.append((head.log.location if head.log else "", error.message, {head.head}, set()))
             found = list(head.commits)
         for commit in found:
-            if commit.id in self.commits:
+            if commit.id in self.commits or self.record.given_up_since(commit) is not None:
                 continue
             self.commits[commit.id] = commit
             place = manifest_file(self.manifests.location(commit.manifest.incarnation), commit.manifest.version)
@@ -108,7 +110,7 @@ class _Survey:
             return
         for commit in self.commits.values():
             try:
-                state = self.manifests.at(commit)
+                state = self.manifests.stored(commit)
             except OmnigraphError as error:
                 place = self.manifests.location(commit.manifest.incarnation)
                 failure = (place, error.message, {commit.id}, set[Version]())
@@ -133,6 +135,14 @@ class _Survey:
             VerifyProblem(path, what, tuple(sorted(self._by_commit[path] | self._holding(self._by_version[path]))))
             for path, what in wrong.items()
         ]
+
+    def still_needed(self, problems: list[VerifyProblem]) -> list[VerifyProblem]:
+        """Without what a cleanup has given up since the survey began."""
+        record = self.manifests.record() if problems else self.record
+        if record.number == self.record.number:
+            return problems
+        gone = {commit.id for commit in self.commits.values() if record.given_up_since(commit) is not None}
+        return [problem for problem in problems if not gone.issuperset(problem.commits)]
 
     def _holding(self, versions: set[Version]) -> set[str]:
         if not versions:

@@ -122,6 +122,12 @@ def heads(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState]]:
             yield ref, state
 
 
+def named_states(manifests: Manifests) -> dict[str, ManifestState]:
+    """The newest state of every incarnation that any ref leads to, whether that ref counts or not."""
+    incarnations = [manifests.stamp.graph_id, *(ref.incarnation for ref in _stored_refs(manifests))]
+    return {incarnation: manifests.fresh(incarnation) for incarnation in dict.fromkeys(incarnations)}
+
+
 def _stored_refs(manifests: Manifests) -> Iterator[Ref]:
     paths = [path for path, _ in manifests.store.objects.list(REFS_PREFIX) if path.endswith(".json")]
     for path in sorted(paths, key=branch_of_ref):

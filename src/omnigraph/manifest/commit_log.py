@@ -79,9 +79,15 @@ def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
 def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
     """Every commit of a branch, from the head back to the first."""
     yield from reversed(state.commits)
-    if state.log is not None and state.log.rows:
-        spilled = [body for batch in scan(store, state.log, ["body"]) for body in batch.column("body").to_pylist()]
-        yield from (commit_from_json(json.loads(body)) for body in reversed(spilled))
+    if state.log is not None:
+        yield from spilled(store, state.log)
+
+
+def spilled(store: Store, log: TablePin) -> Iterator[GraphCommit]:
+    """The commits of a version of the log, newest first."""
+    if log.rows:
+        bodies = [body for batch in scan(store, log, ["body"]) for body in batch.column("body").to_pylist()]
+        yield from (commit_from_json(json.loads(body)) for body in reversed(bodies))
 
 
 def find_commit(store: Store, state: ManifestState, commit_id: str) -> GraphCommit | None:

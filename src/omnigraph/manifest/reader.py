@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import TablePin
-from omnigraph.errors import CorruptionError, NotFoundError
+from omnigraph.errors import CorruptionError, HistoryCleaned, NotFoundError
+from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, from_rows, schema_path
 from omnigraph.manifest.layout import Stamp, manifest_location, rows_from_arrow
+from omnigraph.manifest.records import newest_record
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.json_reader import from_json
 from omnigraph.storage.store import Store
@@ -36,6 +38,7 @@ class Manifests:
     stamp: Stamp
     _states: dict[str, ManifestState] = field(default_factory=dict)
     _catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _record: Record = field(default_factory=Record)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def location(self, incarnation: str) -> str:
@@ -73,8 +76,31 @@ class Manifests:
             if known is None or known.version < state.version:
                 self._states[state.incarnation] = state
 
+    def record(self) -> Record:
+        """What cleanups have decided so far."""
+        found = newest_record(self.store, self._record)
+        self._record = found
+        return found
+
     def at(self, commit: GraphCommit) -> ManifestState:
-        """The state as it was right after a commit."""
+        """The state as it was right after a commit, unless cleanup has given it up."""
+        record = self.record()
+        since = record.given_up_since(commit)
+        if since is not None:
+            is_gone = record.is_gone(commit)
+            raise HistoryCleaned(
+                f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
+                hint="read a newer commit"
+                if is_gone
+                else "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
+                commit=commit.id,
+                since=since,
+                is_gone=is_gone,
+            )
+        return self.stored(commit)
+
+    def stored(self, commit: GraphCommit) -> ManifestState:
+        """The state right after a commit, whether or not anybody may still rely on it."""
         place = commit.manifest
         rows = read_manifest(self.store, self.location(place.incarnation), place.version)
         state = from_rows(rows_from_arrow(rows), place.version)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
@@ -18,7 +18,26 @@ from omnigraph.storage.s3_options import split_options
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import S3Store
+
+DELETED_AT_ONCE_MAX = 1_000
+"""Objects deleted with one request: as many as S3 takes."""
+
+
+class Listed(NamedTuple):
+    """A file that is there, and when it was last written by the clock of the store (microseconds)."""
+
+    path: str
+    size: int
+    modified_us: int
+
+
+class Level(NamedTuple):
+    """What is directly below a prefix."""
+
+    files: list[Listed]
+    directories: list[str]
 
 
 class Objects(Protocol):
@@ -46,6 +65,22 @@ class Objects(Protocol):
 
     def size(self, path: str) -> int | None:
         """The size of a file, or None if there is none."""
+        ...
+
+    def walk(self, directory: str) -> Iterator[Listed]:
+        """All files below a directory."""
+        ...
+
+    def level(self, directory: str) -> Level:
+        """Files and directories directly below a directory; nothing if there is no such directory."""
+        ...
+
+    def delete_all(self, paths: Sequence[str]) -> None:
+        """Delete files, those that are there. It need not be durable: garbage may come back with a loss of power."""
+        ...
+
+    def prune(self, directory: str) -> None:
+        """Remove a directory of which nothing is left. In an object store there is none."""
         ...
 
 
@@ -165,6 +200,46 @@ class LocalObjects:
         except OSError as error:
             raise _unusable(self._root, path, error) from error
 
+    def walk(self, directory: str) -> Iterator[Listed]:
+        pending = [directory]
+        while pending:
+            found = self.level(pending.pop())
+            yield from found.files
+            pending += found.directories
+
+    def level(self, directory: str) -> Level:
+        found = Level([], [])
+        try:
+            with os.scandir(self._root.local(directory)) as entries:
+                for entry in entries:
+                    path = os.path.join(directory, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        found.directories.append(path)
+                        continue
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat(follow_symlinks=False)
+                        found.files.append(Listed(path, status.st_size, status.st_mtime_ns // 1000))
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        except OSError as error:
+            raise _unusable(self._root, directory, error) from error
+        return found
+
+    def delete_all(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            try:
+                os.unlink(self._root.local(path))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _unusable(self._root, path, error) from error
+
+    def prune(self, directory: str) -> None:
+        for path, _, _ in os.walk(self._root.local(directory), topdown=False):
+            # Somebody who writes there at this moment keeps it.
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+
 
 class S3Objects:
     """Objects below a prefix of an S3 bucket."""
@@ -248,6 +323,38 @@ class S3Objects:
             return None
         except Exception as error:
             raise _unusable(self._root, path, error) from error
+
+    def walk(self, directory: str) -> Iterator[Listed]:
+        try:
+            for batch in self._store.list(f"{directory}/" if directory else None):
+                yield from (_listed(item) for item in batch)
+        except Exception as error:
+            raise _unusable(self._root, directory, error) from error
+
+    def level(self, directory: str) -> Level:
+        try:
+            found = self._store.list_with_delimiter(f"{directory}/" if directory else None)
+        except Exception as error:
+            raise _unusable(self._root, directory, error) from error
+        return Level(
+            [_listed(item) for item in found["objects"]], [path.rstrip("/") for path in found["common_prefixes"]]
+        )
+
+    def delete_all(self, paths: Sequence[str]) -> None:
+        for start in range(0, len(paths), DELETED_AT_ONCE_MAX):
+            try:
+                self._store.delete(paths[start : start + DELETED_AT_ONCE_MAX])
+            except FileNotFoundError:
+                continue
+            except Exception as error:
+                raise _unusable(self._root, paths[start], error) from error
+
+    def prune(self, directory: str) -> None:
+        return
+
+
+def _listed(item: ObjectMeta) -> Listed:
+    return Listed(item["path"], item["size"], int(item["last_modified"].timestamp() * 1_000_000))
 
 
 def _unusable(root: Root, path: str, error: Exception) -> StorageError:

@@ -1,0 +1,85 @@
+"""The records of cleanup, ``cleanup/<number>.json``: which commits are given up or gone, in one small file each.
+
+The highest number counts. A record is created if absent on top of the one it was decided from, so decisions happen one
+after the other however many cleanups run. Readers learn from it that a commit was given up, and not damaged.
+"""
+
+from __future__ import annotations
+
+import json
+
+from omnigraph.errors import CorruptionError
+from omnigraph.history.retention import Record
+from omnigraph.storage.objects import Listed
+from omnigraph.storage.store import Store
+
+DIRECTORY = "cleanup"
+
+RECORDS_KEPT = 100
+"""Newest records that stay. A cleanup that was overtaken by that many finds its own base gone and gives up."""
+
+
+def newest_record(store: Store, known: Record) -> Record:
+    """The record that counts: one LIST, and a GET if it is not the known one."""
+    while True:
+        number = max((_number(file) for file in _records(store)), default=0)
+        if number <= known.number:
+            return known
+        content = store.objects.read(_path(number))
+        if content is not None:
+            return _from_bytes(content)
+
+
+def create_record(store: Store, record: Record, run: str) -> Listed | None:
+    """Make this the record that counts, and say when by the clock of the store; None if somebody else was faster."""
+    if not store.objects.create(_path(record.number), _to_bytes(record, run)):
+        return None
+    listed = {_number(file): file for file in _records(store)}
+    # Old records go from the oldest on. If the base is gone, ours is older than what is gone too.
+    is_overtaken = record.number > 1 and record.number - 1 not in listed
+    return None if is_overtaken else listed[record.number]
+
+
+def drop_old_records(store: Store) -> None:
+    """Delete records that nobody will read."""
+    files = sorted(_records(store), key=_number)
+    for file in files[:-RECORDS_KEPT]:
+        store.objects.delete(file.path)
+
+
+def _records(store: Store) -> list[Listed]:
+    return [file for file in store.objects.level(DIRECTORY).files if file.path.endswith(".json")]
+
+
+def _path(number: int) -> str:
+    return f"{DIRECTORY}/{number:08d}.json"
+
+
+def _number(file: Listed) -> int:
+    return int(file.path.removeprefix(f"{DIRECTORY}/").removesuffix(".json"))
+
+
+def _to_bytes(record: Record, run: str) -> bytes:
+    stored = {
+        "number": record.number,
+        "run": run,
+        "given_up": {incarnation: [list(span) for span in spans] for incarnation, spans in record.given_up.items()},
+        "gone": {incarnation: [list(span) for span in spans] for incarnation, spans in record.gone.items()},
+        "nameless": dict(record.nameless),
+    }
+    return json.dumps(stored, separators=(",", ":")).encode() + b"\n"
+
+
+def _from_bytes(content: bytes) -> Record:
+    try:
+        stored = json.loads(content)
+        given_up, gone = (
+            {
+                incarnation: tuple((first, last, since) for first, last, since in spans)
+                for incarnation, spans in stored[name].items()
+            }
+            for name in ("given_up", "gone")
+        )
+        return Record(stored["number"], given_up, gone, stored["nameless"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptionError(f"a record of cleanup cannot be read: {error}") from error
