@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError
+from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, WriteExpired
 from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.publisher import Published, check_precondition, conflict
 from omnigraph.manifest.reader import Capture
+from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
 
 
@@ -59,11 +60,25 @@ def run(
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
-        return again.stage(newer, info, options)
+        plan = again.stage(newer, info, options)
+        _check_age(context, info)
+        return plan
 
     plan = prepared.stage(capture, info, options)
+    _check_age(context, info)
     published = context.publisher.publish(plan, restage)
     return last, published
+
+
+def _check_age(context: WriteContext, info: CommitInfo) -> None:
+    """Refuse a write that began so long ago that cleanup may take what it staged, or the state it read, for garbage."""
+    hours, hours_max = ((us / 3.6e9) for us in (context.clock.now_us() - info.created_at_us, limits.STAGING_US_MAX))
+    if hours > hours_max:
+        raise WriteExpired(
+            f"this write began {hours:.1f} hours ago; after {hours_max:.0f} hours its files may be gone",
+            hint="do it again, in smaller parts",
+            hours=hours,
+        )
 
 
 def _prepare(

@@ -41,3 +41,20 @@ OPTIMIZE_BATCH_ROWS: Final = 1_000_000
 
 OPTIMIZE_ATTEMPTS_MAX: Final = 3
 """How often ``optimize`` works on a table that others keep changing, before it is left for the next time."""
+
+GRACE_US: Final = 24 * 3_600 * 1_000_000
+"""Microseconds for which cleanup leaves alone what nothing refers to: a reader may still have it open, and a writer may
+still publish it."""
+
+STAGING_US_MAX: Final = 20 * 3_600 * 1_000_000
+"""Microseconds from the begin of a write to its commit. Below the grace period, or cleanup could take its files for
+garbage; the difference is for clocks that disagree and for the swap itself."""
+
+JOB_LEASE_US: Final = 7 * 24 * 3_600 * 1_000_000
+"""Microseconds after the last sign of life of a job for which its journal and its files stay, to be resumed."""
+
+CLEANUP_ATTEMPTS_MAX: Final = 5
+"""How often a cleanup starts again because another one decided first."""
+
+CLEANUP_THREADS: Final = 8
+"""Datasets swept, and states read, at once: their threads mostly wait for the store."""
