@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.handle import GraphHandle
 from omnigraph.engine.results import VerifyReport
@@ -14,6 +14,8 @@ from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
+    from omnigraph.core.durations import Duration
+    from omnigraph.engine.cleanup_result import CleanupResult
     from omnigraph.engine.doctor import Finding
     from omnigraph.engine.optimize_result import OptimizeResult
 
@@ -58,3 +60,26 @@ class Care(GraphHandle):
 
         options = WriteOptions(actor)
         return maintain(self._context, branch, types, options, progress, compact=compact, index=index)
+
+    def cleanup(
+        self,
+        *,
+        keep: int | None = None,
+        older_than: Duration | None = None,
+        grace: Duration | None = None,
+        dry_run: bool = False,
+        engine: str = "embedded",
+        spark: Any = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> CleanupResult:
+        """Give up old commits, if told which, and delete files that nothing refers to.
+
+        Of every branch the newest ``keep`` commits stay readable, and those that are not ``older_than`` an age such as
+        ``"7d"``; without both no commit is given up. What is given up is deleted by a run at least ``grace`` later
+        (``"24h"``), and so is every file that old that no commit refers to: until then readers and writers that began
+        before go on. A smaller ``grace`` is safe only if nobody reads or writes for longer than that. ``engine`` says
+        who lists and deletes: ``embedded``, ``spark`` or ``auto``.
+        """
+        from omnigraph.engine.cleaning import clean
+
+        return clean(self._context, keep, older_than, grace, engine, spark, progress, dry_run=dry_run)

@@ -3,8 +3,9 @@
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
 
+from omnigraph.spark.cleanup import sweeper
 from omnigraph.spark.export import export
 from omnigraph.spark.load import load
 from omnigraph.spark.session import check_session, register, session
 
-__all__ = ["check_session", "export", "load", "register", "session"]
+__all__ = ["check_session", "export", "load", "register", "session", "sweeper"]

@@ -24,10 +24,8 @@ from omnigraph.spark.parts import Part, PartTable, Span
 from omnigraph.spark.rejected_rows import Reasons
 from omnigraph.spark.splits import FileSplit, unreadable
 from omnigraph.storage.descriptions import is_there, rows_from_json, rows_to_json
+from omnigraph.storage.jobs import DIRECTORY, ENDED, owner_mark
 from omnigraph.storage.store import Store
-
-DIRECTORY = "jobs"
-_ENDED = b"ended by "
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Journal:
             if store.objects.read(f"{DIRECTORY}/{job}.json") == _text(asked):
                 found = cls(store, job, 0, UlidSource().new_id())
                 marks = found._files(".owner")
-                if any((store.objects.read(mark) or _ENDED).startswith(_ENDED) for mark in marks):
+                if any((store.objects.read(mark) or ENDED).startswith(ENDED) for mark in marks):
                     continue
                 journal = replace(found, turn=len(marks) + 1)
                 if not store.objects.create(journal._mark(journal.turn), journal.run.encode()):
@@ -98,11 +96,11 @@ class Journal:
         return [path for path in own if path.endswith(kind)]
 
     def _mark(self, turn: int) -> str:
-        return f"{self._path}.{turn}.owner"
+        return owner_mark(self.job, turn)
 
     def is_ended_by_us(self) -> bool:
         """Whether nobody took the load over. From then on nobody can."""
-        mark, said, objects = self._mark(self.turn + 1), _ENDED + self.run.encode(), self.store.objects
+        mark, said, objects = self._mark(self.turn + 1), ENDED + self.run.encode(), self.store.objects
         if not objects.create(mark, said) and objects.read(mark) != said:
             return False
         if objects.read(f"{self._path}.json") is not None:

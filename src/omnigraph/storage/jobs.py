@@ -1,0 +1,73 @@
+"""The files of long jobs below ``jobs/``: what they are called, who owns them, and which files their notes name.
+
+A job is ``<id>.json`` with what was asked for, ``<id>.<number>.json`` with what one of its tasks wrote, and
+``<id>.<turn>.owner``, a mark of each one who took it over or ended it. Marks are created if absent, so of several who
+want to take over or end a job exactly one does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from omnigraph.storage.objects import Listed, Objects
+
+DIRECTORY = "jobs"
+ENDED = b"ended by "
+"""How the mark of one who ended a job begins."""
+
+
+def owner_mark(job: str, turn: int) -> str:
+    """The mark of the owner of a turn; the first one has none."""
+    return f"{DIRECTORY}/{job}.{turn}.owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The files of one job."""
+
+    id: str
+    files: tuple[Listed, ...]
+
+    @property
+    def modified_us(self) -> int:
+        """When it last said something."""
+        return max(file.modified_us for file in self.files)
+
+    def named_files(self, objects: Objects) -> Iterator[str]:
+        """The files that its tasks wrote and nobody has published, as far as anybody knows."""
+        head = f"{DIRECTORY}/{self.id}.json"
+        for file in self.files:
+            if file.path.endswith(".json") and file.path != head:
+                content = objects.read(file.path)
+                yield from _named(json.loads(content)) if content is not None else ()
+
+    def end(self, objects: Objects, by: str) -> bool:
+        """Delete the job, unless somebody takes it over first. What its notes name is nobody's then."""
+        marks = [file.path for file in self.files if file.path.endswith(".owner")]
+        is_ended = any((objects.read(mark) or b"").startswith(ENDED) for mark in marks)
+        final = owner_mark(self.id, len(marks) + 1)
+        if not is_ended and not objects.create(final, ENDED + by.encode()):
+            return False
+        # The marks last: while there are notes, nobody may take them for his.
+        objects.delete_all([file.path for file in self.files if file.path.endswith(".json")])
+        objects.delete_all([*marks, final])
+        return True
+
+
+def _named(note: dict[str, dict[str, tuple[object, object, list[dict[str, list[list[str]]]]]]]) -> Iterator[str]:
+    for _, _, written in note["tables"].values():
+        for rows in written:
+            yield from (path for path, *_ in rows["files"])
+
+
+def jobs_of(listed: Iterable[Listed]) -> list[Job]:
+    """The jobs that files belong to."""
+    files: dict[str, list[Listed]] = defaultdict(list)
+    for file in listed:
+        name = file.path.removeprefix(f"{DIRECTORY}/")
+        if not name.startswith("."):
+            files[name.split(".", 1)[0]].append(file)
+    return [Job(id_, tuple(items)) for id_, items in sorted(files.items())]

@@ -1,0 +1,176 @@
+"""Cleanup: deleting what nothing refers to. Never in the way of anybody, and safe to be killed at any moment.
+
+A run decides which commits are given up, records that, looks at all branches again, and sweeps every dataset. What a
+commit or a deleted branch needed goes a grace period after a run has given it up; a file that was never referred to
+goes when it is that old. ``docs/dev/maintenance.md`` says why nothing that is needed, or will be, can go.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.errors import ContentionError, CorruptionError
+from omnigraph.history.retention import Policy, Record, decide
+from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.records import DIRECTORY as RECORDS
+from omnigraph.manifest.records import create_record, drop_old_records
+from omnigraph.storage import jobs
+from omnigraph.storage.store import Store
+from omnigraph.storage.sweep import Fate, Needs, Swept, Terms, sweep
+from omnigraph.write import limits
+from omnigraph.write.context import WriteContext
+from omnigraph.write.reachable import View, collect_needs, look
+
+Sweeper = Callable[[Store, Sequence[Needs], Terms], Iterable[Swept]]
+"""Sweeps datasets, wherever that happens."""
+
+Progress = Callable[[int], None]
+
+_LEFTOVER = re.compile(r"(.*/)?(\.[0-9a-f]{32}\.tmp|probe-[0-9a-f]{32})")
+_LEFTOVER_DIRECTORIES = ("", "refs", "schemas", jobs.DIRECTORY, RECORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a caller wants of a run."""
+
+    policy: Policy
+    grace_us: int
+    is_dry: bool = False
+
+
+@dataclass
+class Outcome:
+    """What a run did, or would do: commits by what became of them, and everything that was swept."""
+
+    retained: int
+    given_up: int
+    """Commits that this run gave up, with those that are gone at once."""
+    waiting: int
+    gone: int
+    """Commits whose files are free to go since this run."""
+    swept: list[Swept] = field(default_factory=list)
+
+
+def cleanup(
+    context: WriteContext, settings: Settings, sweeper: Sweeper | None = None, progress: Progress | None = None
+) -> Outcome:
+    """Run once. When another cleanup decides something meanwhile, the run starts again."""
+    manifests = context.manifests
+    for _ in range(limits.CLEANUP_ATTEMPTS_MAX):
+        run = _Run(manifests, settings, context.clock.now_us(), sweeper or sweep_here, progress)
+        try:
+            outcome = run.go(context.ids.new_id())
+        except CorruptionError:
+            # Another run may have deleted what this one wanted to keep; everything else is damage.
+            if manifests.record().number <= run.record.number:
+                raise
+            continue
+        if outcome is not None:
+            return outcome
+    raise ContentionError("other cleanups decided first, again and again", hint="let one of them finish")
+
+
+def sweep_here(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
+    """Sweep in this process, several datasets at once."""
+    with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
+        yield from pool.map(lambda item: sweep(store, item, terms), needs)
+
+
+@dataclass
+class _Run:
+    manifests: Manifests
+    settings: Settings
+    now_us: int
+    sweeper: Sweeper
+    progress: Progress | None
+    record: Record = field(default_factory=Record)
+
+    def go(self, run: str) -> Outcome | None:
+        """One try; None if another cleanup recorded its decision first."""
+        store = self.manifests.store
+        before = self.manifests.record()
+        view = self._look(before)
+        logs, grace_us = list(view.logs.values()), self.settings.grace_us
+        self.record = decide(before, logs, view.unnamed_logs, self.settings.policy, self.now_us, grace_us)
+        anchor_us = time.time_ns() // 1000
+        if not self.settings.is_dry:
+            created = create_record(store, self.record, run)
+            if created is None:
+                return None
+            # Ages of files are taken by the clock that stamps them.
+            anchor_us = created.modified_us
+        terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
+        # Jobs before branches: a job that is no longer there has been published by then, or never will be.
+        swept, kept = self._sweep_jobs(anchor_us, run)
+        view = view if self.settings.is_dry else self._look(self.record)
+        outcome = _outcome(view, before, self.record)
+        outcome.swept += [swept, self._sweep_leftovers(terms)]
+        needs = collect_needs(self.manifests, view, self.record, grace_us, kept)
+        for number, item in enumerate(self.sweeper(store, needs, terms), 1):
+            outcome.swept.append(item)
+            if self.progress is not None:
+                self.progress(number)
+        if not self.settings.is_dry:
+            for incarnation in view.dead:
+                store.objects.prune(f"branches/{incarnation}")
+            drop_old_records(store)
+        return outcome
+
+    def _look(self, record: Record) -> View:
+        ripe_us = self.now_us - self.settings.grace_us
+        return look(self.manifests, {name for name, since in record.nameless.items() if since <= ripe_us})
+
+    def _sweep_jobs(self, anchor_us: int, run: str) -> tuple[Swept, frozenset[str]]:
+        """End the jobs that nobody has gone on with for long, and find what the others have written."""
+        objects = self.manifests.store.objects
+        lease_us = max(limits.JOB_LEASE_US, self.settings.grace_us)
+        swept = Swept(jobs.DIRECTORY)
+        kept: set[str] = set()
+        for job in jobs.jobs_of(objects.walk(jobs.DIRECTORY)):
+            is_dead = job.modified_us < anchor_us - lease_us
+            if is_dead and not self.settings.is_dry:
+                is_dead = job.end(objects, run)
+            if not is_dead:
+                kept.update(job.named_files(objects))
+            for file in job.files:
+                swept.note("jobs", Fate.DELETED if is_dead else Fate.JOBS, file)
+        return swept, frozenset(kept)
+
+    def _sweep_leftovers(self, terms: Terms) -> Swept:
+        """Small files that were being written when their writer died."""
+        objects = self.manifests.store.objects
+        swept = Swept("")
+        garbage = []
+        for directory in _LEFTOVER_DIRECTORIES:
+            for file in objects.level(directory).files:
+                if _LEFTOVER.fullmatch(file.path) is None:
+                    continue
+                if file.modified_us >= terms.young_us:
+                    swept.note("unfinished", Fate.WAITING, file, file.modified_us + terms.grace_us)
+                else:
+                    swept.note("unfinished", Fate.DELETED, file)
+                    garbage.append(file.path)
+        if not terms.is_dry:
+            objects.delete_all(garbage)
+        return swept
+
+
+def _outcome(view: View, before: Record, after: Record) -> Outcome:
+    every: dict[str, GraphCommit] = {commit.id: commit for log in view.logs.values() for commit in log}
+    outcome = Outcome(0, 0, 0, 0)
+    for commit in every.values():
+        if after.given_up_since(commit) is None:
+            outcome.retained += 1
+            continue
+        outcome.given_up += before.given_up_since(commit) is None
+        if not after.is_gone(commit):
+            outcome.waiting += 1
+        elif not before.is_gone(commit):
+            outcome.gone += 1
+    return outcome
