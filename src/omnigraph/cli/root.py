@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "blob": Entry(_GRAPHS, "omnigraph.cli.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.optimize", "Compact files and bring indexes up to date."),
+    "cleanup": Entry(_GRAPHS, "omnigraph.cli.cleanup", "Give up old commits and delete unreferenced files."),
     "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
     "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, rename and delete branches."),
     "commit": Entry(_HISTORY, "omnigraph.cli.commit", "List and show commits."),
