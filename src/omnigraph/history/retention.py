@@ -17,6 +17,9 @@ from omnigraph.core.commit import GraphCommit
 Span = tuple[int, int, int]
 """Counters of commits of one incarnation, first and last, and since when they are given up (microseconds)."""
 
+GONE = 0
+"""Since when a commit is gone: nobody asks any more, and spans stay few."""
+
 Log = Sequence[GraphCommit]
 """The commits of a branch, newest first."""
 
@@ -43,7 +46,7 @@ class Record:
     nameless: Mapping[str, int] = field(default_factory=dict)
 
     def given_up_since(self, commit: GraphCommit) -> int | None:
-        """Since when a commit is given up or gone; None if it can be read."""
+        """Since when a commit is given up, or that it is gone; None if it can be read."""
         for spans in (self.given_up, self.gone):
             found = _since(spans, commit)
             if found is not None:
@@ -71,26 +74,26 @@ def decide(
     Without a policy nothing more is given up; what was given up before goes on its way.
     """
     given_up: dict[GraphCommit, int] = {}
-    gone: dict[GraphCommit, int] = {}
+    gone: set[GraphCommit] = set()
     fixed = {log[0].id for log in logs if log} | merge_bases(logs)
     chosen = {commit.id for log in logs for commit in _chosen(log, policy, now_us)}
     named = {commit.id: commit for log in logs for commit in log}
     for commit in named.values():
         since = record.given_up_since(commit)
         if record.is_gone(commit):
-            assert since is not None
-            gone[commit] = since
+            gone.add(commit)
         elif commit.id in fixed or (since is None if policy.is_silent else commit.id in chosen):
             continue
+        elif (now_us if since is None else since) <= now_us - grace_us:
+            gone.add(commit)
         else:
-            since = now_us if since is None else since
-            (gone if since <= now_us - grace_us else given_up)[commit] = since
+            given_up[commit] = now_us if since is None else since
     # What an unnamed incarnation still shows is protected as a whole, except for what is gone already.
     for commit in (commit for log in unnamed.values() for commit in log):
         if commit.id not in named and record.is_gone(commit):
-            gone[commit] = record.given_up_since(commit) or 0
+            gone.add(commit)
     nameless = {incarnation: record.nameless.get(incarnation, now_us) for incarnation in unnamed}
-    return Record(record.number + 1, _spans(given_up), _spans(gone), nameless)
+    return Record(record.number + 1, _spans(given_up), _spans(dict.fromkeys(gone, GONE)), nameless)
 
 
 def _chosen(log: Log, policy: Policy, now_us: int) -> Iterable[GraphCommit]:

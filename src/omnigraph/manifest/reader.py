@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import GraphCommit
@@ -20,6 +21,9 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.json_reader import from_json
 from omnigraph.storage.store import Store
 from omnigraph.storage.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
+
+WARM_SECONDS_MAX = 600
+"""Age up to which a state in memory is worked on without asking. Cleanup deletes what it pins only much later."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Manifests:
     store: Store
     stamp: Stamp
     _states: dict[str, ManifestState] = field(default_factory=dict)
+    _seen: dict[str, float] = field(default_factory=dict)
+    """When the newest known state of an incarnation was the newest there is, by the clock on the wall: unlike others
+    it goes on while a machine sleeps."""
     _catalogs: dict[str, Catalog] = field(default_factory=dict)
     _record: Record = field(default_factory=Record)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -45,10 +52,11 @@ class Manifests:
         return manifest_location(incarnation, self.stamp.graph_id)
 
     def warm(self, incarnation: str) -> ManifestState:
-        """The newest state this process knows, read only if it knows none."""
+        """The newest state this process knows; asks only if it knows none, or has not looked for long."""
         with self._lock:
             known = self._states.get(incarnation)
-        return known or self.reload(incarnation)
+            is_recent = abs(time.time() - self._seen.get(incarnation, 0)) < WARM_SECONDS_MAX
+        return known if known is not None and is_recent else self.fresh(incarnation)
 
     def fresh(self, incarnation: str) -> ManifestState:
         """The newest state there is: asks for the newest version and reads it if it is not known."""
@@ -57,24 +65,31 @@ class Manifests:
         if known is None:
             return self.reload(incarnation)
         place = ManifestVersion(self.location(incarnation), known.version)
-        return known if is_newest(self.store, place) else self.reload(incarnation)
+        looked = time.time()
+        if not is_newest(self.store, place):
+            return self.reload(incarnation)
+        with self._lock:
+            self._seen[incarnation] = looked
+        return known
 
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""
+        looked = time.time()
         found = latest_manifest(self.store, self.location(incarnation))
         if found is None:
             raise NotFoundError(f"the manifest of incarnation {incarnation} is gone", incarnation=incarnation)
         version, rows = found
         state = from_rows(rows_from_arrow(rows), version.version)
-        self.remember(state)
+        self.remember(state, looked)
         return state
 
-    def remember(self, state: ManifestState) -> None:
-        """Keep a state if it is newer than the one known."""
+    def remember(self, state: ManifestState, seen: float | None = None) -> None:
+        """Keep a state if it is newer than the one known; it was the newest there is when it was ``seen``, or is."""
         with self._lock:
             known = self._states.get(state.incarnation)
-            if known is None or known.version < state.version:
+            if known is None or known.version <= state.version:
                 self._states[state.incarnation] = state
+                self._seen[state.incarnation] = time.time() if seen is None else seen
 
     def record(self) -> Record:
         """What cleanups have decided so far."""
@@ -85,8 +100,7 @@ class Manifests:
     def at(self, commit: GraphCommit) -> ManifestState:
         """The state as it was right after a commit, unless cleanup has given it up."""
         record = self.record()
-        since = record.given_up_since(commit)
-        if since is not None:
+        if record.given_up_since(commit) is not None:
             is_gone = record.is_gone(commit)
             raise HistoryCleaned(
                 f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
@@ -94,7 +108,6 @@ class Manifests:
                 if is_gone
                 else "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
                 commit=commit.id,
-                since=since,
                 is_gone=is_gone,
             )
         return self.stored(commit)

@@ -43,6 +43,8 @@ class Needs:
     """Files that running jobs have written and not yet published."""
     keeps_names: bool = False
     """A manifest that is swapped: a writer who has slept would create the number of a deleted version again."""
+    keeps_first: bool = True
+    """A table, which Lance takes for a dataset because of its first version."""
     label: str | None = None
     """What all of its files are counted as, if not by where they lie."""
 
@@ -124,15 +126,13 @@ def _fate(file: Listed, found: _Found, needs: Needs, terms: Terms) -> tuple[Fate
 class _Found:
     """Until when the files of some versions are needed: None for good, 0 for what none of them needs."""
 
-    location: str
-    is_live: bool
-    keeps_names: bool
+    needs: Needs
     files: dict[str, int | None] = field(default_factory=dict)
     segments: dict[str, int | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, store: Store, needs: Needs) -> _Found:
-        found = cls(needs.location, bool(needs.versions), needs.keeps_names)
+        found = cls(needs)
         found.files.update(dict.fromkeys(needs.files))
         for version, until_us in needs.versions.items():
             _need(found.files, manifest_file(needs.location, version), until_us)
@@ -151,20 +151,21 @@ class _Found:
     def until(self, path: str) -> int | None:
         if path in self.files:
             return self.files[path]
-        place, _, name = path.removeprefix(f"{self.location}/").partition("/")
+        location = self.needs.location
+        place, _, name = path.removeprefix(f"{location}/").partition("/")
         owner, is_inner, _ = name.partition("/")
         if place == "_indices" and is_inner:
             return self.segments.get(owner, 0)
         if place == "data" and is_inner:
-            return self.files.get(f"{self.location}/data/{owner}.lance", 0)
-        if place == "_versions" and self.is_live and self._stays(path, name):
+            return self.files.get(f"{location}/data/{owner}.lance", 0)
+        if place == "_versions" and self.needs.versions and self._stays(path, name):
             return None
         return 0
 
     def _stays(self, path: str, name: str) -> bool:
         """Names in a live dataset that no version is asked for."""
-        is_manifest = self.keeps_names and name.endswith(".manifest")
-        is_first = path == manifest_file(self.location, FIRST_VERSION)
+        is_manifest = self.needs.keeps_names and name.endswith(".manifest")
+        is_first = self.needs.keeps_first and path == manifest_file(self.needs.location, FIRST_VERSION)
         return is_manifest or is_first or name == "latest_version_hint.json"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, WriteExpired
+from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, StorageError, WriteExpired
 from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
@@ -49,8 +49,15 @@ def run(
     options: WriteOptions,
 ) -> tuple[P, Published | None]:
     """Make one commit of what ``prepare`` finds to do; no commit if that is nothing."""
-    capture, prepared = _prepare(context, incarnation, prepare, options)
-    if prepared.is_empty:
+    base = context.manifests.warm(incarnation)
+    try:
+        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+    except StorageError:
+        # What is in memory may be so old that cleanup has deleted its files.
+        if context.manifests.fresh(incarnation).version == base.version:
+            raise
+        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+    if plan is None:
         return prepared, None
     last = prepared
 
@@ -60,14 +67,21 @@ def run(
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
-        plan = again.stage(newer, info, options)
+        staged = again.stage(newer, info, options)
         _check_age(context, info)
-        return plan
+        return staged
 
-    plan = prepared.stage(capture, info, options)
     _check_age(context, info)
     published = context.publisher.publish(plan, restage)
     return last, published
+
+
+def _stage(
+    context: WriteContext, incarnation: str, prepare: Callable[[Capture], P], info: CommitInfo, options: WriteOptions
+) -> tuple[Capture, P, PublishPlan | None]:
+    """A first plan; none if there is nothing to do."""
+    capture, prepared = _prepare(context, incarnation, prepare, options)
+    return capture, prepared, None if prepared.is_empty else prepared.stage(capture, info, options)
 
 
 def _check_age(context: WriteContext, info: CommitInfo) -> None:

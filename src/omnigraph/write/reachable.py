@@ -160,6 +160,7 @@ class _Needed:
                 frozenset(self.files.get(location, ())),
                 frozenset(jobs.get(location, ())),
                 keeps_names=location in swapped,
+                keeps_first=location not in states,
                 label=labels.get(location),
             )
             for location in sorted({*self.versions, *states, *tables})

@@ -1,0 +1,123 @@
+"""Which files of a graph are needed, found out without any code of the engine: refs, manifests, pins, fragments.
+
+Only for graphs on local disk whose writers publish one commit a swap.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+
+FIRST = "18446744073709551614.manifest"
+
+
+def uri(path: Path) -> str:
+    return f"file-object-store://{path}"
+
+
+def files(root: Path) -> set[str]:
+    """Everything below the root except caches."""
+    found = {str(Path(place, name).relative_to(root)) for place, _, names in os.walk(root) for name in names}
+    return {path for path in found if not path.startswith("cache/")}
+
+
+def manifest_of(root: Path, incarnation: str) -> Path:
+    graph_id = json.loads((root / "omnigraph.json").read_text())["graph_id"]
+    return root / "__manifest" if incarnation == graph_id else root / "branches" / incarnation / "__manifest"
+
+
+def incarnations(root: Path) -> dict[str, str]:
+    """By name of the branch."""
+    stamp = json.loads((root / "omnigraph.json").read_text())
+    refs = [json.loads(path.read_text()) for path in root.glob("refs/*.json")]
+    return {"main": stamp["graph_id"], **{ref["name"]: ref["incarnation"] for ref in refs}}
+
+
+def given_up(root: Path) -> dict[str, list[list[int]]]:
+    records = sorted(root.glob("cleanup/*.json"))
+    if not records:
+        return {}
+    record = json.loads(records[-1].read_text())
+    found: dict[str, list[list[int]]] = {}
+    for kind in ("given_up", "gone"):
+        for incarnation, spans in record[kind].items():
+            found.setdefault(incarnation, []).extend(spans)
+    return found
+
+
+def rows(manifest: Path, version: int | None = None) -> tuple[lance.LanceDataset, list[dict[str, Any]]]:
+    dataset = lance.dataset(uri(manifest), version=version)
+    return dataset, dataset.to_table().to_pylist()
+
+
+def commits(root: Path, state: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = [json.loads(row["metadata"]) for row in state if row["object_type"] == "graph_commit"]
+    for row in state:
+        if row["object_type"] == "log":
+            log = lance.dataset(uri(root / row["location"]), version=row["lance_version"])
+            found += [json.loads(body) for body in log.to_table(["body"]).column(0).to_pylist()]
+    return found
+
+
+def readable_commits(root: Path) -> dict[str, dict[str, Any]]:
+    """Every commit of every branch that nobody has given up."""
+    spans = given_up(root)
+    found = {}
+    for incarnation in incarnations(root).values():
+        for commit in commits(root, rows(manifest_of(root, incarnation))[1]):
+            place, _, counter = commit["manifest"]
+            if not any(first <= counter <= last for first, last, _ in spans.get(place, [])):
+                found[commit["id"]] = commit
+    return found
+
+
+def _dataset_files(root: Path, dataset: lance.LanceDataset, location: str) -> Iterator[str]:
+    number = dataset.version
+    name = f"d{number}" if number >> 63 else f"{2**64 - 1 - number:020d}"
+    yield f"{location}/_versions/{name}.manifest"
+    for fragment in dataset.get_fragments():
+        metadata = fragment.metadata
+        for file in metadata.files:
+            yield f"{location}/data/{file.path}"
+            beside = root / location / "data" / file.path.removesuffix(".lance")
+            yield from (str(path.relative_to(root)) for path in beside.glob("*"))
+        if metadata.deletion_file is not None:
+            yield f"{location}/{metadata.deletion_file.path(metadata.id)}"
+    for index in dataset.describe_indices():
+        for segment in index.segments:
+            place = root / location / "_indices" / segment.uuid
+            yield from (str(path.relative_to(root)) for path in place.rglob("*") if path.is_file())
+
+
+def needed(root: Path) -> set[str]:
+    """What must be there, and what may be there for ever."""
+    found = {"omnigraph.json"}
+    found |= {path for path in files(root) if path.startswith(("refs/", "schemas/", "cleanup/"))}
+    states: set[tuple[Path, int]] = set()
+    for incarnation in incarnations(root).values():
+        manifest = manifest_of(root, incarnation)
+        states.add((manifest, lance.dataset(uri(manifest)).version))
+        # The names of all versions of a branch that is written to.
+        found |= {str(path.relative_to(root)) for path in manifest.glob("_versions/*")}
+    for commit in readable_commits(root).values():
+        incarnation, version, _ = commit["manifest"]
+        states.add((manifest_of(root, incarnation), version))
+        found |= {path for path, _, _ in commit["files"]}
+    pins: set[tuple[str, int]] = set()
+    for manifest, version in states:
+        dataset, state = rows(manifest, version)
+        location = str(manifest.relative_to(root))
+        found |= set(_dataset_files(root, dataset, location))
+        found |= {path for path in files(root) if path == f"{location}/_versions/latest_version_hint.json"}
+        pins |= {(row["location"], row["lance_version"]) for row in state if row["object_type"] in ("table", "log")}
+    for location, version in pins:
+        dataset = lance.dataset(uri(root / location), version=version)
+        found |= set(_dataset_files(root, dataset, location))
+        always = {f"{location}/_versions/{FIRST}", f"{location}/_versions/latest_version_hint.json"}
+        found |= always & files(root)
+    return found
