@@ -108,7 +108,7 @@ class _Run:
         terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
         # Jobs before branches: a job that is no longer there has been published by then, or never will be.
         swept, kept = self._sweep_jobs(anchor_us, run)
-        view = view if self.settings.is_dry else self._look(self.record)
+        view = self._look(self.record)
         outcome = _outcome(view, before, self.record)
         outcome.swept += [swept, self._sweep_leftovers(terms)]
         needs = collect_needs(self.manifests, view, self.record, grace_us, kept)
