@@ -146,6 +146,14 @@ def _several_fragments(graph: Graph) -> None:
     graph.mutate('query q() { delete Person where name = "bo" }')
 
 
+def _history(graph: Graph) -> None:
+    """Commits, a deleted branch and an index that a cleanup has something to do with."""
+    _several_fragments(graph)
+    _branch(graph)
+    graph.delete_branch("review")
+    _overwrite(graph)
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -163,6 +171,7 @@ WRITERS: dict[str, Writer] = {
     "bulk-merge": Writer(_merge, is_bulk=True),
     "bulk-overwrite": Writer(_overwrite, is_bulk=True),
     "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, is_indexed=True),
+    "cleanup": Writer(lambda graph: graph.cleanup(keep=2, grace="0s"), prepare=_history),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch
