@@ -14,7 +14,7 @@ from omnigraph.cli.root import COMMANDS, root
 from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
-PAGES = (PAGE, PAGE.with_name("storage.md"), REPOSITORY / "README.md")
+PAGES = (PAGE, PAGE.with_name("storage.md"), PAGE.with_name("maintenance.md"), REPOSITORY / "README.md")
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
 SHARED_OPTIONS = {*EVERYWHERE, "--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet"}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -80,17 +80,12 @@ def _programs() -> list[str]:
 
     Those that need Spark are run with the tests of Spark.
     """
-    readme, *stories = (
-        [block for block in PYTHON.findall((REPOSITORY / page).read_text(encoding="utf-8")) if "spark" not in block]
-        for page in (
-            "README.md",
-            "docs/user/performance.md",
-            "docs/user/loading.md",
-            "docs/user/errors.md",
-            "docs/user/concepts.md",
-        )
+    stories = [page for page in sorted(PAGE.parent.glob("*.md")) if page.name != "spark.md"]
+    readme, *told = (
+        [block for block in PYTHON.findall(page.read_text(encoding="utf-8")) if "spark" not in block]
+        for page in (REPOSITORY / "README.md", *stories)
     )
-    return [*readme, *("\n".join(story) for story in stories)]
+    return [*readme, *("\n".join(story) for story in told if story)]
 
 
 @pytest.mark.parametrize("program", _programs())

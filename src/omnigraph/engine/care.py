@@ -61,6 +61,7 @@ class Care(GraphHandle):
         options = WriteOptions(actor)
         return maintain(self._context, branch, types, options, progress, compact=compact, index=index)
 
+    @told("cleanup")
     def cleanup(
         self,
         *,
