@@ -1,6 +1,7 @@
 """Maintenance that is put on a table which others changed while it was worked on."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -139,8 +140,8 @@ def test_a_table_that_others_never_leave_alone_is_skipped_with_the_reason(
 ) -> None:
     attempts = []
 
-    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
-        work = work_on(store, pin, specs, compact=compact)
+    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], **options: Any) -> TableWork:
+        work = work_on(store, pin, specs, **options)
         if pin.key == "node:Person":
             attempts.append(pin.table_version)
             graph.load([person(len(attempts), age=100)], "merge")
@@ -160,8 +161,8 @@ def test_a_table_that_others_never_leave_alone_is_skipped_with_the_reason(
 def test_what_is_lost_to_a_writer_is_done_again(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = []
 
-    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
-        work = work_on(store, pin, specs, compact=compact)
+    def disturbed(store: Store, pin: TablePin, specs: Sequence[IndexSpec], **options: Any) -> TableWork:
+        work = work_on(store, pin, specs, **options)
         if pin.key == "node:Person":
             attempts.append(pin.table_version)
             if len(attempts) == 1:

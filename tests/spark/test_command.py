@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.cli.load_engine import SPARK_FROM_VARIABLE, chosen_engine
+from omnigraph.cli.load_engine import chosen_engine
 from omnigraph.cli.progress import counted
+from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
 from omnigraph.spark.progress import LoadProgress

@@ -12,10 +12,11 @@ from omnigraph.cli.completion import branch_names
 from omnigraph.cli.data_files import DataFile, open_data
 from omnigraph.cli.errors import Interrupted
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.load_engine import ENGINES, chosen_engine, spark_sources
+from omnigraph.cli.load_engine import chosen_engine, spark_sources
 from omnigraph.cli.options import (
     actor_option,
     branch_option,
+    engine_option,
     idempotency_key_option,
     json_option,
     message_option,
@@ -54,12 +55,7 @@ MODES = ("append", "merge", "overwrite")
     shell_complete=branch_names,
     help="Make the branch from this one first, if it does not exist.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=ENGINES[0],
-    help="Who loads: this process (embedded), Spark, or whichever the size suggests (auto).",
-)
+@engine_option("Who loads")
 @click.option("--mapping", metavar="FILE.yaml", help="Which columns of which tables become what; loads with Spark.")
 @click.option(
     "--reject-to",

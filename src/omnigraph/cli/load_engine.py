@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +9,8 @@ from typing import Any
 import click
 
 from omnigraph.cli.data_files import STDIN
-from omnigraph.errors import InputError, UsageError
-
-ENGINES = ("auto", "embedded", "spark")
-SPARK_FROM_VARIABLE = "OMNIGRAPH_SPARK_FROM"
-SPARK_FROM_BYTES = 32 * 1024**3
-"""Bytes of input from which ``auto`` takes Spark: more than one machine should carry. Below, it is faster."""
+from omnigraph.engine.engine_choice import is_large
+from omnigraph.errors import InputError
 
 
 def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], wants: Sequence[str] = ()) -> str:
@@ -34,20 +29,11 @@ def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], wants:
         return "spark"
     if engine != "auto":
         return engine
-    is_there = importlib.util.find_spec("pyspark") is not None
-    return "spark" if is_there and STDIN not in paths and _size(paths) >= _spark_from() else "embedded"
+    return "spark" if STDIN not in paths and is_large(_size(paths)) else "embedded"
 
 
 def _size(paths: Sequence[str]) -> int:
     return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
-
-
-def _spark_from() -> int:
-    given = os.environ.get(SPARK_FROM_VARIABLE)
-    try:
-        return SPARK_FROM_BYTES if given is None else int(given)
-    except ValueError:
-        raise UsageError(f"{SPARK_FROM_VARIABLE} is {given!r}", hint="it is a number of bytes") from None
 
 
 def spark_sources(mapping: str | None, paths: Sequence[str]) -> tuple[Any, dict[str, Any] | None]:

@@ -8,7 +8,14 @@ import click
 
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import actor_option, branch_option, json_option, quiet_option, types_option
+from omnigraph.cli.options import (
+    actor_option,
+    branch_option,
+    engine_option,
+    json_option,
+    quiet_option,
+    types_option,
+)
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
 from omnigraph.cli.tables import aligned
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 @types_option
 @click.option("--no-compact", is_flag=True, help="Leave the data files as they are.")
 @click.option("--no-index", is_flag=True, help="Leave the indexes as they are.")
+@engine_option("Who works on large tables")
 @writes_graph
 @actor_option
 @quiet_option
@@ -33,6 +41,7 @@ def command(
     types: tuple[str, ...],
     no_compact: bool,
     no_index: bool,
+    engine: str,
     actor: str | None,
     quiet: bool,
     as_json: bool,
@@ -50,6 +59,7 @@ def command(
             types=types or None,
             compact=not no_compact,
             index=not no_index,
+            engine=engine,
             actor=actor,
             progress=lambda tables: progress(tables, tables),
         )

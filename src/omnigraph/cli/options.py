@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from omnigraph.cli.completion import branch_names, type_names
 from omnigraph.cli.settings import usual_actor
+from omnigraph.engine.engine_choice import ENGINES
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, errors included.")
 
@@ -48,3 +52,9 @@ actor_option = click.option(
 at_option = click.option(
     "--at", metavar="COMMIT|TIME", help="The graph at a commit, or at a time such as 2026-01-31T12:00:00Z."
 )
+
+
+def engine_option(who: str) -> Callable[[Any], Any]:
+    """``--engine`` of a command whose work Spark can do."""
+    explained = f"{who}: this process (embedded), Spark, or whichever the size suggests (auto)."
+    return click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help=explained)

@@ -48,18 +48,23 @@ class Care(GraphHandle):
         types: Sequence[str] | None = None,
         compact: bool = True,
         index: bool = True,
+        engine: str = "auto",
+        spark: Any = None,
         actor: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> OptimizeResult:
         """Compact the files of a branch's tables and bring their indexes up to date; answers stay the same.
 
         Others may read and write meanwhile. What they change while it is worked on is left for the next time, with
-        the reason. ``progress`` is told how many tables are done.
+        the reason. ``engine`` says who reads and writes the data of large tables: this process (``embedded``), the
+        executors of a Spark session (``spark``), or whichever suits the size of the table (``auto``). ``progress`` is
+        told how many tables are done.
         """
-        from omnigraph.engine.maintenance import maintain
+        from omnigraph.engine.maintenance import maintain, workers_for
+        from omnigraph.write.optimize import Settings
 
-        options = WriteOptions(actor)
-        return maintain(self._context, branch, types, options, progress, compact=compact, index=index)
+        settings = Settings(compact, index, workers_for(engine, spark))
+        return maintain(self._context, branch, types, WriteOptions(actor), progress, settings)
 
     @told("cleanup")
     def cleanup(

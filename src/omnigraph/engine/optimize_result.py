@@ -62,6 +62,7 @@ def _outcome_json(outcome: TableOutcome) -> dict[str, Any]:
         "indexes_built": list(outcome.indexes_built),
         "indexes": [_coverage_json(item) for item in outcome.coverage],
         "skipped": list(outcome.skipped),
+        "engine": outcome.workers,
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from lance import LanceDataset, LanceOperation
@@ -81,15 +82,24 @@ def _is_worthwhile(fragments: Sequence[FragmentMetadata], target_rows: float) ->
     return len(sizes) >= WORTHWHILE_SHARE or rest * WORTHWHILE_SHARE >= max(sizes)
 
 
-def rewrite(store: Store, dataset: LanceDataset, location: str, task: Any, first: int) -> RewrittenGroup:
-    """Write the new fragments of one task, with numbers from ``first`` on: left to Lance, indexes would lose track."""
+def rewrite(store: Store, location: str, version: int, task: Any) -> RewrittenGroup:
+    """Write the new fragments of one task, planned on that version. They have no numbers yet."""
+    dataset = store.open(location, version)
     with translated(f"fragments of {location} could not be rewritten", location=location):
         result = task.execute(dataset)
-    rewritten = tuple(replace(fragment, id=first + place) for place, fragment in enumerate(result.new_fragments))
+    rewritten = tuple(result.new_fragments)
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for part in rewritten for file in part.files}
     if has_blobs(dataset.schema):
         sizes |= dict(file for path in list(sizes) for file in store.blob_files.of(path))
     return RewrittenGroup(tuple(result.original_fragments), rewritten, record_files(store.root, list(sizes), sizes))
+
+
+def numbered(groups: Sequence[RewrittenGroup], first: int) -> tuple[RewrittenGroup, ...]:
+    """The same groups, their new fragments numbered from ``first`` on: left to Lance, indexes would lose track."""
+    numbers = count(first)
+    return tuple(
+        replace(group, rewritten=tuple(replace(part, id=next(numbers)) for part in group.rewritten)) for group in groups
+    )
 
 
 def rewrite_operation(groups: Sequence[RewrittenGroup]) -> Any:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.failures import translated
 from omnigraph.storage.filters import Condition, condition_filter, takes_expressions
-from omnigraph.storage.indexes import VECTORS_PER_PARTITION, Coverage, IndexKind, IndexSpec, coverage_of
+from omnigraph.storage.index_building import VECTORS_PER_PARTITION
+from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.store import Store
 from omnigraph.storage.text_index import match_text
 

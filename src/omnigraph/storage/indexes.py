@@ -3,34 +3,19 @@
 An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are found by
 looking at them, so coverage decides how long an answer takes and never what it is. Rows that are deleted or replaced
 later do not come back through a segment. Text and vector segments name rows by their stable ids, so they outlive a
-rewrite of their fragments; BTREE segments name them by address and have to be built again then.
+rewrite of their fragments; BTREE segments name them by address and have to be built again then. Building segments is
+``index_building``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from lance import LanceDataset
 from lance.dataset import Index
-
-from omnigraph.core.tables import FileRecord
-from omnigraph.storage.durability import record_files, sync_directories
-from omnigraph.storage.failures import translated
-from omnigraph.storage.store import Store
-
-VECTORS_PER_PARTITION = 4_096
-"""Vectors of one partition of rounded vectors. A search looks at whole partitions, the closest ones first."""
-
-GRAPH_VECTORS_MIN = 250_000
-"""Vectors of a segment from which on a graph of neighbours is built over them. Below, looking at rounded vectors is as
-fast and finds more, and building takes a hundredth of the time: 0.4 against 43 s for 50,000 vectors of 64 numbers."""
-
-GRAPH_INDEX = "IVF_HNSW_SQ"
-GRAPH_VECTORS_PER_PARTITION = 1_048_576
-"""Vectors of one graph: it is searched as a whole, and finds more in fewer, larger ones."""
 
 ABSORBED_SHARE = 2
 """A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
@@ -43,6 +28,18 @@ class IndexKind(Enum):
     BTREE = "BTREE"
     TEXT = "INVERTED"
     VECTOR = "IVF_SQ"
+
+
+def segment_rows_max(kind: IndexKind) -> int:
+    """Rows of one segment at most. A search asks every segment, and building one is the piece of work that cannot be
+    divided: words and vectors take much longer than values."""
+    match kind:
+        case IndexKind.BTREE:
+            return 16_777_216
+        case IndexKind.TEXT:
+            return 4_194_304
+        case IndexKind.VECTOR:
+            return 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +86,6 @@ class Coverage:
     def dead(self) -> tuple[Segment, ...]:
         """Segments whose fragments are all gone."""
         return tuple(segment for segment in self.segments if not segment.fragments)
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltSegment:
-    """A segment that was written and is part of no version yet."""
-
-    index: Index
-    files: tuple[FileRecord, ...]
-
-    def covering(self, fragments: Iterable[int]) -> BuiltSegment:
-        """The same segment for the same rows in other fragments."""
-        covered = set(fragments)
-        return replace(self, index=replace(self.index, fragment_ids=covered))  # type: ignore[arg-type] # taken as well
 
 
 def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
@@ -183,13 +167,15 @@ def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple
 
 
 def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
-    """Segments that are built anew when the uncovered rows are indexed: the small ones among them."""
+    """Segments that are built anew when the uncovered rows are indexed: the small ones among them. One that is half
+    full stays as it is: it would only be cut again."""
     if coverage.is_complete:
         return ()
+    bound = segment_rows_max(coverage.spec.kind) // 2
     size = sum(rows[number] for number in coverage.uncovered)
     chosen: list[Segment] = []
     for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
-        if _live_rows(segment, rows) > ABSORBED_SHARE * size:
+        if _live_rows(segment, rows) > min(bound, ABSORBED_SHARE * size):
             break
         size += _live_rows(segment, rows)
         chosen.append(segment)
@@ -198,46 +184,3 @@ def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
 
 def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
     return sum(rows[number] for number in segment.fragments)
-
-
-def build_segment(store: Store, dataset: LanceDataset, location: str, coverage: Coverage) -> BuiltSegment | None:
-    """Index the uncovered fragments; None if there is no value to index."""
-    spec, fragments = coverage.spec, list(coverage.uncovered)
-    index_type, options = spec.kind.value, dict[str, Any]()
-    with translated(f"index {spec} of {location} could not be built", location=location):
-        if spec.kind is IndexKind.VECTOR:
-            if not _has_vectors(dataset, spec.column, fragments):
-                return None
-            rows = fragment_rows(dataset)
-            vectors = sum(rows[number] for number in fragments)
-            index_type, per_partition = _vector_index(vectors)
-            options = {"num_partitions": 1 + vectors // per_partition, "metric": "L2"}
-        built = dataset.create_index_uncommitted(
-            spec.column,
-            index_type,
-            name=coverage.name,
-            fragment_ids=fragments,
-            replace=bool(coverage.segments),
-            **options,
-        )
-        if spec.kind is IndexKind.TEXT:
-            # Until then its files are in a staging directory, where no search finds them.
-            built = dataset.merge_existing_index_segments([built])
-    directory = f"{location}/_indices/{built.uuid}"
-    sizes = {f"{directory}/{file.path}": file.size_bytes for file in built.files or []}
-    sync_directories(store.root, [directory], store.durability)
-    return BuiltSegment(built, record_files(store.root, list(sizes), sizes))
-
-
-def _vector_index(vectors: int) -> tuple[str, int]:
-    """The type of a segment over so many vectors, and how many go into a partition. Types may be mixed in one index."""
-    if vectors >= GRAPH_VECTORS_MIN:
-        return GRAPH_INDEX, GRAPH_VECTORS_PER_PARTITION
-    return IndexKind.VECTOR.value, VECTORS_PER_PARTITION
-
-
-def _has_vectors(dataset: LanceDataset, column: str, fragments: list[int]) -> bool:
-    """Whether there is something to train with. Reads until the first vector."""
-    parts = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in set(fragments)]
-    scanner = dataset.scanner(columns=[column], fragments=parts)
-    return any(batch.column(0).null_count < len(batch) for batch in scanner.to_batches())

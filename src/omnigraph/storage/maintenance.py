@@ -7,8 +7,9 @@ fragments that are all still as they were, and segments whose rows are still the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lance import LanceDataset, LanceOperation
@@ -16,10 +17,19 @@ from lance.fragment import FragmentMetadata
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage import indexes
-from omnigraph.storage.compaction import NUMBERS_AHEAD, RewrittenGroup, compaction_tasks, rewrite, rewrite_operation
-from omnigraph.storage.indexes import BuiltSegment, Coverage, IndexKind, IndexSpec, Segment
+from omnigraph.storage.compaction import (
+    NUMBERS_AHEAD,
+    RewrittenGroup,
+    compaction_tasks,
+    numbered,
+    rewrite,
+    rewrite_operation,
+)
+from omnigraph.storage.index_building import BuiltSegment, build_segment, planned_segments
+from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, Segment
 from omnigraph.storage.staging import StagedVersion, stage_operation, staged_version
 from omnigraph.storage.store import Store
+from omnigraph.storage.workers import HERE, Workers
 
 DataFiles = tuple[str, ...]
 """The data files of a fragment: with its number they fix its rows, but for those that are deleted."""
@@ -63,15 +73,18 @@ class StagedWork:
     coverage: tuple[Coverage, ...]
 
 
-def work_on(store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool) -> TableWork:
+def work_on(
+    store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool, workers: Workers = HERE
+) -> TableWork:
     """Do what a table needs: rewrite fragments, then index what is not covered. If it needs nothing, only manifests
-    are read."""
+    are read. Data is read and written by the workers; what they give back is descriptions of files."""
     base = store.open(pin.location, pin.lance_version)
     current, tasks, dropped = _planned(store, base, pin.location, specs, compact=compact)
-    groups = _rewrite(store, current, pin.location, tasks)
+    written = workers.run(partial(rewrite, store, pin.location, current.version), tasks)
+    groups = numbered(written, indexes.highest_number(current) + NUMBERS_AHEAD)
     current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
-    built = _build(store, current, pin.location, specs, groups)
-    return TableWork(pin, tuple(specs), indexes.segment_ids(base), dropped, groups, tuple(built))
+    built = _build(store, current, pin.location, specs, groups, workers)
+    return TableWork(pin, tuple(specs), indexes.segment_ids(base), dropped, groups, built)
 
 
 def _planned(
@@ -100,34 +113,29 @@ def _planned(
     return current, [task for task in tasks if not kept & {part.id for part in task.fragments}], tuple(dropped.values())
 
 
-def _rewrite(store: Store, dataset: LanceDataset, location: str, tasks: list[Any]) -> tuple[RewrittenGroup, ...]:
-    groups: list[RewrittenGroup] = []
-    first = indexes.highest_number(dataset) + NUMBERS_AHEAD
-    for task in tasks:
-        groups.append(rewrite(store, dataset, location, task, first))
-        first += len(groups[-1].rewritten)
-    return tuple(groups)
-
-
 def _build(
     store: Store,
     dataset: LanceDataset,
     location: str,
     specs: Sequence[IndexSpec],
     groups: Sequence[RewrittenGroup],
-) -> Iterable[IndexedRows]:
-    wanted = [item for item in indexes.coverage_of(dataset, specs) if item.uncovered]
-    if not wanted:
-        return
-    own = store.open_own(location, dataset.version)
+    workers: Workers,
+) -> tuple[IndexedRows, ...]:
+    rows = indexes.fragment_rows(dataset)
+    plans = [plan for item in indexes.coverage_of(dataset, specs) for plan in planned_segments(item, rows)]
+    segments = workers.run(partial(build_segment, store, location, dataset.version), plans)
     group_of = {part.id: number for number, group in enumerate(groups) for part in group.rewritten}
     data = _data_files(dataset)
-    for item in wanted:
-        segment = indexes.build_segment(store, own, location, item)
-        if segment is not None:
-            fragments = {number: data[number] for number in item.uncovered if number not in group_of}
-            inside = frozenset(group_of[number] for number in item.uncovered if number in group_of)
-            yield IndexedRows(segment, item.spec, fragments, inside)
+    return tuple(
+        IndexedRows(
+            segment,
+            plan.spec,
+            {number: data[number] for number in plan.fragments if number not in group_of},
+            frozenset(group_of[number] for number in plan.fragments if number in group_of),
+        )
+        for plan, segment in zip(plans, segments, strict=True)
+        if segment is not None
+    )
 
 
 def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | None:

@@ -58,3 +58,6 @@ CLEANUP_ATTEMPTS_MAX: Final = 5
 
 CLEANUP_THREADS: Final = 8
 """Datasets swept, and states read, at once: their threads mostly wait for the store."""
+
+SPARK_TABLE_ROWS_MIN: Final = 100_000
+"""Rows of a table below which ``optimize`` never asks Spark: starting a job takes longer than the work."""

@@ -11,7 +11,7 @@ cannot be lost to a later change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.tables import TablePin
@@ -22,6 +22,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.store import Store
+from omnigraph.storage.workers import HERE, Workers
 from omnigraph.write import limits
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
@@ -41,14 +42,21 @@ class TableOutcome:
     indexes_built: tuple[str, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     skipped: tuple[str, ...] = ()
+    workers: str | None = None
+    """Who did it; None if nothing was done."""
+
+
+def _here(rows: int, size: int) -> Workers:
+    return HERE
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What of maintenance is wanted."""
+    """What of maintenance is wanted, and who does it for a table of so many rows and bytes."""
 
     compact: bool = True
     index: bool = True
+    workers: Callable[[int, int], Workers] = _here
 
 
 class _Superseded(Exception):
@@ -77,13 +85,20 @@ class _Round:
     def _work(self, pin: TablePin, entity: Entity) -> None:
         dataset = self.store.open(pin.location, pin.lance_version)
         specs, skipped = _chosen(pin, coverage_of(dataset, wanted_indexes(entity))) if self.settings.index else ([], [])
-        work = work_on(self.store, pin, specs, compact=self.settings.compact)
+        fragments = dataset.get_fragments()
+        size = sum(file.file_size_bytes or 0 for fragment in fragments for file in fragment.metadata.files)
+        workers = self.settings.workers(pin.rows, size)
+        work = work_on(self.store, pin, specs, compact=self.settings.compact, workers=workers)
         if not work.is_empty:
             self.works[pin.key] = work
-        fragments = len(dataset.get_fragments())
-        covered = tuple(coverage_of(dataset, specs))
         self.outcomes[pin.key] = TableOutcome(
-            pin.key, pin.rows, fragments, fragments, coverage=covered, skipped=tuple(skipped)
+            pin.key,
+            pin.rows,
+            len(fragments),
+            len(fragments),
+            coverage=tuple(coverage_of(dataset, specs)),
+            skipped=tuple(skipped),
+            workers=None if work.is_empty else workers.name,
         )
 
 
@@ -174,16 +189,14 @@ def _outcome(outcome: TableOutcome, staged: StagedWork | None) -> TableOutcome:
     if staged is None:
         return outcome
     originals = [part for group in staged.groups for part in group.originals]
-    return TableOutcome(
-        outcome.key,
-        staged.version.rows,
-        outcome.fragments_before,
-        staged.fragments,
-        sum(part.num_rows for part in originals),
-        sum(part.physical_rows - part.num_rows for part in originals),
-        tuple(str(spec) for spec in staged.built),
-        staged.coverage,
-        outcome.skipped,
+    return replace(
+        outcome,
+        rows=staged.version.rows,
+        fragments_after=staged.fragments,
+        rows_rewritten=sum(part.num_rows for part in originals),
+        deleted_rows_removed=sum(part.physical_rows - part.num_rows for part in originals),
+        indexes_built=tuple(dict.fromkeys(str(spec) for spec in staged.built)),
+        coverage=staged.coverage,
     )
 
 
