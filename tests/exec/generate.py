@@ -45,7 +45,9 @@ class Property:
     @property
     def text(self) -> str:
         name = f"enum({', '.join(ENUM)})" if self.enum else f"[{self.scalar}]" if self.is_list else self.scalar
-        return f"{self.name}: {name}{'?' if self.nullable else ''}"
+        # Key properties are indexed anyway.
+        wish = "" if self.is_list or self.name == "key" else " @index"
+        return f"{self.name}: {name}{'?' if self.nullable else ''}{wish}"
 
 
 def kind_of(scalar: str) -> str:

@@ -7,7 +7,7 @@ import lance
 
 import omnigraph
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.storage.indexes import Coverage, coverage_of
+from omnigraph.storage.indexes import Coverage, IndexKind, coverage_of
 from omnigraph.write.index_choice import wanted_indexes
 
 SCHEMA = """
@@ -101,11 +101,12 @@ def fragments(graph: omnigraph.Graph, key: str = "node:Person") -> int:
 
 
 def indexes(graph: omnigraph.Graph, key: str = "node:Person", branch: str = "main") -> dict[str, Coverage]:
-    """Every index that a table shall have, by name."""
+    """Every index that a table shall have, by name; n-grams only if there are some, because small tables have none."""
     catalog = graph.catalog(branch)
     every: list[Entity] = [*catalog.nodes.values(), *catalog.edges.values()]
     entity = next(entity for entity in every if entity.table_key == key)
-    return {str(item.spec): item for item in coverage_of(table(graph, key, branch), wanted_indexes(entity))}
+    found = coverage_of(table(graph, key, branch), wanted_indexes(entity))
+    return {str(item.spec): item for item in found if item.segments or item.spec.kind is not IndexKind.NGRAM}
 
 
 def uncovered(graph: omnigraph.Graph, key: str = "node:Person") -> dict[str, int]:

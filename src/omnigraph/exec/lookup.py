@@ -1,11 +1,12 @@
 """Which part of a predicate an index answers best.
 
-Equality comes first, then membership in a short list, then a range with both ends. Anything else may hold for most
-rows, and for more than one in twenty looking at every row is faster than asking an index.
+Equality comes first, then membership in a short list, then a range with both ends, then a part of a text. Anything else
+may hold for most rows, and for more than one in twenty looking at every row is faster than asking an index.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from omnigraph.exec.tables import TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.storage.filters import Comparison, Condition, Membership, Range
+from omnigraph.storage.filters import Comparison, Condition, Membership, Part, Range
 from omnigraph.storage.indexes import Coverage, IndexKind
 
 ITEMS_MAX = 200
@@ -27,6 +28,12 @@ VALUES_MIN = 20
 
 IN_MEMORY_ROWS_MAX = 200_000
 """A column in memory is not looked up in an index up to this size: comparing all of it takes less than asking."""
+
+SCANNED_ROWS_MAX = 500_000
+"""Rows that an index of n-grams may lack and still be asked: storage looks at them faster than we do in memory."""
+
+_GRAM = re.compile(r"[^\W_]{3}")
+"""What an index of n-grams can look up: three letters or digits in a row. Without any it would look at every row."""
 
 _LOWER = (BinaryOperator.GT, BinaryOperator.GE)
 _UPPER = (BinaryOperator.LT, BinaryOperator.LE)
@@ -43,7 +50,7 @@ class Lookup:
 
 def best_lookup(table: TableView, parts: tuple[ir.Expr, ...]) -> Lookup | None:
     """The part that an index answers and that leaves the fewest rows, as far as its form tells."""
-    for find in (_equalities, _memberships, _ranges):
+    for find in (_equalities, _memberships, _ranges, _parts):
         for lookup in find(table, parts):
             return lookup
     return None
@@ -92,6 +99,17 @@ def _ranges(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
         if index is not None:
             (low, first), (high, second) = found[True], found[False]
             yield Lookup(index, Range(low, high), (first, second))
+
+
+def _parts(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
+    for part in parts:
+        match part:
+            case ir.TextMatch(BinaryOperator.CONTAINS, ir.Property(name=column), ir.Constant(value=str() as text)):
+                index = table.index(column, IndexKind.NGRAM)
+                if index is not None and index.rows - index.covered_rows <= SCANNED_ROWS_MAX and _GRAM.search(text):
+                    yield Lookup(index, Part(column, text), (part,))
+            case _:
+                continue
 
 
 def _index(table: TableView, column: str) -> Coverage | None:

@@ -37,7 +37,15 @@ class Range:
     high: Comparison
 
 
-Condition = Comparison | Membership | Range
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``column`` holds the text, exactly."""
+
+    column: str
+    text: str
+
+
+Condition = Comparison | Membership | Range | Part
 
 
 def condition_filter(condition: Condition) -> pc.Expression | str:
@@ -54,6 +62,8 @@ def condition_filter(condition: Condition) -> pc.Expression | str:
             if isinstance(first, str) or isinstance(second, str):
                 return f"{first} AND {second}"
             return first & second
+        case Part(column, text):
+            return f"contains(`{column}`, {_literal(text)})"
 
 
 def build_filter(comparison: Comparison) -> pc.Expression | str:
@@ -94,9 +104,12 @@ def ids_filter(column: str, values: Sequence[str], schema: pa.Schema) -> pc.Expr
     """``column in values`` for text."""
     if takes_expressions(schema):
         return pc.field(column).isin(pa.array(values, pa.string()))
-    # In Lance's SQL a text ends at a single quote and nothing else; a quote inside is doubled.
-    texts = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
-    return f"`{column}` IN ({texts})"
+    return f"`{column}` IN ({', '.join(map(_literal, values))})"
+
+
+def _literal(text: str) -> str:
+    """A text in Lance's SQL: it ends at a single quote and nothing else; a quote inside is doubled."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def satisfied(column: pa.Array, comparison: Comparison) -> pa.Array:

@@ -16,7 +16,7 @@ from lance.dataset import Index
 from omnigraph.core.tables import FileRecord
 from omnigraph.storage.durability import record_files, sync_directories
 from omnigraph.storage.failures import translated
-from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, segment_rows_max
+from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, segment_rows_max, segment_rows_min
 from omnigraph.storage.store import Store
 
 VECTORS_PER_PARTITION = 4_096
@@ -57,6 +57,8 @@ class BuiltSegment:
 def planned_segments(coverage: Coverage, rows: Mapping[int, int]) -> list[SegmentPlan]:
     """The uncovered fragments as segments: no more than it takes, of about the same size. A fragment is not divided."""
     total = sum(rows[number] for number in coverage.uncovered)
+    if total < segment_rows_min(coverage.spec.kind):
+        return []
     bound = -(-total // max(1, -(-total // segment_rows_max(coverage.spec.kind))))
     groups: list[list[int]] = []
     size = 0

@@ -2,9 +2,8 @@
 
 An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are found by
 looking at them, so coverage decides how long an answer takes and never what it is. Rows that are deleted or replaced
-later do not come back through a segment. Text and vector segments name rows by their stable ids, so they outlive a
-rewrite of their fragments; BTREE segments name them by address and have to be built again then. Building segments is
-``index_building``.
+later do not come back through a segment. BTREE segments name rows by address and have to be built again when their
+fragments are rewritten; all others name them by stable ids and outlive that. Building segments is ``index_building``.
 """
 
 from __future__ import annotations
@@ -21,12 +20,17 @@ ABSORBED_SHARE = 2
 """A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
 as many segments as the logarithm of the rows, and a row is indexed as often."""
 
+NGRAM_ROWS_MIN = 250_000
+"""Rows that are worth a segment of n-grams. One takes some ten seconds, however few rows it has, and looking for a part
+of a text in so many rows takes 20 ms."""
+
 
 class IndexKind(Enum):
     """What an index is for; the value is Lance's name of it."""
 
     BTREE = "BTREE"
     TEXT = "INVERTED"
+    NGRAM = "NGRAM"
     VECTOR = "IVF_SQ"
 
 
@@ -36,10 +40,15 @@ def segment_rows_max(kind: IndexKind) -> int:
     match kind:
         case IndexKind.BTREE:
             return 16_777_216
-        case IndexKind.TEXT:
+        case IndexKind.TEXT | IndexKind.NGRAM:
             return 4_194_304
         case IndexKind.VECTOR:
             return 1_048_576
+
+
+def segment_rows_min(kind: IndexKind) -> int:
+    """Uncovered rows that are worth a segment."""
+    return NGRAM_ROWS_MIN if kind is IndexKind.NGRAM else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +182,8 @@ def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
         return ()
     bound = segment_rows_max(coverage.spec.kind) // 2
     size = sum(rows[number] for number in coverage.uncovered)
+    if size < segment_rows_min(coverage.spec.kind):
+        return ()
     chosen: list[Segment] = []
     for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
         if _live_rows(segment, rows) > min(bound, ABSORBED_SHARE * size):

@@ -2,7 +2,8 @@
 
 ``id`` and the ends of edges are always looked up by value. What ``@index`` and ``@key`` over one property mean depends
 on its type: free text is searched by its words, vectors by distance, everything else by value. The text of a key is
-looked up both ways. Lists and blobs have no index, and one over several properties has no physical effect.
+looked up by value and by its words, that of an ``@index`` by its words and by its parts. Lists and blobs have no index,
+and one over several properties has no physical effect.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ def _wanted(entity: Entity) -> Iterator[IndexSpec]:
         yield from _by_type(entity, entity.key[0])
     for constraint in entity.indexes:
         if len(constraint.properties) == 1:
-            yield from _by_type(entity, constraint.properties[0])
+            for spec in _by_type(entity, constraint.properties[0]):
+                yield spec
+                if spec.kind is IndexKind.TEXT:
+                    yield IndexSpec(spec.column, IndexKind.NGRAM)
 
 
 def _by_type(entity: Entity, name: str) -> Iterator[IndexSpec]:

@@ -19,7 +19,7 @@ from omnigraph.errors import ContentionError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
+from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of, segment_rows_min
 from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.store import Store
 from omnigraph.storage.workers import HERE, Workers
@@ -214,19 +214,30 @@ def _with_reason(outcome: TableOutcome, reason: str) -> TableOutcome:
 def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], list[str]]:
     """Indexes to be built or extended, and the reasons for leaving out others."""
     specs: list[IndexSpec] = []
-    left_out: dict[int, list[str]] = {}
+    left_out: dict[tuple[str, int], list[str]] = {}
     for coverage in found:
         kind = coverage.spec.kind
-        rows_min = limits.VECTOR_INDEX_ROWS_MIN if kind is IndexKind.VECTOR else limits.INDEX_ROWS_MIN
+        rows_min = _rows_min(kind)
         if pin.rows >= rows_min or coverage.segments:
             specs.append(coverage.spec)
-        else:
-            left_out.setdefault(rows_min, []).append(coverage.spec.column)
+        elif kind is not IndexKind.NGRAM or pin.rows >= limits.INDEX_ROWS_MIN:
+            what = "n-grams of" if kind is IndexKind.NGRAM else "index on"
+            left_out.setdefault((what, rows_min), []).append(coverage.spec.column)
     reasons = [
-        f"no index on {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, worth it from {rows_min:,} on"
-        for rows_min, columns in left_out.items()
+        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, worth it from {rows_min:,} on"
+        for (what, rows_min), columns in left_out.items()
     ]
     return specs, reasons
+
+
+def _rows_min(kind: IndexKind) -> int:
+    match kind:
+        case IndexKind.VECTOR:
+            return limits.VECTOR_INDEX_ROWS_MIN
+        case IndexKind.NGRAM:
+            return segment_rows_min(kind)
+        case IndexKind.BTREE | IndexKind.TEXT:
+            return limits.INDEX_ROWS_MIN
 
 
 def _entities(capture: Capture) -> dict[str, Entity]:
