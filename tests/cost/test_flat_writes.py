@@ -4,9 +4,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import omnigraph
+from omnigraph.storage.fold import TIERS
 from tests.cost.counting import PERSON, Counted, fragments, grow
 from tests.cost.counting import SCHEMA as GROWING
 from tests.faults.s3 import Bucket, Server
@@ -38,6 +40,24 @@ def _flatness(graph: omnigraph.Graph, commits: int) -> float:
 def test_a_table_that_grows_row_by_row_keeps_its_number_of_fragments(tmp_path: Path, commits: int) -> None:
     graph = omnigraph.create(tmp_path / "g", GROWING, durability="os")
     assert _flatness(graph, commits) <= 1.2
+
+
+@pytest.mark.parametrize("size", [20, 300, 1_500])
+def test_a_table_that_grows_by_small_loads_keeps_its_number_of_fragments(tmp_path: Path, size: int) -> None:
+    graph = omnigraph.create(tmp_path / "g", GROWING, durability="os")
+    seen = []
+    for number in range(30):
+        names = [f"p{number * size + row}" for row in range(size)]
+        graph.load(pa.table({"name": names}), "append", type_name="Person")
+        held = [fragment.metadata.physical_rows for fragment in _parts(graph)]
+        seen.append(sum(rows < TIERS[-1][0] for rows in held))
+    assert max(seen) <= sum(fragments_max for _, fragments_max in TIERS[1:])
+    assert graph.snapshot().counts()["node:Person"] == 30 * size
+
+
+def _parts(graph: omnigraph.Graph) -> list[Any]:
+    pin = graph.snapshot().state.tables["node:Person"]
+    return list(graph._store.open(pin.location, pin.lance_version).get_fragments())
 
 
 @pytest.mark.s3

@@ -72,8 +72,10 @@ def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) 
     folded: list[Any] = []
     size = new_rows
     for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
-        joins = 1 if size < bound else 0
-        if len(tier) + joins <= fragments_max:
+        if size >= bound:
+            # The rows do not make this tier any fuller, but perhaps the next one.
+            continue
+        if len(tier) + 1 <= fragments_max:
             break
         folded.extend(tier)
         size += sum(fragment.metadata.physical_rows for fragment in tier)
