@@ -8,6 +8,7 @@ fragments are rewritten; all others name them by stable ids and outlive that. Bu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -147,7 +148,12 @@ def _segment(described: Any, part: Any, rows: dict[int, int]) -> Segment:
 
 def segment_ids(dataset: LanceDataset) -> frozenset[str]:
     """The segments of all indexes of a version."""
-    return frozenset(part.uuid for item in dataset.describe_indices() for part in item.segments)
+    return frozenset(segment_fragments(dataset))
+
+
+def segment_fragments(dataset: LanceDataset) -> dict[str, frozenset[int]]:
+    """The segments of all indexes of a version, and the fragments that each was built from."""
+    return {part.uuid: frozenset(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments}
 
 
 def dead_segments(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Segment]:
@@ -175,9 +181,9 @@ def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple
     return tuple(segment for segment in segments if segment.fragments & losing)
 
 
-def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
-    """Segments that are built anew when the uncovered rows are indexed: the small ones among them. One that is half
-    full stays as it is: it would only be cut again."""
+def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsize) -> tuple[Segment, ...]:
+    """Segments that are built anew when the uncovered rows are indexed: the small ones among them, as long as all have
+    no more than ``rows_max`` together. One that is half full stays as it is: it would only be cut again."""
     if coverage.is_complete:
         return ()
     bound = segment_rows_max(coverage.spec.kind) // 2
@@ -186,9 +192,10 @@ def absorbed(coverage: Coverage, rows: dict[int, int]) -> tuple[Segment, ...]:
         return ()
     chosen: list[Segment] = []
     for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
-        if _live_rows(segment, rows) > min(bound, ABSORBED_SHARE * size):
+        held = _live_rows(segment, rows)
+        if held > min(bound, ABSORBED_SHARE * size, rows_max - size):
             break
-        size += _live_rows(segment, rows)
+        size += held
         chosen.append(segment)
     return tuple(chosen)
 

@@ -51,7 +51,6 @@ class TableWork:
 
     pin: TablePin
     specs: tuple[IndexSpec, ...]
-    segments_before: frozenset[str]
     dropped: tuple[Segment, ...] = ()
     groups: tuple[RewrittenGroup, ...] = ()
     built: tuple[IndexedRows, ...] = ()
@@ -84,7 +83,7 @@ def work_on(
     groups = numbered(written, indexes.highest_number(current) + NUMBERS_AHEAD)
     current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
     built = _build(store, current, pin.location, specs, groups, workers)
-    return TableWork(pin, tuple(specs), indexes.segment_ids(base), dropped, groups, built)
+    return TableWork(pin, tuple(specs), dropped, groups, built)
 
 
 def _planned(
@@ -102,7 +101,7 @@ def _planned(
     current = base
     while True:
         dropped |= {segment.uuid: segment for segment in stale}
-        current = stage_operation(store, current, location, _index_operation([], stale))
+        current = stage_operation(store, current, location, index_operation([], stale))
         tasks = compaction_tasks(current) if compact else []
         spoiled = indexes.counting_dead_rows(current, [part for task in tasks for part in task.fragments])
         stale = [segment for segment in spoiled if segment.index.name in names]
@@ -143,18 +142,19 @@ def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | Non
     if pin.location != work.pin.location:
         return None
     base = store.open(pin.location, pin.lance_version)
-    if indexes.segment_ids(base) != work.segments_before:
-        # Somebody else maintains this table.
-        return None
-    groups = _kept(base, work.groups)
-    current = stage_operation(store, base, pin.location, _index_operation([], work.dropped if groups else ()))
+    present = indexes.segment_fragments(base)
+    # Writers extend indexes, and others may maintain this table: what they took away is gone already.
+    dropped = tuple(part for part in work.dropped if part.uuid in present)
+    staying = [fragments for uuid, fragments in present.items() if uuid not in {part.uuid for part in dropped}]
+    groups = _kept(base, work.groups, staying)
+    current = stage_operation(store, base, pin.location, index_operation([], dropped if groups else ()))
     current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
     placed = _placed(work, current, groups)
     names = {segment.index.name for segment, _ in placed}
     useless = [*indexes.dead_segments(current, work.specs)]
-    useless += [part for part in work.dropped if not groups and part.index.name in names]
+    useless += [part for part in dropped if not groups and part.index.name in names]
     removed = tuple({part.uuid: part for part in useless}.values())
-    current = stage_operation(store, current, pin.location, _index_operation([item for item, _ in placed], removed))
+    current = stage_operation(store, current, pin.location, index_operation([item for item, _ in placed], removed))
     if current is base:
         return None
     files = [record for group in groups for record in group.files]
@@ -169,8 +169,11 @@ def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | Non
     )
 
 
-def _kept(base: LanceDataset, groups: Sequence[RewrittenGroup]) -> tuple[RewrittenGroup, ...]:
-    """Groups whose fragments are all as they were, and whose numbers nobody took."""
+def _kept(
+    base: LanceDataset, groups: Sequence[RewrittenGroup], segments: Sequence[frozenset[int]]
+) -> tuple[RewrittenGroup, ...]:
+    """Groups whose fragments are all as they were, whose numbers nobody took, and of which every segment covers all or
+    nothing: Lance refuses others."""
     unchanged = {_rows_key(item.metadata) for item in base.get_fragments()}
     highest = indexes.highest_number(base)
     return tuple(
@@ -178,6 +181,9 @@ def _kept(base: LanceDataset, groups: Sequence[RewrittenGroup]) -> tuple[Rewritt
         for group in groups
         if all(_rows_key(part) in unchanged for part in group.originals)
         and all(part.id > highest for part in group.rewritten)
+        and not any(
+            0 < len(covered & {part.id for part in group.originals}) < len(group.originals) for covered in segments
+        )
     )
 
 
@@ -222,7 +228,8 @@ def _rows_key(part: FragmentMetadata) -> tuple[int, DataFiles, str | None]:
     return part.id, _files_of(part), None if deletion is None else deletion.path(part.id)
 
 
-def _index_operation(added: Sequence[BuiltSegment], removed: Sequence[Segment]) -> Any | None:
+def index_operation(added: Sequence[BuiltSegment], removed: Sequence[Segment]) -> Any | None:
+    """Segments that come and go; None if there are none."""
     if not added and not removed:
         return None
     return LanceOperation.CreateIndex([item.index for item in added], [item.index for item in removed])

@@ -10,6 +10,7 @@ from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMod
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.validate import TableDelta
 from omnigraph.storage import staging
+from omnigraph.storage.extension import extend_indexes
 from omnigraph.storage.fold import fold_tail
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import find_ids
@@ -84,5 +85,6 @@ def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
     rows, folded = fold_tail(store, base, pin.location, delta.rows, removed)
     written = [staging.write_rows(store, base, pin.location, rows)] if rows.num_rows else []
     version = staging.stage_delta(store, base, pin.location, written, removed, folded)
+    version = extend_indexes(store, version, written)
     counts = (len(ids) - updated, updated, len(addresses) - updated)
     return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
