@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import omnigraph
 from omnigraph.core.ids import encode_ulid
 from omnigraph.engine.graph import Graph
+from omnigraph.storage.fold import TIERS
 from omnigraph.storage.store import Store
+from omnigraph.write import limits
 
 SCHEMA = """
 node Person {
@@ -154,6 +157,16 @@ def _history(graph: Graph) -> None:
     _overwrite(graph)
 
 
+def _indexed(graph: Graph) -> None:
+    with patch.object(limits, "INDEX_ROWS_MIN", 0):
+        graph.optimize()
+
+
+def _finish_fragment(graph: Graph) -> None:
+    """As many rows as are not folded again, so the indexes are extended over them."""
+    graph.load([{"type": "Person", "data": {"name": f"q{number}"}} for number in range(TIERS[-1][0])], "append")
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -172,6 +185,7 @@ WRITERS: dict[str, Writer] = {
     "bulk-overwrite": Writer(_overwrite, is_bulk=True),
     "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, is_indexed=True),
     "cleanup": Writer(lambda graph: graph.cleanup(keep=2, grace="0s"), prepare=_history),
+    "extend": Writer(_finish_fragment, prepare=_indexed),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch
