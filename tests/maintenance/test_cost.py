@@ -1,4 +1,4 @@
-"""What is paid after optimize, in requests and bytes: nothing for a second call, for queries what a fresh load costs."""
+"""What is paid after optimize, in requests and bytes: nothing for a second call, little more than fresh for queries."""
 
 from pathlib import Path
 from typing import Any
