@@ -65,7 +65,7 @@ def rows(graph: Graph, key: str) -> list[dict[str, Any]]:
 
 @pytest.mark.s3
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_a_cluster_loads_and_reads_what_the_embedded_engine_does(
+def test_a_cluster_loads_optimizes_and_reads_what_the_embedded_engine_does(
     s3_server: Server, s3_bucket: Bucket, tmp_path: Path
 ) -> None:
     files = [write_lines(tmp_path / "all.jsonl", records())]
@@ -78,6 +78,10 @@ def test_a_cluster_loads_and_reads_what_the_embedded_engine_does(
     embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
     totals = [embedded.load(files, "append").total, embedded.load(more, "merge").total]
     assert told["loaded"] == totals
+    assert {table["engine"] for table in told["optimized"]} == {"spark"}
+    indexes = [index for table in told["optimized"] for index in table["indexes"]]
+    assert len(indexes) == 7
+    assert all(index["rows_covered"] == index["rows"] for index in indexes)
     graph = open_graph(s3_bucket.uri("graph"), storage_options=options)
     assert lines(graph) == lines(embedded)
     assert graph.verify().is_clean

@@ -167,11 +167,12 @@ def test_who_works_depends_on_what_is_asked_for_and_on_size(
     with pytest.raises(UsageError, match="'sparc' is not an engine"):
         graph.optimize(engine="sparc")
     monkeypatch.setattr(limits, "SPARK_TABLE_ROWS_MIN", 10_000)
-    small = graph.optimize(types=["Knows"], index=False, engine="spark", spark=spark)
+    small = graph.optimize(types=["Knows"], engine="spark", spark=spark)
     assert [item.workers for item in small.tables] == ["embedded"]
-    automatic = graph.optimize(types=["Knows"], spark=spark)
+    automatic = graph.optimize(types=["Person"], spark=spark)
     assert [item.workers for item in automatic.tables] == ["embedded"]
     monkeypatch.setenv(SPARK_FROM_VARIABLE, "100")
+    load_people(graph, 300, 310)
     large = graph.optimize(types=["Person"], spark=spark)
     assert [item.workers for item in large.tables] == ["spark"]
 
