@@ -135,7 +135,7 @@ def middle(costs: list[Cost]) -> Cost:
 
 def parsing(path: str, graph: Graph) -> None:
     """What reading JSON lines costs without a graph behind it."""
-    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_id, Violations()):
+    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_ids, Violations()):
         pass
 
 

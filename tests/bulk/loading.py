@@ -43,7 +43,7 @@ def load_sources(
                 records,
                 catalog=catalog,
                 source=name,
-                mint_id=graph._ids.new_id,
+                mint_ids=graph._ids.new_ids,
                 violations=violations,
                 batch_rows=batch_rows,
             ):

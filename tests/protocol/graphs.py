@@ -47,6 +47,9 @@ class Counting:
         self._last += 1
         return encode_ulid(START_US // 1000, self._process * 2**60 + self._last)
 
+    def new_ids(self, count: int) -> list[str]:
+        return [self.new_id() for _ in range(count)]
+
 
 def create(path: Path, schema: str = SCHEMA, **options: Any) -> omnigraph.Graph:
     options.setdefault("clock", Ticking())

@@ -1,12 +1,13 @@
 """A schema with one property of every type, and short ways from records to rows."""
 
-from collections.abc import Callable, Iterable
-from itertools import count
+from collections.abc import Iterable
+from itertools import count, islice
 
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.rows.json_lines import Malformed, is_blank, parse_line
 from omnigraph.rows.json_records import RecordReader
+from omnigraph.rows.minting import MintIds
 from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, Violations
@@ -68,9 +69,9 @@ def catalog(text: str = SCHEMA) -> Catalog:
 CATALOG = catalog()
 
 
-def minting() -> Callable[[], str]:
+def minting() -> MintIds:
     numbers = count(1)
-    return lambda: f"minted-{next(numbers)}"
+    return lambda wanted: [f"minted-{number}" for number in islice(numbers, wanted)]
 
 
 def read(
@@ -83,7 +84,7 @@ def read(
         chunks,
         catalog=schema,
         source="f.jsonl",
-        mint_id=minting(),
+        mint_ids=minting(),
         violations=violations,
         **options,
     )
@@ -96,7 +97,7 @@ def read_dicts(records: Iterable[dict[str, object]], schema: Catalog = CATALOG) 
         records,
         catalog=schema,
         source="records",
-        mint_id=minting(),
+        mint_ids=minting(),
         violations=violations,
     )
     return list(rows), violations

@@ -19,7 +19,7 @@ def _read(name: str, data: object, **options: int) -> tuple[list[dict[str, objec
     entity = CATALOG.nodes.get(name) or CATALOG.edges[name]
     violations = Violations()
     rows, lines = [], []
-    for piece in from_arrow(entity, data, source="t", mint_id=minting(), violations=violations, **options):
+    for piece in from_arrow(entity, data, source="t", mint_ids=minting(), violations=violations, **options):
         assert piece.batch.schema.equals(table_schema(entity), check_metadata=True)
         piece.batch.validate(full=True)
         rows += piece.batch.to_pylist()

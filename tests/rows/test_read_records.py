@@ -246,7 +246,7 @@ def test_memory_is_bounded_whatever_the_size_of_the_input() -> None:
             (chunk for _ in range(chunks)),
             catalog=CATALOG,
             source="f",
-            mint_id=minting(),
+            mint_ids=minting(),
             violations=Violations(),
             batch_rows=5000,
         ):

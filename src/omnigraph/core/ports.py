@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from omnigraph.core.ids import encode_ulid
+from omnigraph.core.ids import encode_ulid, encode_ulids
 
 
 class Clock(Protocol):
@@ -25,6 +25,10 @@ class IdSource(Protocol):
 
     def new_id(self) -> str:
         """A ULID, larger than every one this source gave before."""
+        ...
+
+    def new_ids(self, count: int) -> list[str]:
+        """That many of them, in ascending order."""
         ...
 
 
@@ -61,6 +65,13 @@ class UlidSource:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def new_id(self) -> str:
+        return encode_ulid(*self._take(1))
+
+    def new_ids(self, count: int) -> list[str]:
+        return encode_ulids(*self._take(count), count)
+
+    def _take(self, count: int) -> tuple[int, int]:
+        """Time and randomness of the first of some ids; the others count up from it."""
         with self._lock:
             milliseconds = self.clock.now_us() // 1000
             if milliseconds <= self._last[0]:
@@ -68,5 +79,5 @@ class UlidSource:
             else:
                 # The top bit stays free, so counting up cannot overflow into the time.
                 randomness = secrets.randbits(79)
-            self._last = (milliseconds, randomness)
-            return encode_ulid(milliseconds, randomness)
+            self._last = (milliseconds, randomness + count - 1)
+            return milliseconds, randomness

@@ -77,7 +77,7 @@ def embedded(data: sources.Loadable, type_name: str | None, progress: Callable[[
 
     def load(job: LoadJob) -> tuple[dict[str, int], Published]:
         violations = Violations()
-        rows = sources.read(data, job.reading, type_name, job.context.ids.new_id, violations)
+        rows = sources.read(data, job.reading, type_name, job.context.ids.new_ids, violations)
         return load_rows(
             job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress, job.embedding
         )

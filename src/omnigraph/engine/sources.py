@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.minting import MintIds
 from omnigraph.rows.read_arrow import as_reader, from_arrow
 from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
@@ -37,12 +38,12 @@ def read(
     data: Loadable,
     catalog: Catalog,
     type_name: str | None,
-    mint_id: Callable[[], str],
+    mint_ids: MintIds,
     violations: Violations,
 ) -> Iterator[tuple[str, TypedRows]]:
     """The rows of a source, or of several files one after the other, each with the source's name for messages."""
     for part in _parts(data):
-        name, rows = _read_one(part, catalog, type_name, mint_id, violations)
+        name, rows = _read_one(part, catalog, type_name, mint_ids, violations)
         for typed in rows:
             yield name, typed
 
@@ -56,25 +57,25 @@ def _read_one(
     data: Loadable,
     catalog: Catalog,
     type_name: str | None,
-    mint_id: Callable[[], str],
+    mint_ids: MintIds,
     violations: Violations,
 ) -> tuple[str, Iterator[TypedRows]]:
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
         chunks = _file_chunks(name)
-        return name, read_lines(chunks, catalog=catalog, source=name, mint_id=mint_id, violations=violations)
+        return name, read_lines(chunks, catalog=catalog, source=name, mint_ids=mint_ids, violations=violations)
     if hasattr(data, "read"):
         name = str(getattr(data, "name", "<stream>"))
         chunks = _stream_chunks(cast(BinaryIO, data))
-        return name, read_lines(chunks, catalog=catalog, source=name, mint_id=mint_id, violations=violations)
+        return name, read_lines(chunks, catalog=catalog, source=name, mint_ids=mint_ids, violations=violations)
     if isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch) or hasattr(data, "__arrow_c_stream__"):
         entity = _entity(catalog, type_name)
         name = f"<{entity.name}>"
         reader = as_reader(data)
-        return name, from_arrow(entity, reader, source=name, mint_id=mint_id, violations=violations)
+        return name, from_arrow(entity, reader, source=name, mint_ids=mint_ids, violations=violations)
     records = cast("Iterable[Mapping[str, object]]", data)
     return "<records>", read_objects(
-        records, catalog=catalog, source="<records>", mint_id=mint_id, violations=violations
+        records, catalog=catalog, source="<records>", mint_ids=mint_ids, violations=violations
     )
 
 

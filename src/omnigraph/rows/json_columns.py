@@ -12,7 +12,6 @@ not, so those are looked for here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from omnigraph.rows.column_values import Unusual, fast_type, stored, temporal_in
 from omnigraph.rows.json_lines import Block, Malformed, parse_line
 from omnigraph.rows.keys import node_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
+from omnigraph.rows.minting import MintIds, given_or_minted
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 
@@ -43,9 +43,9 @@ class ColumnarReader:
     start of the next JSON needs a comma. So as many objects as lines means one object in each line.
     """
 
-    def __init__(self, catalog: Catalog, mint_id: Callable[[], str]) -> None:
+    def __init__(self, catalog: Catalog, mint_ids: MintIds) -> None:
         self._catalog = catalog
-        self._mint_id = mint_id
+        self._mint_ids = mint_ids
         self._parsers: dict[str, _TypeParser] = {}
         self._by_prefix: dict[bytes, _TypeParser] = {}
 
@@ -102,7 +102,7 @@ class ColumnarReader:
         entity: Entity | None = self._catalog.node(name) if found.group(1) == b"type" else self._catalog.edge(name)
         if entity is None:
             return None
-        parser = self._parsers.setdefault(entity.table_key, _TypeParser(entity, self._mint_id))
+        parser = self._parsers.setdefault(entity.table_key, _TypeParser(entity, self._mint_ids))
         self._by_prefix[prefix] = parser
         return parser
 
@@ -110,10 +110,10 @@ class ColumnarReader:
 class _TypeParser:
     """Parses lines of one type. ``_numbers`` says which dates and times this input writes as numbers."""
 
-    def __init__(self, entity: Entity, mint_id: Callable[[], str]) -> None:
+    def __init__(self, entity: Entity, mint_ids: MintIds) -> None:
         self.key = entity.table_key
         self._entity = entity
-        self._mint_id = mint_id
+        self._mint_ids = mint_ids
         self._schema = table_schema(entity)
         self._properties = [name for name in self._schema.names if name in entity.properties]
         self._numbers: frozenset[str] | None = None
@@ -183,7 +183,7 @@ class _TypeParser:
             ends = [_flat(table.column("from")), _flat(table.column("to"))]
             if any(end.null_count for end in ends):
                 raise Unusual
-            ids = self._given_or_minted(given)
+            ids = given_or_minted(given, self._mint_ids)
             return pa.RecordBatch.from_arrays([ids, *ends, *arrays.values()], schema=self._schema)
         ids = self._node_ids(self._entity, arrays, given)
         return pa.RecordBatch.from_arrays([ids, *arrays.values()], schema=self._schema)
@@ -197,19 +197,12 @@ class _TypeParser:
 
     def _node_ids(self, node: NodeType, arrays: dict[str, pa.Array], given: pa.Array) -> pa.Array:
         if not node.key:
-            return self._given_or_minted(given)
+            return given_or_minted(given, self._mint_ids)
         ids = node_ids(node, pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
         # A null in the comparison is an id that was not given.
         if ids.null_count or (given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py()):
             raise Unusual
         return ids
-
-    def _given_or_minted(self, given: pa.Array) -> pa.Array:
-        if not given.null_count:
-            return given
-        if given.null_count == len(given):
-            return pa.array([self._mint_id() for _ in range(len(given))], pa.utf8())
-        return pa.array([self._mint_id() if value is None else value for value in given.to_pylist()], pa.utf8())
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

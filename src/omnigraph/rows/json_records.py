@@ -5,7 +5,7 @@ A record is a JSON object as Python sees it. A row that breaks any rule is repor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.json_values import Convert, Unfit, converter, kind_of, to_text
 from omnigraph.rows.keys import key_id, key_text
+from omnigraph.rows.minting import MintIds
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
@@ -28,10 +29,10 @@ _EDGE_KEYS: Final = frozenset({"edge", "from", "to", "data"})
 class RecordReader:
     """Turns records into rows. Rows gather in columns until ``take`` asks for them."""
 
-    def __init__(self, catalog: Catalog, source: str, mint_id: Callable[[], str], violations: Violations) -> None:
+    def __init__(self, catalog: Catalog, source: str, mint_ids: MintIds, violations: Violations) -> None:
         self._catalog = catalog
         self._source = source
-        self._mint_id = mint_id
+        self._mint_ids = mint_ids
         self._violations = violations
         self._tables: dict[str, _Table] = {}
 
@@ -101,7 +102,7 @@ class RecordReader:
     def _table(self, entity: Entity) -> _Table:
         table = self._tables.get(entity.table_key)
         if table is None:
-            table = _Table(entity, self._source, self._mint_id, self._violations)
+            table = _Table(entity, self._source, self._mint_ids, self._violations)
             self._tables[entity.table_key] = table
         return table
 
@@ -109,12 +110,12 @@ class RecordReader:
 class _Table:
     """The growing columns of one type."""
 
-    def __init__(self, entity: Entity, source: str, mint_id: Callable[[], str], violations: Violations) -> None:
+    def __init__(self, entity: Entity, source: str, mint_ids: MintIds, violations: Violations) -> None:
         self.key = entity.table_key
         self.lines: list[int] = []
         self._entity = entity
         self._source = source
-        self._mint_id = mint_id
+        self._mint_ids = mint_ids
         self._violations = violations
         self._schema = table_schema(entity)
         self._system = 3 if isinstance(entity, EdgeType) else 1
@@ -155,7 +156,7 @@ class _Table:
         self.lines.append(line)
 
     def _mint_unless(self, given: str | None) -> str:
-        return self._mint_id() if given is None else given
+        return self._mint_ids(1)[0] if given is None else given
 
     def _end(self, record: Mapping[str, object], key: str, line: int) -> str | None:
         value = record.get(key)

@@ -7,7 +7,7 @@ pandas and polars frames come in through Arrow's stream protocol.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from omnigraph.rows.json_records import explicit_id_message, required_message, u
 from omnigraph.rows.json_values import kind_of
 from omnigraph.rows.keys import key_texts, node_ids, tuple_texts
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
+from omnigraph.rows.minting import MintIds, given_or_minted
 from omnigraph.rows.typed_rows import Gathering, TypedRows, counting
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import EdgeType, NodeType
@@ -56,7 +57,7 @@ def from_arrow(
     data: Any,
     *,
     source: str,
-    mint_id: Callable[[], str],
+    mint_ids: MintIds,
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
     from_texts: bool = False,
@@ -69,7 +70,7 @@ def from_arrow(
     columns = _match_columns(entity, reader.schema, violations)
     if columns is None:
         return
-    typing = _Typing(entity, columns, source, mint_id, violations, from_texts)
+    typing = _Typing(entity, columns, source, mint_ids, violations, from_texts)
     gathering = Gathering(batch_rows)
     first = 1
     for batch in reader:
@@ -136,7 +137,7 @@ class _Typing:
     entity: Entity
     columns: dict[str, int]
     source: str
-    mint_id: Callable[[], str]
+    mint_ids: MintIds
     violations: Violations
     from_texts: bool = False
     _refused: set[str] = field(default_factory=set)
@@ -217,10 +218,8 @@ class _Typing:
                 self._report_key(self.entity, given[row].as_py(), ids[row].as_py(), lines[row].as_py())
             keep = pc.invert(is_wrong)
             batch, lines, ids = batch.filter(keep), lines.filter(keep), ids.filter(keep)
-        elif given.null_count:
-            ids = pa.array([self.mint_id() if value is None else value for value in given.to_pylist()], pa.utf8())
         else:
-            ids = given
+            ids = given_or_minted(given, self.mint_ids)
         return TypedRows(self.entity, batch.set_column(0, batch.schema.field(0), ids), lines)
 
     def _report_key(self, node: NodeType, given: str | None, derived: str | None, row: int) -> None:

@@ -7,13 +7,14 @@ of unfinished batches, whatever the size of the input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from omnigraph.rows.json_columns import ColumnarReader, NumberedLine
 from omnigraph.rows.json_lines import Malformed, blocks, is_blank, parse_line
 from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.limits import BATCH_ROWS, LINE_BYTES_MAX, RECORDS_PER_BLOCK
+from omnigraph.rows.minting import MintIds
 from omnigraph.rows.typed_rows import Gathering, TypedRows, in_line_order, joined
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
@@ -24,7 +25,7 @@ def read_lines(
     *,
     catalog: Catalog,
     source: str,
-    mint_id: Callable[[], str],
+    mint_ids: MintIds,
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
     is_start: bool = True,
@@ -33,8 +34,8 @@ def read_lines(
 
     ``is_start`` tells whether the stream begins where its file does. Lines are counted from 1 in either case.
     """
-    reader = RecordReader(catalog, source, mint_id, violations)
-    columns = ColumnarReader(catalog, mint_id)
+    reader = RecordReader(catalog, source, mint_ids, violations)
+    columns = ColumnarReader(catalog, mint_ids)
     gathering = Gathering(batch_rows)
 
     def too_long(line: int) -> None:
@@ -52,7 +53,7 @@ def read_objects(
     *,
     catalog: Catalog,
     source: str,
-    mint_id: Callable[[], str],
+    mint_ids: MintIds,
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
 ) -> Iterator[TypedRows]:
@@ -60,7 +61,7 @@ def read_objects(
 
     Python's dates, times and bytes are accepted as values.
     """
-    reader = RecordReader(catalog, source, mint_id, violations)
+    reader = RecordReader(catalog, source, mint_ids, violations)
     gathering = Gathering(batch_rows)
     numbered = enumerate(records, 1)
     while part := list(islice(numbered, RECORDS_PER_BLOCK)):

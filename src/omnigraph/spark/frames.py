@@ -173,7 +173,7 @@ def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: 
         columns.entity,
         pa.RecordBatchReader.from_batches(schema, typed),
         source=columns.source,
-        mint_id=UlidSource().new_id,
+        mint_ids=UlidSource().new_ids,
         violations=violations,
         from_texts=True,
     )

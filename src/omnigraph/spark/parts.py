@@ -114,7 +114,7 @@ class PartWriter:
             lines,
             catalog=self.catalog,
             source=split.path,
-            mint_id=UlidSource().new_id,
+            mint_ids=UlidSource().new_ids,
             violations=violations,
             is_start=split.start == 0,
         )
@@ -181,7 +181,7 @@ def lines_of_rows(
         SplitLines(split),
         catalog=catalog,
         source=split.path,
-        mint_id=UlidSource().new_id,
+        mint_ids=UlidSource().new_ids,
         violations=Violations(),
         is_start=split.start == 0,
     )
