@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.engine.graph import Graph, create
+from omnigraph.spark import limits
 from omnigraph.write.load import LoadMode
 from tests.bulk.test_same_as_memory import INPUTS, SCHEMA, SEED
 from tests.spark.outcomes import data_files, lines, outcome, write_lines
@@ -19,6 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BRANCHES = count(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_buckets() -> Iterator[None]:
+    """A handful of keys is divided among several tasks."""
+    with patch.object(limits, "GROUP_FACTS", 40):
+        yield
 
 
 @pytest.fixture(scope="module")

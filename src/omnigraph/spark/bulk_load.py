@@ -203,7 +203,7 @@ def _prepare(spark: SparkSession, capture: Capture, whole: LoadInput, cached: li
         ids = _grouped(checks, cached)
         counts = checks.count_ids(ids)
     _raise_if_any(checks.violations)
-    checks.existing = {key: int(counts[spaces.ids(key)].existing) for key in whole.tables}
+    checks.existing = {key: counts[spaces.ids(key)].existing for key in whole.tables}
     if whole.mode is LoadMode.APPEND:
         checks.refuse_existing(ids)
     checks.run(ids, counts)
@@ -220,11 +220,9 @@ def _prepare(spark: SparkSession, capture: Capture, whole: LoadInput, cached: li
 
 
 def _grouped(checks: SparkChecks, cached: list[DataFrame]) -> DataFrame:
-    """Ids by space; kept when they will be asked for again."""
-    ids = checks.by_id()
-    if checks.input.mode is LoadMode.MERGE and any(checks.spaces.committed_rows(key) for key in checks.input.tables):
-        ids = ids.persist()
-        cached.append(ids)
+    """Ids that matter, by space; kept, for all that goes wrong asks for them again."""
+    ids = checks.by_id().persist()
+    cached.append(ids)
     return ids
 
 

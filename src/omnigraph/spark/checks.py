@@ -8,9 +8,10 @@ cardinality where a schema has those; samples are looked for only where somethin
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnigraph.rows.arrow_types import ID, SRC
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
@@ -18,6 +19,7 @@ from omnigraph.rows.validate import cardinality_violation, endpoint_violation, u
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.facts import SPACES_PER_TABLE, Emission, KeyScan, Role, facts
+from omnigraph.spark.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.spaces import Reference, Spaces
 from omnigraph.storage.store import Store
@@ -25,6 +27,64 @@ from omnigraph.write.load import LoadMode, duplicate_violation, exists_already, 
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+
+IDS = Grouping(
+    f"""
+    SELECT space, key,
+        count(*) FILTER (role = {Role.INPUT:d}) AS inputs,
+        max("row") FILTER (role = {Role.INPUT:d}) AS last,
+        max("row") FILTER (role = {Role.COMMITTED:d}) AS committed,
+        CAST(coalesce(sum(times) FILTER (role >= {Role.REFERENCE:d}), 0) AS BIGINT) AS refs
+    FROM facts GROUP BY space, key
+    HAVING inputs > 1 OR (inputs > 0 AND committed IS NOT NULL) OR (inputs = 0 AND committed IS NULL)
+    """,
+    "space int, key string, inputs long, last long, committed long, refs long",
+)
+
+
+def tuples_of(spaces: Spaces) -> Grouping:
+    """Values that are held twice; and sources that the input touches, with too few or too many edges.
+
+    A source that vanishes is not judged.
+    """
+    bounds = {spaces.sources(edge.table_key): (edge.ir.card_min, edge.ir.card_max) for edge in spaces.bounded_edges()}
+    beyond = " OR ".join(
+        f"(space = {space} AND (edges < {low}{'' if high is None else f' OR edges > {high}'}))"
+        for space, (low, high) in bounds.items()
+    )
+    is_source = f"space % {SPACES_PER_TABLE} = {SPACES_PER_TABLE - 1}"
+    has_vanished = "old_nodes > 0 AND new_nodes = 0"
+    is_touched = "inputs > 0 OR replaced > 0"
+    counts = ", ".join(
+        f"count(*) FILTER (role = {role:d}) AS {name}"
+        for role, name in [
+            (Role.INPUT, "inputs"),
+            (Role.COMMITTED, "kept"),
+            (Role.REPLACED, "replaced"),
+            (Role.NEW_NODE, "new_nodes"),
+            (Role.OLD_NODE, "old_nodes"),
+        ]
+    )
+    statement = f"""
+        SELECT space, key, inputs, first, kept, first_replaced FROM (
+            SELECT space, key, {counts}, inputs + kept AS edges,
+                min("row") FILTER (role = {Role.INPUT:d}) AS first,
+                min("row") FILTER (role = {Role.REPLACED:d}) AS first_replaced
+            FROM facts GROUP BY space, key)
+        WHERE CASE WHEN {is_source}
+            THEN edges > 0 AND ({is_touched}) AND NOT ({has_vanished}) AND ({beyond or "false"})
+            ELSE inputs > 1 OR (inputs > 0 AND kept > 0) END
+    """
+    return Grouping(statement, "space int, key string, inputs long, first long, kept long, first_replaced long")
+
+
+class IdCounts(NamedTuple):
+    """In one space: rows of the input whose id a later one has, ids that are there, references that lead nowhere."""
+
+    repeated: int = 0
+    existing: int = 0
+    missing: int = 0
 
 
 @dataclass
@@ -39,23 +99,16 @@ class SparkChecks:
     existing: Mapping[str, int] = field(default_factory=dict)
 
     def by_id(self) -> DataFrame:
-        """Per space and id: ``inputs``, the ``last`` row of the input, the ``committed`` row, ``refs``."""
-        from pyspark.sql import functions as f
+        """Ids that are twice in the input, or there already, or missing.
 
-        is_input = f.col("role") == int(Role.INPUT)
-        return (
-            self._facts(self.spaces.id_scans())
-            .groupBy("space", "key")
-            .agg(
-                f.count_if(is_input).alias("inputs"),
-                f.max(f.when(is_input, f.col("row"))).alias("last"),
-                f.max(f.when(f.col("role") == int(Role.COMMITTED), f.col("row"))).alias("committed"),
-                f.count_if(f.col("role") >= int(Role.REFERENCE)).alias("refs"),
-            )
-        )
+        Per space and id: ``inputs``, the ``last`` row of the input, the ``committed`` row, ``refs``.
+        """
+        scans = self.spaces.id_scans()
+        buckets = Buckets.for_facts(count_facts(scans))
+        return grouped(blocks(self.spark, self.store, scans, buckets), buckets, IDS)
 
-    def count_ids(self, ids: DataFrame) -> dict[int, Any]:
-        """Per space: how many rows of the input are ``repeated``, ids ``existing``, references ``missing``."""
+    def count_ids(self, ids: DataFrame) -> Mapping[int, IdCounts]:
+        """The counts of each space."""
         from pyspark.sql import functions as f
 
         counted = ids.groupBy("space").agg(
@@ -63,11 +116,12 @@ class SparkChecks:
             f.count_if((f.col("inputs") > 0) & f.col("committed").isNotNull()).alias("existing"),
             f.sum(f.when(_is_missing(), f.col("refs")).otherwise(0)).alias("missing"),
         )
-        return {row.space: row for row in counted.collect()}
+        found = {row.space: IdCounts(row.repeated, row.existing, row.missing) for row in counted.collect()}
+        return defaultdict(IdCounts, found)
 
     # --- ids -------------------------------------------------------------------------------------------
 
-    def settle_duplicates(self, ids: DataFrame, counts: Mapping[int, Any]) -> bool:
+    def settle_duplicates(self, ids: DataFrame, counts: Mapping[int, IdCounts]) -> bool:
         """Ids that are twice in the input: an error, or the last one wins; whether rows were set aside."""
         has_changed = False
         for key, table in sorted(self.input.tables.items()):
@@ -113,9 +167,9 @@ class SparkChecks:
 
     # --- everything else -------------------------------------------------------------------------------
 
-    def run(self, ids: DataFrame, counts: Mapping[int, Any]) -> None:
+    def run(self, ids: DataFrame, counts: Mapping[int, IdCounts]) -> None:
         """Every other check, in the order of ``rows.validate``."""
-        missing = {key for key in self.spaces.state.tables if self._missing(counts, key)}
+        missing = {key for key in self.spaces.state.tables if counts[self.spaces.ids(key)].missing}
         tuples = self._by_tuple(ids)
         counted = self._count_tuples(tuples) if tuples is not None else {}
         for key in sorted(self.input.tables, key=lambda key: (key.startswith("edge:"), key)):
@@ -136,10 +190,6 @@ class SparkChecks:
             if tuples is not None and space in counted and counted[space].beyond:
                 self._report_cardinality(edge, space, counted[space].beyond, tuples)
 
-    def _missing(self, counts: Mapping[int, Any], key: str) -> int:
-        counted = counts.get(self.spaces.ids(key))
-        return 0 if counted is None else int(counted.missing)
-
     def _report_missing(self, reference: Reference, ids: DataFrame) -> None:
         edge, end = reference.edge, reference.end
         space = self.spaces.ids(reference.node_key)
@@ -159,39 +209,17 @@ class SparkChecks:
     # --- unique values and cardinality -----------------------------------------------------------------
 
     def _by_tuple(self, ids: DataFrame) -> DataFrame | None:
-        """Per space and value: how many rows hold it where; None if no constraint asks."""
-        from pyspark.sql import functions as f
-
-        scans = self.spaces.input_tuple_scans()
-        if not scans:
+        """Values that are held twice, and sources with too few or too many edges; None if no constraint asks."""
+        given, held = self.spaces.input_tuple_scans(), self.spaces.committed_tuple_scans()
+        if not given:
             return None
-        given = self._facts(scans).withColumn("is_replaced", f.lit(False))
-        held = self._committed_tuples(ids)
-        rows = given if held is None else given.unionByName(held)
-        is_input, is_held = f.col("role") == int(Role.INPUT), f.col("role") == int(Role.COMMITTED)
-        is_replaced = is_held & f.col("is_replaced")
-        return rows.groupBy("space", "key").agg(
-            f.count_if(is_input).alias("inputs"),
-            f.min(f.when(is_input, f.col("row"))).alias("first"),
-            f.count_if(is_held & ~f.col("is_replaced")).alias("kept"),
-            f.count_if(is_replaced).alias("replaced"),
-            f.min(f.when(is_replaced, f.col("row"))).alias("first_replaced"),
-            f.count_if(f.col("role") == int(Role.NEW_NODE)).alias("new_nodes"),
-            f.count_if(f.col("role") == int(Role.OLD_NODE)).alias("old_nodes"),
-        )
-
-    def _committed_tuples(self, ids: DataFrame) -> DataFrame | None:
-        """Facts of committed rows, told whether the input replaces the row."""
-        from pyspark.sql import functions as f
-
-        is_upsert = any(self.existing.values())
-        scans = self.spaces.committed_tuple_scans(with_ids=is_upsert)
-        if not scans:
-            return None
-        held = self._facts(scans)
-        if not is_upsert:
-            return held.withColumn("is_replaced", f.lit(False))
-        return _told_replaced(held, ids)
+        buckets = Buckets.for_facts(count_facts([*given, *held]))
+        if held and any(self.existing.values()):
+            told = packed(_told_replaced(self._facts(held), ids), buckets)
+            facts = blocks(self.spark, self.store, given, buckets).unionByName(told)
+        else:
+            facts = blocks(self.spark, self.store, [*given, *held], buckets)
+        return grouped(facts, buckets, tuples_of(self.spaces))
 
     def _count_tuples(self, tuples: DataFrame) -> dict[int, Any]:
         from pyspark.sql import functions as f
@@ -199,29 +227,14 @@ class SparkChecks:
         counted = tuples.groupBy("space").agg(
             f.sum(f.greatest(f.col("inputs") - 1, f.lit(0))).alias("repeated"),
             f.sum(f.when(f.col("inputs") > 0, f.col("kept")).otherwise(0)).alias("held"),
-            f.count_if(self._is_beyond()).alias("beyond"),
+            f.count("*").alias("beyond"),
         )
         return {row.space: row for row in counted.collect()}
-
-    def _is_beyond(self) -> Column:
-        """Whether a source that the input touches has too few or too many edges. One that vanishes is not judged."""
-        from pyspark.sql import functions as f
-
-        edges = f.col("inputs") + f.col("kept")
-        is_wrong = f.lit(False)
-        for edge in self.spaces.bounded_edges():
-            beyond = edges < edge.ir.card_min
-            if edge.ir.card_max is not None:
-                beyond = beyond | (edges > edge.ir.card_max)
-            is_wrong = is_wrong | ((f.col("space") == self.spaces.sources(edge.table_key)) & beyond)
-        is_touched = (f.col("inputs") > 0) | (f.col("replaced") > 0)
-        has_vanished = (f.col("old_nodes") > 0) & (f.col("new_nodes") == 0)
-        return is_touched & (edges > 0) & is_wrong & ~has_vanished
 
     def _report_cardinality(self, edge: EdgeType, space: int, count: int, tuples: DataFrame) -> None:
         from pyspark.sql import functions as f
 
-        wrong = tuples.where((tuples.space == space) & self._is_beyond())
+        wrong = tuples.where(tuples.space == space)
         samples = _first(wrong, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
         found = (cardinality_violation(edge, sample.key, sample.inputs + sample.kept) for sample in samples)
         self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, SRC), count, found)
@@ -241,12 +254,15 @@ class SparkChecks:
     def _report_unique_in_graph(
         self, table: InputTable, columns: Sequence[str], space: int, count: int, tuples: DataFrame, ids: DataFrame
     ) -> None:
+        from pyspark.sql import functions as f
+
         if not count:
             return
         emission = Emission(space, Role.COMMITTED, tuple(columns))
         held = self._facts([self.spaces.committed_scan(table.entity.table_key, emission, with_ids=True)])
         wanted = tuples.where((tuples.space == space) & (tuples.inputs > 0)).select("key", "first")
-        samples = _first(_told_replaced(held, ids).where("not is_replaced").join(wanted, "key"), "row")
+        kept = _told_replaced(held, ids).where(f.col("role") == int(Role.COMMITTED))
+        samples = _first(kept.join(wanted, "key"), "row")
         ours = self._ids_at(self._input_values(table, columns, space), [sample.first for sample in samples])
         found = [(sample.id, ours[sample.first], sample.first, sample.key) for sample in samples]
         self._add_unique(table, columns, count, found)
@@ -282,15 +298,15 @@ def _is_missing() -> Column:
 
 
 def _told_replaced(held: DataFrame, ids: DataFrame) -> DataFrame:
-    """Facts of committed rows with ``is_replaced``: whether the input has a row of the same id."""
+    """Facts of committed rows, those apart that the input replaces: it has a row of the same id."""
     from pyspark.sql import functions as f
 
     replaced = ids.where((ids.inputs > 0) & ids.committed.isNotNull()).select(
-        f.col("space").alias("owner"), f.col("key").alias("id"), f.lit(True).alias("found")
+        f.col("space").alias("owner"), f.col("committed").alias("row"), f.lit(int(Role.REPLACED)).alias("told")
     )
     owned = held.withColumn("owner", f.col("space") - f.col("space") % SPACES_PER_TABLE)
-    joined = owned.join(replaced, ["owner", "id"], "left")
-    return joined.select("space", "role", "key", "row", "id", f.col("found").isNotNull().alias("is_replaced"))
+    joined = owned.join(replaced, ["owner", "row"], "left")
+    return joined.select("space", f.coalesce(f.col("told"), f.col("role")).alias("role"), "key", "row", "id")
 
 
 def _first(frame: DataFrame, *order: Any) -> list[Any]:

@@ -6,7 +6,7 @@ sources of an edge type. All spaces of all types go through one job: many small 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
@@ -40,9 +40,11 @@ class Role(IntEnum):
 
     INPUT = 0
     COMMITTED = 1
-    NEW_NODE = 2
-    OLD_NODE = 3
-    REFERENCE = 4
+    REPLACED = 2
+    """Committed, but the input has a row of the same id."""
+    NEW_NODE = 3
+    OLD_NODE = 4
+    REFERENCE = 5
     """References are numbered from here on: the ends of edges."""
 
 
@@ -66,15 +68,23 @@ class KeyScan:
     fragments: tuple[int, ...] | None = None
 
 
+ReadScans = Callable[[Sequence[KeyScan]], Iterator[pa.RecordBatch]]
+"""What a task makes of its scans."""
+
+
 def facts(spark: SparkSession, store: Store, scans: Sequence[KeyScan]) -> DataFrame:
-    """The facts of all scans, as a frame with the columns of ``FACTS``."""
+    """The facts of all scans, as a frame with the columns of ``FACTS``. Spark is slow with many: see ``groups``."""
+    return run_scans(spark, store, scans, partial(_read, store), FACTS)
+
+
+def run_scans(spark: SparkSession, store: Store, scans: Sequence[KeyScan], read: ReadScans, columns: str) -> DataFrame:
+    """What ``read`` gives for the scans, which are cut and packed so that every task has about as much to do."""
     tasks = list(_tasks(store, scans))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    return numbers.mapInArrow(partial(_read, store, tasks), FACTS)
+    return numbers.mapInArrow(partial(_run, read, tasks), columns)
 
 
 def _tasks(store: Store, scans: Sequence[KeyScan]) -> Iterator[list[KeyScan]]:
-    """Scans cut by fragments and packed together, so that every task has about as much to do."""
     task: list[KeyScan] = []
     held = 0
     for whole in scans:
@@ -91,16 +101,24 @@ def _tasks(store: Store, scans: Sequence[KeyScan]) -> Iterator[list[KeyScan]]:
         yield task
 
 
-def _read(
-    store: Store, tasks: Sequence[Sequence[KeyScan]], batches: Iterator[pa.RecordBatch]
+def _run(
+    read: ReadScans, tasks: Sequence[Sequence[KeyScan]], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            for key_scan in tasks[number]:
-                yield from _scanned(store, key_scan)
+            yield from read(tasks[number])
 
 
-def _scanned(store: Store, wanted: KeyScan) -> Iterator[pa.RecordBatch]:
+def _read(store: Store, scans: Sequence[KeyScan]) -> Iterator[pa.RecordBatch]:
+    for emission, batch in (item for wanted in scans for item in emitted(store, wanted)):
+        constants = [
+            pa.repeat(pa.scalar(value, pa.int32()), batch.num_rows) for value in (emission.space, emission.role)
+        ]
+        yield pa.RecordBatch.from_arrays([*constants, *batch.columns], schema=_SCHEMA)
+
+
+def emitted(store: Store, wanted: KeyScan) -> Iterator[tuple[Emission, pa.RecordBatch]]:
+    """The facts of a scan, by emission: ``key``, ``row`` and ``id``."""
     columns = dict.fromkeys(column for emission in wanted.emissions for column in emission.columns)
     names = [*columns] if not wanted.with_ids else list(dict.fromkeys([*columns, ID]))
     for batch in scan(store, wanted.pin, names, with_address=True, fragments=wanted.fragments):
@@ -109,8 +127,5 @@ def _scanned(store: Store, wanted: KeyScan) -> Iterator[pa.RecordBatch]:
         texts = {column: text_column(wanted.entity, column, batch) for column in columns}
         for emission in wanted.emissions:
             keys = tuple_texts([texts[column] for column in emission.columns])
-            constants = [
-                pa.repeat(pa.scalar(value, pa.int32()), len(keys)) for value in (emission.space, emission.role)
-            ]
-            made = pa.RecordBatch.from_arrays([*constants, keys, rows, ids], schema=_SCHEMA)
-            yield made.filter(keys.is_valid()) if keys.null_count else made
+            made = pa.RecordBatch.from_arrays([keys, rows, ids], names=["key", "row", "id"])
+            yield emission, made.filter(keys.is_valid()) if keys.null_count else made

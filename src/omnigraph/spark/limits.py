@@ -29,3 +29,9 @@ FACT_ROWS: Final = 500_000
 
 FACT_BATCH_ROWS: Final = 10_000
 """Rows of one batch handed to the JVM: Spark's own default for Arrow."""
+
+PACKED_FACTS: Final = 500_000
+"""Facts of one kind that a task divides into buckets at once: some 30 MB, and blocks that are worth being moved."""
+
+GROUP_FACTS: Final = 1_000_000
+"""Facts that one task groups: half a second of work, and small enough to stay in memory."""

@@ -115,25 +115,25 @@ class Spaces:
 
     # --- unique values and cardinality -----------------------------------------------------------------
 
-    def input_tuple_scans(self, *, with_ids: bool = False) -> list[KeyScan]:
+    def input_tuple_scans(self) -> list[KeyScan]:
         """Unique values and sources of the input; new nodes where vanished ones must be told apart."""
         scans = []
         for key, table in sorted(self.tables.items()):
             emissions = self._tuples(table.entity, Role.INPUT)
             if emissions:
-                scans.append(self.input_scan(key, *emissions, with_ids=with_ids))
+                scans.append(self.input_scan(key, *emissions))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
             scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), Role.NEW_NODE, (ID,))))
         return scans
 
-    def committed_tuple_scans(self, *, with_ids: bool) -> list[KeyScan]:
+    def committed_tuple_scans(self) -> list[KeyScan]:
         """The same of committed rows; nothing of those that are replaced as a whole."""
         scans = []
         for key, table in sorted(self.tables.items()):
             emissions = self._tuples(table.entity, Role.COMMITTED)
             if emissions and self.mode is not LoadMode.OVERWRITE and self.committed_rows(key):
-                scans.append(self.committed_scan(key, *emissions, with_ids=with_ids))
+                scans.append(self.committed_scan(key, *emissions))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
             scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), Role.OLD_NODE, (ID,))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -77,10 +77,40 @@ class KeyTable:
 
 
 @dataclass
-class InputKeys:
-    """The database. One thread at a time."""
+class KeyDatabase:
+    """A database for keys. One thread at a time."""
 
     connection: duckdb.DuckDBPyConnection
+
+    def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
+        """Run a statement, with Arrow data under names of its own. Few rows come back."""
+        with self._knowing(given), _translated():
+            return self.connection.execute(statement).fetchall()
+
+    def number(self, statement: str) -> int:
+        """The one number that a statement gives."""
+        return int(self.run(statement)[0][0])
+
+    def stream(self, query: str, **given: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of a query, batch by batch."""
+        with self._knowing(given), _translated():
+            yield from self.connection.sql(query).to_arrow_reader(limits.STREAMED_ROWS)
+
+    @contextmanager
+    def _knowing(self, given: Mapping[str, Any]) -> Iterator[None]:
+        for name, data in given.items():
+            self.connection.register(name, data)
+        try:
+            yield
+        finally:
+            for name in given:
+                self.connection.unregister(name)
+
+
+@dataclass
+class InputKeys(KeyDatabase):
+    """The keys of an input, a table for each type."""
+
     sources: list[str] = field(default_factory=list)
     tables: dict[str, KeyTable] = field(default_factory=dict)
 
@@ -132,28 +162,6 @@ class InputKeys:
         self.run(f"DELETE FROM {table.name} WHERE line IN (SELECT line FROM given)", given=given)
         table.superseded += before - self.number(f"SELECT count(*) FROM {table.name}")
 
-    # --- asking ----------------------------------------------------------------------------------------
-
-    def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Run a statement, with Arrow data under names of its own. Few rows come back."""
-        for name, data in given.items():
-            self.connection.register(name, data)
-        try:
-            with _translated():
-                return self.connection.execute(statement).fetchall()
-        finally:
-            for name in given:
-                self.connection.unregister(name)
-
-    def number(self, statement: str) -> int:
-        """The one number that a statement gives."""
-        return int(self.run(statement)[0][0])
-
-    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a query, batch by batch."""
-        with _translated():
-            yield from self.connection.sql(query).to_arrow_reader(limits.STREAMED_ROWS)
-
 
 @contextmanager
 def _translated() -> Iterator[None]:
@@ -168,12 +176,15 @@ def _translated() -> Iterator[None]:
         ) from error
 
 
-K = TypeVar("K", bound=InputKeys)
+K = TypeVar("K", bound=KeyDatabase)
 
 
 @contextmanager
-def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K]) -> Iterator[K]:
-    """A database that is gone afterwards, whatever happens; ``make`` is ``InputKeys`` or a kind of it."""
+def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | None = None) -> Iterator[K]:
+    """A database that is gone afterwards, whatever happens; ``make`` is ``KeyDatabase`` or a kind of it.
+
+    It uses all processors, unless it is told how many ``threads`` it may have.
+    """
     import duckdb
 
     directory = tempfile.mkdtemp(prefix="omnigraph-load-")
@@ -186,6 +197,7 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K]) -> Iterator[K]:
                 # Every table has its own column of order, so the order of storage need not be kept.
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
+                **({} if threads is None else {"threads": threads}),
             },
         )
         try:
