@@ -1,5 +1,6 @@
 """Arrow data of any honest type is taken, and what cannot be stored is located by row."""
 
+import struct
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -66,6 +67,9 @@ CASTS = [
     ("v", pa.array([[1, 2, 3]], pa.list_(pa.float64(), 3)), [1.0, 2.0, 3.0]),
     ("v", pa.array([[1, 2, 3]], pa.list_(pa.int64())), [1.0, 2.0, 3.0]),
     ("v", pa.array([[1, 2, 3]], pa.large_list(pa.float32())), [1.0, 2.0, 3.0]),
+    ("v", pa.array([struct.pack("<3f", 1, 2, 3)]), [1.0, 2.0, 3.0]),
+    ("v", pa.array([struct.pack("<3f", 1, 2, 3)], pa.binary(12)), [1.0, 2.0, 3.0]),
+    ("v", pa.array([struct.pack("<3f", 1, 2, 3)], pa.large_binary()), [1.0, 2.0, 3.0]),
     ("ls", pa.array([["a", None]], pa.large_list(pa.large_utf8())), ["a", None]),
     ("ls", pa.array([["a"]], pa.list_(pa.dictionary(pa.int8(), pa.utf8()))), ["a"]),
     ("ls", pa.array([[]], pa.list_(pa.null())), []),
@@ -99,6 +103,8 @@ BAD_VALUES = [
     ("v", pa.array([[1, 2, 3], [1, 2], [1, 2, 3]], pa.list_(pa.float32()))),
     ("v", pa.array([[1, 2, 3], [1, None, 3], [1, 2, 3]], pa.list_(pa.float32()))),
     ("v", pa.array([[1, 2, 3], [1, float("nan"), 3], [1, 2, 3]], pa.list_(pa.float32()))),
+    ("v", pa.array([bytes(12), bytes(13), bytes(12)])),
+    ("v", pa.array([bytes(12), struct.pack("<3f", 1, float("nan"), 3), bytes(12)])),
     ("x", pa.array(["base64:", "s3://b/k", "base64:"])),
     ("li", pa.array([[1], [2.5], [3]], pa.list_(pa.float64()))),
 ]

@@ -1,7 +1,8 @@
 """A user's Arrow column to the column a property is stored as, losing nothing that matters.
 
 Numbers may change width when they fit, whole floats may become integers (tables with missing integers often hold
-floats), times of any unit and zone become UTC milliseconds, texts become dates. A number never becomes a text.
+floats), times of any unit and zone become UTC milliseconds, texts become dates, bytes become vectors. A number never
+becomes a text.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _MILLISECONDS_PER_DAY = 86_400_000
+_FLOAT = pa.float32()
 
 
 class WrongColumn(Exception):
@@ -177,8 +179,7 @@ def _blobs(array: pa.Array) -> pa.Array:
         except Unfit as problem:
             raise WrongValue(str(problem)) from None
         return pa.array(values, pa.large_binary())
-    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
-    _expect(any(is_kind(array.type) for is_kind in kinds), array, "bytes")
+    _expect(_is_bytes(array.type), array, "bytes")
     if pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary_view(array.type):
         array = array.cast(pa.binary())
     return array.cast(pa.large_binary())
@@ -194,7 +195,15 @@ def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
 
 
+def _is_bytes(kind: pa.DataType) -> bool:
+    types = pa.types
+    kinds = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
 def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
+    if _is_bytes(array.type):
+        return _packed_vector(array, type_)
     lists = _list(array, PropertyType(Scalar.F32, is_list=True))
     if not pc.all(pc.equal(pc.list_value_length(lists), type_.dimension), min_count=0).as_py():
         raise WrongValue(f"is not an array of {type_.dimension} numbers")
@@ -202,6 +211,21 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
     if numbers.null_count or not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         raise WrongValue("holds something that is not a finite number")
     return lists.cast(column_type(type_))
+
+
+def _packed_vector(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """Vectors as bytes: whoever is slow with lists of numbers, as Spark is, hands these on as they are."""
+    count = type_.dimension or 0
+    width = count * _FLOAT.byte_width
+    texts = array.cast(pa.large_binary() if pa.types.is_large_binary(array.type) else pa.binary())
+    if not pc.all(pc.equal(pc.binary_length(texts), width), min_count=0).as_py():
+        raise WrongValue(f"is not {width} bytes: {count} numbers of 32 bits, the least significant byte first")
+    fixed = texts.cast(pa.binary(width))
+    numbers = pa.Array.from_buffers(_FLOAT, len(fixed) * count, [None, fixed.buffers()[1]], offset=fixed.offset * count)
+    vectors = pa.FixedSizeListArray.from_arrays(numbers, type=column_type(type_), mask=fixed.is_null())
+    if not pc.all(pc.is_finite(pc.list_flatten(vectors)), min_count=0).as_py():
+        raise WrongValue("holds something that is not a finite number")
+    return vectors
 
 
 def _as_list(array: pa.Array) -> pa.Array:
