@@ -2,7 +2,8 @@
 
 `python -m benchmarks.spark_load --persons 400000`; five edges each. JSON lines, persons in one file and edges in
 another. `--full` takes ten million persons and fifty million edges. Goals: without checks at least 1.5 times the speed
-of Spark writing Parquet, with all checks at least half of it.
+of Spark writing Parquet, with all checks at least half of it. `--vectors 1000000` loads Parquet files of vectors of 256
+numbers instead, as arrays and as bytes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import lance
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
+import pyarrow.parquet as pq
 
+from benchmarks.processes import Cost, processor_seconds, timed
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import session
 from omnigraph.spark.progress import LoadProgress
@@ -38,6 +41,9 @@ edge Follows: Person -> Person {
 """
 EDGES_PER_PERSON = 5
 PERSONS, PERSONS_FULL = 400_000, 10_000_000
+NUMBERS = 256
+VECTOR_SCHEMA = f"node Item {{ number: I64 @key  place: Vector({NUMBERS}) }}"
+VECTORS_PER_FILE = 50_000
 NODE_COLUMNS = "type string, data struct<name: string, mail: string, age: int>"
 EDGE_COLUMNS = "edge string, `from` string, `to` string, data struct<since: int>"
 
@@ -68,19 +74,21 @@ class Loads:
         self._spark = spark
         self._directory = directory
         self._paths = paths
-        self.reading = 0.0
+        self.reading = Cost(0.0, 0.0)
 
     def _graph(self, name: str) -> Graph:
         return create(os.path.join(self._directory, name), SCHEMA)
 
     def spark(self, name: str, checks: str) -> None:
-        stages: dict[str, float] = {}
+        stages: dict[str, Cost] = {}
 
         def note(progress: LoadProgress) -> None:
-            stages.setdefault(progress.stage, time.perf_counter())
+            if progress.stage not in stages:
+                stages[progress.stage] = Cost(time.perf_counter(), processor_seconds())
 
         self._graph(name).load_spark(self._paths, "append", spark=self._spark, checks=checks, progress=note)
-        self.reading = stages["checking"] - stages["reading"]
+        start, end = stages["reading"], stages["checking"]
+        self.reading = Cost(end.seconds - start.seconds, end.processor - start.processor)
 
     def embedded(self, name: str) -> None:
         self._graph(name).load(self._paths, "append")
@@ -97,36 +105,94 @@ class Loads:
             lance.write_dataset(plain, os.path.join(self._directory, name, os.path.basename(path)))
 
 
-def seconds(work: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def write_vectors(directory: str, count: int) -> dict[str, str]:
+    """The same vectors as arrays and as bytes; a directory for each."""
+    paths = {name: os.path.join(directory, name) for name in ("arrays", "bytes")}
+    numbers = np.random.default_rng(7)
+    for path in paths.values():
+        os.mkdir(path)
+    for start in range(0, count, VECTORS_PER_FILE):
+        rows = min(VECTORS_PER_FILE, count - start)
+        values = pa.array(numbers.random(rows * NUMBERS, dtype=np.float32))
+        keys = pa.array(range(start, start + rows), pa.int64())
+        packed = pa.Array.from_buffers(pa.binary(4 * NUMBERS), rows, [None, values.buffers()[1]])
+        for name, column in (
+            ("arrays", pa.FixedSizeListArray.from_arrays(values, NUMBERS).cast(pa.list_(pa.float32()))),
+            ("bytes", packed.cast(pa.binary())),
+        ):
+            table = pa.table({"number": keys, "place": column})
+            pq.write_table(table, os.path.join(paths[name], f"{start}.parquet"), use_dictionary=False)
+    return paths
 
 
-def main(persons: int = PERSONS) -> None:
+def load_vectors(spark: SparkSession, directory: str, source: str, name: str) -> None:
+    """Load files of vectors through a mapping."""
+    graph = create(os.path.join(directory, name), VECTOR_SCHEMA)
+    mapping = {
+        "sources": {"items": {"path": source, "format": "parquet"}},
+        "load": [{"source": "items", "node": "Item"}],
+    }
+    graph.load_spark(None, "append", mapping=mapping, spark=spark)
+
+
+def show(taken: dict[str, Cost], rows: int) -> None:
+    base = taken["Spark to Parquet"]
+    print(f"{'':<40} {'seconds':>9} {'rows/s':>12} {'speed':>7} {'processor s':>12} {'speed':>7}")
+    for name, cost in taken.items():
+        print(
+            f"{name:<40} {cost.seconds:9.1f} {rows / cost.seconds:12,.0f} {base.seconds / cost.seconds:6.2f}x "
+            f"{cost.processor:12.1f} {base.processor / cost.processor:6.2f}x"
+        )
+
+
+def compare_rows(spark: SparkSession, directory: str, persons: int) -> None:
+    paths = write_input(directory, persons)
+    rows = persons * (1 + EDGES_PER_PERSON)
+    size = sum(os.path.getsize(path) for path in paths) / 2**20
+    print(f"{rows:,} rows, {size:,.0f} MiB of JSON lines, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    loads = Loads(spark, directory, paths)
+    # Workers import Lance and the JVM compiles its code once; neither belongs to a load.
+    warm = Loads(spark, os.path.join(directory, "warm"), write_input(tempfile.mkdtemp(dir=directory), 100))
+    warm.spark("driver", "driver")
+    warm.spark("cluster", "cluster")
+    warm.parquet("parquet")
+    taken = {
+        "Spark to Parquet": timed(lambda: loads.parquet("parquet")),
+        "Spark load, checked by the driver": timed(lambda: loads.spark("driver", "driver")),
+    }
+    taken["the same without checks and publishing"] = loads.reading
+    taken["Spark load, checked by the cluster"] = timed(lambda: loads.spark("cluster", "cluster"))
+    taken["embedded load"] = timed(lambda: loads.embedded("embedded"))
+    taken["Lance in one process, nothing checked"] = timed(lambda: loads.lance("lance"))
+    show(taken, rows)
+
+
+def compare_vectors(spark: SparkSession, directory: str, count: int) -> None:
+    sources = write_vectors(directory, count)
+    warm = write_vectors(tempfile.mkdtemp(dir=directory), 100)
+    for name, path in warm.items():
+        load_vectors(spark, directory, path, f"warm-{name}")
+        spark.read.parquet(path).write.parquet(os.path.join(directory, f"warm-parquet-{name}"))
+    print(f"{count:,} vectors of {NUMBERS} numbers, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    show(
+        {
+            "Spark to Parquet": timed(
+                lambda: spark.read.parquet(sources["arrays"]).write.parquet(os.path.join(directory, "parquet"))
+            ),
+            "Spark load, vectors as arrays": timed(lambda: load_vectors(spark, directory, sources["arrays"], "a")),
+            "Spark load, vectors as bytes": timed(lambda: load_vectors(spark, directory, sources["bytes"], "b")),
+        },
+        count,
+    )
+
+
+def main(persons: int = PERSONS, vectors: int = 0) -> None:
     directory = tempfile.mkdtemp(prefix="omnigraph-benchmark-")
     try:
-        paths = write_input(directory, persons)
-        rows = persons * (1 + EDGES_PER_PERSON)
-        size = sum(os.path.getsize(path) for path in paths) / 2**20
-        print(f"{rows:,} rows, {size:,.0f} MiB of JSON lines, {os.cpu_count()} cores")
-        spark = session()
-        loads = Loads(spark, directory, paths)
-        # Workers import Lance and the JVM compiles its code once; neither belongs to a load.
-        warm = write_input(tempfile.mkdtemp(dir=directory), 100)
-        Loads(spark, os.path.join(directory, "warm"), warm).spark("spark", "driver")
-        Loads(spark, os.path.join(directory, "warm"), warm).parquet("parquet")
-        taken = {
-            "Spark to Parquet": seconds(lambda: loads.parquet("parquet")),
-            "Spark load, checked by the driver": seconds(lambda: loads.spark("driver", "driver")),
-        }
-        taken["the same without checks and publishing"] = loads.reading
-        taken["Spark load, checked by the cluster"] = seconds(lambda: loads.spark("cluster", "cluster"))
-        taken["embedded load"] = seconds(lambda: loads.embedded("embedded"))
-        taken["Lance in one process, nothing checked"] = seconds(lambda: loads.lance("lance"))
-        base = taken["Spark to Parquet"]
-        for name, took in taken.items():
-            print(f"{name:<40} {took:8.1f} s {rows / took:12,.0f} rows/s {base / took:6.2f}x of Spark to Parquet")
+        if vectors:
+            compare_vectors(session(), directory, vectors)
+        else:
+            compare_rows(session(), directory, persons)
     finally:
         shutil.rmtree(directory)
 
@@ -135,5 +201,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--persons", type=int, default=PERSONS)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--vectors", type=int, default=0)
     given = parser.parse_args()
-    main(PERSONS_FULL if given.full else given.persons)
+    main(PERSONS_FULL if given.full else given.persons, given.vectors)

@@ -1,0 +1,71 @@
+"""What a Spark load costs when its input is doubled: time at most twice as much, memory of the driver the same.
+
+`python -m benchmarks.spark_growth --persons 400000`: loads that many persons and twice as many, with five edges each,
+each in a process of its own. The driver is the Python process; the JVM, which has a limit of its own, and the workers
+are others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.processes import forget_peak, peak_bytes, timed
+from benchmarks.spark_load import EDGES_PER_PERSON, PERSONS, Loads, write_input
+from omnigraph.spark import session
+
+
+def child(directory: str, persons: int, checks: str) -> None:
+    """One load, told as JSON."""
+    spark = session()
+    warm = write_input(tempfile.mkdtemp(dir=directory), 100)
+    Loads(spark, os.path.join(directory, "warm"), warm).spark("graph", checks)
+    paths = write_input(tempfile.mkdtemp(dir=directory), persons)
+    forget_peak()
+    before = peak_bytes()
+    cost = timed(lambda: Loads(spark, directory, paths).spark("graph", checks))
+    print(json.dumps([*cost, before, peak_bytes()]))
+
+
+def in_process(persons: int, checks: str) -> tuple[float, float, int, int]:
+    directory = tempfile.mkdtemp(prefix="omnigraph-benchmark-")
+    try:
+        command = [sys.executable, "-m", "benchmarks.spark_growth", "--child", directory]
+        command += ["--persons", str(persons), "--checks", checks]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        seconds, processor, before, peak = json.loads(said.splitlines()[-1])
+        return seconds, processor, before, peak
+    finally:
+        shutil.rmtree(directory)
+
+
+def main(persons: int) -> None:
+    for checks in ("driver", "cluster"):
+        found = [(count, *in_process(count, checks)) for count in (persons, 2 * persons)]
+        for count, seconds, processor, before, peak in found:
+            print(
+                f"{checks:<8} {count * (1 + EDGES_PER_PERSON):>12,} rows {seconds:8.1f} s {processor:8.1f} processor s "
+                f"driver {before / 2**20:,.0f} MiB before, {peak / 2**20:,.0f} MiB at most"
+            )
+        (_, *small), (_, *large) = found
+        print(
+            f"{checks:<8} doubled: {large[0] / small[0]:.2f} times the time, {large[1] / small[1]:.2f} times the "
+            f"processor time, {(large[3] - small[3]) / 2**20:+,.0f} MiB of memory; load {os.getloadavg()[0]:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--persons", type=int, default=PERSONS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--checks", default="driver", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(given.child, given.persons, given.checks)
+    else:
+        main(given.persons)
