@@ -44,8 +44,8 @@ def in_process(persons: int, checks: str) -> tuple[float, float, int, int]:
         shutil.rmtree(directory)
 
 
-def main(persons: int) -> None:
-    for checks in ("driver", "cluster"):
+def main(persons: int, who: list[str]) -> None:
+    for checks in who:
         found = [(count, *in_process(count, checks)) for count in (persons, 2 * persons)]
         for count, seconds, processor, before, peak in found:
             print(
@@ -63,9 +63,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--persons", type=int, default=PERSONS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--checks", default="driver", help=argparse.SUPPRESS)
+    parser.add_argument("--checks", nargs="+", choices=["driver", "cluster"], default=["driver", "cluster"])
     given = parser.parse_args()
     if given.child:
-        child(given.child, given.persons, given.checks)
+        child(given.child, given.persons, given.checks[0])
     else:
-        main(given.persons)
+        main(given.persons, given.checks)

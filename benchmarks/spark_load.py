@@ -100,9 +100,16 @@ class Loads:
 
     def lance(self, name: str) -> None:
         for path in self._paths:
-            rows = pj.read_json(path, pj.ReadOptions(block_size=16 * 1024 * 1024)).flatten()
-            plain = pa.table({column.replace(".", "_"): rows.column(column) for column in rows.column_names})
-            lance.write_dataset(plain, os.path.join(self._directory, name, os.path.basename(path)))
+            rows = pj.open_json(path, pj.ReadOptions(block_size=16 * 1024 * 1024))
+            schema = _flat(rows.schema.empty_table()).schema
+            batches = (batch for block in rows for batch in _flat(pa.Table.from_batches([block])).to_batches())
+            reader = pa.RecordBatchReader.from_batches(schema, batches)
+            lance.write_dataset(reader, os.path.join(self._directory, name, os.path.basename(path)))
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    plain = rows.flatten()
+    return plain.rename_columns([name.replace(".", "_") for name in plain.column_names])
 
 
 def write_vectors(directory: str, count: int) -> dict[str, str]:
