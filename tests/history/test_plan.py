@@ -5,8 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.core.commit import GraphCommit, ManifestPlace, TableChange
 from omnigraph.core.tables import FileRecord
-from omnigraph.history.plan import TableWrite, WriteMode, apply_plan
+from omnigraph.history.plan import PublishPlan, TableWrite, WriteMode, apply_plan
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import _before
 from tests.history.states import DETACHED, commit, pin, plan, state, write
@@ -95,3 +96,30 @@ def test_a_table_that_a_later_commit_of_the_group_made_is_not_there_yet(group: l
     for number, keys in enumerate(group):
         last = apply_plan(last, plan(last, *(write(key) for key in keys), id_=f"n{number}"), version=2)
     assert _before(last, first.commits[-1]) == first
+
+
+def foreign(id_: str, at: int) -> GraphCommit:
+    made = commit(id_, TableChange("node:A", "elsewhere", (1, 1, 1), (2, 2, 2)), at=at)
+    return replace(made, manifest=ManifestPlace("other", 2, 2))
+
+
+def merge_of(base: ManifestState, *brought: GraphCommit, id_: str) -> PublishPlan:
+    made = plan(base, write("node:A", WriteMode.MERGE), id_=id_, merged=brought)
+    return replace(made, info=replace(made.info, merged_parents=(brought[-1].id,)))
+
+
+def test_a_merge_has_two_parents_brings_the_others_commits_and_is_younger_than_both() -> None:
+    base = state("node:A")
+    after = apply_plan(base, merge_of(base, foreign("x", 5_000), foreign("y", 6_000), id_="m"), version=2)
+    assert [made.id for made in after.commits] == ["c1", "x", "y", "m"]
+    assert after.commits[-1].parents == ("c1", "y")
+    assert after.commits[-1].created_at_us == 6_001
+
+
+def test_going_back_before_a_merge_of_the_same_group_undoes_the_merge_and_not_what_it_brought() -> None:
+    base = state("node:A", "node:B")
+    first = apply_plan(base, plan(base, write("node:B"), id_="first"), version=2)
+    merged = apply_plan(first, merge_of(first, foreign("x", 5_000), id_="m"), version=2)
+    last = apply_plan(merged, plan(merged, write("node:A", version=33), id_="last"), version=2)
+    for wanted in (first, merged, last):
+        assert _before(last, wanted.commits[-1]) == wanted

@@ -19,6 +19,7 @@ TABLE = [
     ("same content, other files", Decision.RESTAGE, list(WriteMode), Movement.MAINTENANCE),
     ("added beside others", Decision.RESTAGE, [WriteMode.APPEND, WriteMode.UPSERT], Movement.LOGICAL),
     ("maintenance goes after the writers", Decision.RESTAGE, [WriteMode.REWRITE], Movement.LOGICAL),
+    ("merged again with what is there", Decision.RESTAGE, [WriteMode.MERGE], Movement.LOGICAL),
     ("decided from what it read", Decision.RECHECK, [WriteMode.MODIFY], Movement.LOGICAL),
     (
         "replaces what it never saw",
@@ -98,3 +99,17 @@ def test_movement_is_judged_by_the_kind_of_the_commit(kind: CommitKind) -> None:
 def test_one_logical_commit_among_maintenance_counts(maintenance_first: bool) -> None:
     commits = [*_since(WRITTEN, Movement.MAINTENANCE), *_since(WRITTEN, Movement.LOGICAL)]
     assert movements(commits if maintenance_first else commits[::-1]) == {WRITTEN: Movement.LOGICAL}
+
+
+@pytest.mark.parametrize("is_merge", [False, True])
+@pytest.mark.parametrize("others_merged", [False, True])
+def test_a_merge_is_decided_again_after_another_merge_because_its_base_may_be_another(
+    is_merge: bool, others_merged: bool
+) -> None:
+    base = state(WRITTEN)
+    proposed = plan(base, write(WRITTEN, WriteMode.MERGE))
+    if is_merge:
+        proposed = replace(proposed, info=replace(proposed.info, merged_parents=("elsewhere",)))
+    other = replace(commit("other"), parents=("c1", "x") if others_merged else ("c1",))
+    expected = Decision.RESTAGE if is_merge and others_merged else Decision.REPUBLISH
+    assert decide(base, [other], proposed).decision is expected

@@ -18,6 +18,7 @@ from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
+from omnigraph.history.commits import first_parents
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import MAIN
 from omnigraph.schema.catalog import Catalog
@@ -43,7 +44,7 @@ class Reading(History):
                 raise UsageError("a commit is named without a branch", hint="leave out the branch")
             return self._snapshot(self._manifests.at(self.commit(str(at))))
         head = self._head(branch or MAIN)
-        for commit in newest_first(self._store, head):
+        for commit in first_parents(newest_first(self._store, head), head.head):
             if commit.created_at_us <= moment:
                 return self._snapshot(self._manifests.at(commit))
         raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))

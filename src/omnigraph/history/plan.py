@@ -5,7 +5,7 @@ A plan holds no handle and no data, only names of staged versions; applying it t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -27,6 +27,8 @@ class WriteMode(Enum):
     """Replaces all entities."""
     REWRITE = "rewrite"
     """Other files, same entities."""
+    MERGE = "merge"
+    """Brings what another branch changed, decided entity by entity."""
     CREATE = "create"
     """A table that did not exist."""
     DROP = "drop"
@@ -63,7 +65,10 @@ class CommitInfo:
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """A staged change. ``reads`` are tables that validation looked at without writing them."""
+    """A staged change. ``reads`` are tables that validation looked at without writing them.
+
+    ``merged`` are the commits of another branch that this one brings into the history, parents before children.
+    """
 
     info: CommitInfo
     base: ManifestState
@@ -72,6 +77,7 @@ class PublishPlan:
     expected_head: str | None = None
     new_schema: str | None = None
     files: tuple[FileRecord, ...] = ()
+    merged: tuple[GraphCommit, ...] = ()
 
 
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
@@ -101,7 +107,7 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
         parents=((state.head,) if state.head else ()) + info.merged_parents,
         branch=state.branch,
         kind=info.kind,
-        created_at_us=_later_than(state, info.created_at_us),
+        created_at_us=_later_than((*state.commits[-1:], *plan.merged[-1:]), info.created_at_us),
         manifest=ManifestPlace(state.incarnation, version, counter),
         schema_digest=schema_digest,
         actor=info.actor,
@@ -118,10 +124,10 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
         head=commit.id,
         schema_digest=schema_digest,
         tables=tables,
-        commits=(*state.commits, commit),
+        commits=(*state.commits, *plan.merged, commit),
     )
 
 
-def _later_than(state: ManifestState, moment_us: int) -> int:
-    """The moment, or just after the head's: clocks differ, but time on a branch only goes forward."""
-    return max(moment_us, state.commits[-1].created_at_us + 1) if state.commits else moment_us
+def _later_than(parents: Iterable[GraphCommit], moment_us: int) -> int:
+    """The moment, or just after the youngest parent's: clocks differ, a commit is younger than its parents."""
+    return max(moment_us, *(parent.created_at_us + 1 for parent in parents), 0)

@@ -52,6 +52,7 @@ _WRITE_DECISIONS: dict[tuple[WriteMode, Movement], Decision] = {
     (WriteMode.MODIFY, Movement.LOGICAL): Decision.RECHECK,
     (WriteMode.OVERWRITE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.REWRITE, Movement.LOGICAL): Decision.RESTAGE,
+    (WriteMode.MERGE, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.CREATE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.DROP, Movement.LOGICAL): Decision.CONFLICT,
 }
@@ -70,10 +71,14 @@ def decide_read(movement: Movement) -> Decision:
 
 def decide(current: ManifestState, since: Iterable[GraphCommit], plan: PublishPlan) -> Rebase:
     """The strictest decision over all tables of the plan, given the commits that were published since its base."""
-    moved = movements(since)
+    commits = list(since)
+    moved = movements(commits)
     worst = Rebase(Decision.REPUBLISH)
+    if plan.info.merged_parents and any(len(commit.parents) > 1 for commit in commits):
+        # Another merge may have brought the same commits, and with them another base.
+        worst = Rebase(Decision.RESTAGE, "history")
     if current.schema_digest != plan.base.schema_digest:
-        worst = Rebase(Decision.CONFLICT if plan.new_schema else Decision.RESTAGE, "schema")
+        worst = _stricter(worst, Decision.CONFLICT if plan.new_schema else Decision.RESTAGE, "schema")
     for write in plan.writes:
         worst = _stricter(worst, decide_write(write.mode, moved.get(write.key, Movement.NONE)), write.key)
     for key in sorted(plan.reads):

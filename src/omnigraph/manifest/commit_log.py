@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
 from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError
+from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
 from omnigraph.storage import staging
 from omnigraph.storage.filters import Comparison
@@ -46,8 +48,8 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     if len(state.commits) <= RECENT_COMMITS_MAX or state.log is None:
         return state
     # A version number says nothing without its incarnation: a fork carries commits of its parent's manifest.
-    newest = tuple(commit for commit in state.commits if _place(commit) == (state.incarnation, state.version))
-    old = state.commits[: len(state.commits) - len(newest)]
+    newest = tuple(commit for commit in state.commits if _is_of(state, commit))
+    old = tuple(commit for commit in state.commits if not _is_of(state, commit))
     pin = state.log
     base = store.open(pin.location, pin.lance_version)
     written = staging.write_rows(store, base, pin.location, _to_arrow(old))
@@ -57,8 +59,8 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     return replace(state, commits=newest, log=moved)
 
 
-def _place(commit: GraphCommit) -> tuple[str, int]:
-    return commit.manifest.incarnation, commit.manifest.version
+def _is_of(state: ManifestState, commit: GraphCommit) -> bool:
+    return (commit.manifest.incarnation, commit.manifest.version) == (state.incarnation, state.version)
 
 
 def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
@@ -77,7 +79,7 @@ def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
 
 
 def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
-    """Every commit of a branch, from the head back to the first."""
+    """Every commit of a branch and of what was merged into it, each before its parents."""
     yield from reversed(state.commits)
     if state.log is not None:
         yield from spilled(store, state.log)
@@ -113,9 +115,26 @@ def _find(store: Store, state: ManifestState, column: str, value: str) -> GraphC
 def commits_since(store: Store, current: ManifestState, base_head: str) -> list[GraphCommit]:
     """The commits published after ``base_head``, oldest first; all there are if it is not among them."""
     since: list[GraphCommit] = []
-    for commit in newest_first(store, current):
+    for commit in first_parents(newest_first(store, current), current.head):
         if commit.id == base_head:
             break
         since.append(commit)
     since.reverse()
     return since
+
+
+class Lineage:
+    """The commits of some states by id. The logs are read only when somebody asks for a commit that was spilled."""
+
+    def __init__(self, store: Store, *states: ManifestState) -> None:
+        self._store = store
+        self._known = {commit.id: commit for state in states for commit in state.commits}
+        self._logs = {state.log.lance_version: state for state in states if state.log is not None}
+
+    def __call__(self, commit_id: str) -> GraphCommit:
+        while commit_id not in self._known and self._logs:
+            _, state = self._logs.popitem()
+            self._known |= {commit.id: commit for commit in newest_first(self._store, state)}
+        if commit_id not in self._known:
+            raise CorruptionError(f"commit {commit_id} is missing from the log of its branch", commit=commit_id)
+        return self._known[commit_id]

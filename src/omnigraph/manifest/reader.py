@@ -144,7 +144,9 @@ def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
     tables = dict(state.tables)
     commits = list(state.commits)
     while commits and commits[-1].id != commit.id:
-        for change in commits.pop().tables:
+        later = commits.pop()
+        # What a merge brought along was made elsewhere; only the merge itself moved these tables.
+        for change in later.tables if later.manifest.incarnation == state.incarnation else ():
             if change.before is None:
                 tables.pop(change.key, None)
             else:
