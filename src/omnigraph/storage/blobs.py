@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from lance import BlobFile
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
+from omnigraph.storage.addresses import OFFSET_BITS
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.store import Store
 
@@ -56,3 +58,25 @@ def _unreadable(pin: TablePin, reason: object) -> CorruptionError:
         hint="omnigraph verify names what is missing",
         table=pin.key,
     )
+
+
+def blob_places(
+    store: Store, pin: TablePin, addresses: pa.Array, described: pa.Array, type_: pa.StructType
+) -> pa.StructArray:
+    """Lance's descriptions of blobs as size and place: equal places hold equal bytes, in whatever version."""
+    dataset = store.open(pin.location, pin.lance_version)
+    files = {item.fragment_id: item.metadata.files[0].path for item in dataset.get_fragments()}
+    places: list[dict[str, object] | None] = []
+    for address, blob in zip(addresses.to_pylist(), described.to_pylist(), strict=True):
+        if blob is None:
+            places.append(None)
+            continue
+        place = f"{files[address >> OFFSET_BITS]}:{blob['kind']}:{blob['blob_id']}:{blob['position']}"
+        places.append({"size": blob["size"], "place": place})
+    return pa.array(places, type_)
+
+
+def blob_values(store: Store, pin: TablePin, column: str, addresses: pa.Array) -> pa.Array:
+    """The bytes of a column in the rows at some addresses, in that order."""
+    found = [find_blob(store, pin, address, column) for address in addresses.to_pylist()]
+    return pa.array([None if blob is None else blob.read(0, blob.size) for blob in found], pa.large_binary())

@@ -35,19 +35,24 @@ def _read(store: Store, location: str, dataset: lance.LanceDataset) -> Layout:
         data, deletions = fragment_key(location, metadata)
         parts.append(Part(metadata.id, data, deletions, start, metadata.physical_rows))
         if deletions:
-            dead.append(_deleted(store, (data, deletions), fragment, metadata.physical_rows) + start)
+            dead.append(deleted_offsets(store, location, fragment) + start)
         start += metadata.physical_rows
     fields = {column.name(): column.id() for column in dataset.lance_schema.fields()}
     return Layout(tuple(parts), np.concatenate(dead) if dead else np.zeros(0, np.int64), fields)
 
 
-def _deleted(store: Store, key: tuple[str, str], fragment: lance.LanceFragment, rows: int) -> Rows:
-    """Offsets of the deleted rows of a fragment."""
+def deleted_offsets(store: Store, location: str, fragment: lance.LanceFragment) -> Rows:
+    """Offsets of the deleted rows of a fragment, ascending."""
+    metadata = fragment.metadata
+    if metadata.deletion_file is None:
+        return np.zeros(0, np.int64)
+    key = fragment_key(location, metadata)
     known = store.deletions.get(key)
     if known is None:
         with translated(f"the deleted rows of {key[0]} cannot be read", file=key[1]):
             scanned = fragment.scanner(columns=[], with_row_address=True).to_table().column("_rowaddr").to_numpy()
-        known = np.delete(np.arange(rows), (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64))
+        offsets = (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
+        known = np.delete(np.arange(metadata.physical_rows), offsets)
         store.deletions.put(key, known)
     return known
 

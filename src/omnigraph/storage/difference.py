@@ -1,0 +1,177 @@
+"""Which rows can differ between two versions of a table, told from their fragment lists, and reading only those.
+
+A data file and its deletion file are content: a fragment that both versions have with the same files holds the same
+rows in both. Of a fragment that only lost rows, those rows are named by the deletion files. So what is read follows
+the change, not the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.tables import TablePin
+from omnigraph.storage.addresses import OFFSET_BITS
+from omnigraph.storage.failures import translated
+from omnigraph.storage.filters import ids_filter
+from omnigraph.storage.key_cache import fragment_key
+from omnigraph.storage.layout import Rows
+from omnigraph.storage.parts import deleted_offsets
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import IDS_PER_FILTER_MAX
+
+ADDRESS = "_rowaddr"
+"""The column that says where in its version a row lies."""
+
+TAKEN_SHARE = 8
+"""A fragment of which more than one row in so many is wanted is read whole: single rows cost more than their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one fragment: all that are not deleted, or those at some offsets."""
+
+    fragment: int
+    offsets: Rows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows of each version that the other one may not have. Every other row is in both, as it is."""
+
+    before: tuple[Piece, ...]
+    after: tuple[Piece, ...]
+
+
+def difference(store: Store, before: TablePin | None, after: TablePin | None) -> Difference:
+    """Compare the fragment lists of two versions; None is a table that is not there. Reads no row."""
+    if before is not None and after is not None and _same(before, after):
+        return Difference((), ())
+    old, new = _fragments(store, before), _fragments(store, after)
+    gone: list[Piece] = []
+    come: list[Piece] = []
+    for data, fragment in old.items():
+        other = new.get(data)
+        if other is None:
+            gone.append(Piece(fragment.fragment_id))
+            continue
+        assert before is not None
+        if fragment_key(before.location, fragment.metadata)[1] == fragment_key(before.location, other.metadata)[1]:
+            continue
+        dead, dead_after = (deleted_offsets(store, before.location, item) for item in (fragment, other))
+        _add(gone, fragment, np.setdiff1d(dead_after, dead, assume_unique=True))
+        _add(come, other, np.setdiff1d(dead, dead_after, assume_unique=True))
+    come.extend(Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old)
+    return Difference(tuple(gone), tuple(come))
+
+
+def _same(before: TablePin, after: TablePin) -> bool:
+    return (before.location, before.lance_version) == (after.location, after.lance_version)
+
+
+def _fragments(store: Store, pin: TablePin | None) -> dict[str, lance.LanceFragment]:
+    """Fragments by what fixes their values: the names of their data files."""
+    if pin is None or not pin.rows:
+        return {}
+    dataset = store.open(pin.location, pin.lance_version)
+    return {fragment_key(pin.location, fragment.metadata)[0]: fragment for fragment in dataset.get_fragments()}
+
+
+def _add(pieces: list[Piece], fragment: lance.LanceFragment, offsets: Rows) -> None:
+    if len(offsets):
+        pieces.append(Piece(fragment.fragment_id, offsets))
+
+
+def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
+    """How many rows some pieces have. Reads no row."""
+    dataset = store.open(pin.location, pin.lance_version)
+    live = {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
+    return sum(live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces)
+
+
+def read_pieces(
+    store: Store,
+    pin: TablePin,
+    pieces: Sequence[Piece],
+    columns: Mapping[str, pa.Field],
+    ids: Sequence[str] | None = None,
+) -> pa.Table:
+    """The rows of some pieces, or those of them with one of the ids, and their addresses.
+
+    ``columns`` are the wanted names with the fields they are stored as; blobs come as Lance describes them.
+    """
+    dataset = store.open(pin.location, pin.lance_version)
+    reader = _Reader(store, pin, dataset, list(dict.fromkeys(["id", *(field.name for field in columns.values())])))
+    wanted = None if ids is None else pa.array(ids, pa.string())
+    with translated(f"rows of {pin.key} cannot be read", table=pin.key):
+        tables = [*reader.whole(pieces, ids), *reader.partial(pieces)]
+    parts = []
+    for table in tables:
+        kept = table if wanted is None else table.filter(pc.is_in(table.column("id"), value_set=wanted))
+        parts.append(kept.select([*(field.name for field in columns.values()), ADDRESS]))
+    names = [*columns, ADDRESS]
+    if not parts:
+        empty = dataset.scanner(columns=reader.names, limit=0).to_table()
+        fields = [empty.schema.field(field.name) for field in columns.values()]
+        return pa.Table.from_batches([], pa.schema([*fields, pa.field(ADDRESS, pa.uint64())])).rename_columns(names)
+    return pa.concat_tables([_bare(part) for part in parts]).rename_columns(names)
+
+
+def _bare(table: pa.Table) -> pa.Table:
+    """Without metadata, which taking rows and scanning give differently."""
+    return pa.Table.from_arrays(table.columns, [field.name for field in table.schema])
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    store: Store
+    pin: TablePin
+    dataset: lance.LanceDataset
+    names: list[str]
+
+    def whole(self, pieces: Sequence[Piece], ids: Sequence[str] | None) -> list[pa.Table]:
+        chosen = {piece.fragment for piece in pieces if piece.offsets is None}
+        fragments = [item for item in self.dataset.get_fragments() if item.fragment_id in chosen]
+        if not fragments:
+            return []
+        is_filtered = ids is not None and len(ids) <= IDS_PER_FILTER_MAX
+        return [
+            self.dataset.scanner(
+                columns=self.names,
+                fragments=fragments,
+                filter=ids_filter("id", ids, self.dataset.schema) if ids is not None and is_filtered else None,
+                with_row_address=True,
+            ).to_table()
+        ]
+
+    def partial(self, pieces: Sequence[Piece]) -> list[pa.Table]:
+        """Rows at offsets: taken one by one where they are few, else found by reading their fragment."""
+        start = 0
+        wanted = {piece.fragment: piece.offsets for piece in pieces if piece.offsets is not None}
+        positions: list[Rows] = []
+        addresses: list[Rows] = []
+        tables: list[pa.Table] = []
+        for fragment in self.dataset.get_fragments() if wanted else []:
+            live = fragment.metadata.num_rows
+            offsets = wanted.get(fragment.fragment_id)
+            if offsets is not None:
+                address = offsets + (fragment.fragment_id << OFFSET_BITS)
+                if len(offsets) * TAKEN_SHARE > live:
+                    table = fragment.scanner(columns=self.names, with_row_address=True).to_table()
+                    tables.append(
+                        table.filter(pc.is_in(table.column(ADDRESS), value_set=pa.array(address, pa.uint64())))
+                    )
+                else:
+                    dead = deleted_offsets(self.store, self.pin.location, fragment)
+                    positions.append(start + offsets - np.searchsorted(dead, offsets))
+                    addresses.append(address)
+            start += live
+        if positions:
+            taken = self.dataset.take(np.concatenate(positions), columns=self.names)
+            tables.append(taken.append_column(ADDRESS, pa.array(np.concatenate(addresses), pa.uint64())))
+        return tables

@@ -1,0 +1,172 @@
+"""What differs between two versions of a table: entities inserted, updated and deleted, with both images as Arrow.
+
+Merge, diff, the change feed and revert all stand on this. Tables are compared by their fragments first
+(``storage.difference``), and only what can differ is read. Rows that were moved or written again as they were do not
+appear. A property is found by its stable id, so a rename is no change; one that a version does not have is null there.
+Blobs stand as descriptors: ``size``, and ``place``, which names where in the store the bytes lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import BLOB_METADATA, PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.rows.compare import differs, match
+from omnigraph.storage.blobs import blob_places, blob_values
+from omnigraph.storage.difference import ADDRESS, Piece, count_rows, difference, read_pieces
+from omnigraph.storage.store import Store
+
+BLOB_TYPE = pa.struct([pa.field("size", pa.uint64()), pa.field("place", pa.string())])
+"""How a blob stands in changes."""
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """The difference of one table, in the order of ids. Each part has the type's columns, and ``_rowaddr`` as read.
+
+    ``before`` and ``after`` are the two images of updated entities, row by row; ``differs`` says per column where.
+    """
+
+    entity: Entity
+    inserted: pa.Table
+    deleted: pa.Table
+    before: pa.Table
+    after: pa.Table
+    differs: Mapping[str, pa.BooleanArray]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.inserted.num_rows or self.deleted.num_rows or self.after.num_rows)
+
+    def ids(self) -> list[str]:
+        """Every changed id."""
+        tables = (self.inserted, self.deleted, self.after)
+        return [id_ for table in tables for id_ in table.column("id").to_pylist()]
+
+
+def changes_schema(entity: Entity) -> pa.Schema:
+    """The columns in which changes of a type stand."""
+    fields = [
+        pa.field(field.name, BLOB_TYPE if is_blob(field) else field.type, metadata=field.metadata)
+        for field in table_schema(entity)
+    ]
+    return pa.schema([*fields, pa.field(ADDRESS, pa.uint64())])
+
+
+def is_blob(field: pa.Field) -> bool:
+    return all((field.metadata or {}).get(key.encode()) == value.encode() for key, value in BLOB_METADATA.items())
+
+
+def table_changes(
+    store: Store,
+    entity: Entity,
+    before: TablePin | None,
+    after: TablePin | None,
+    ids: Sequence[str] | None = None,
+) -> TableChanges:
+    """Compare two versions of a table, or what they say of some ids. None is a table that is not there.
+
+    The rows that can differ are held in memory.
+    """
+    pieces = difference(store, before, after)
+    old = _read(store, entity, before, pieces.before, ids)
+    new = _read(store, entity, after, pieces.after, ids)
+    found = match(_column(old, "id"), _column(new, "id"))
+    images = (old.take(found.before), new.take(found.after))
+    masks = {
+        field.name: _differs(store, field, (before, after), images)
+        for field in table_schema(entity)
+        if field.name != "id"
+    }
+    changed = _any(masks.values(), images[0].num_rows)
+    return TableChanges(
+        entity,
+        inserted=new.take(found.only_after),
+        deleted=old.take(found.only_before),
+        before=images[0].filter(changed),
+        after=images[1].filter(changed),
+        differs={name: mask.filter(changed) for name, mask in masks.items()},
+    )
+
+
+def rows_compared(store: Store, before: TablePin | None, after: TablePin | None) -> int:
+    """How many rows a comparison reads at most. Reads none."""
+    pieces = difference(store, before, after)
+    sides = ((before, pieces.before), (after, pieces.after))
+    return sum(count_rows(store, pin, some) for pin, some in sides if pin is not None and some)
+
+
+def _read(
+    store: Store, entity: Entity, pin: TablePin | None, pieces: Sequence[Piece], ids: Sequence[str] | None
+) -> pa.Table:
+    schema = changes_schema(entity)
+    if pin is None or not pieces or (ids is not None and not ids):
+        return schema.empty_table()
+    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    read = read_pieces(store, pin, pieces, stored, ids)
+    arrays = []
+    for field in schema:
+        if field.name not in read.schema.names:
+            arrays.append(pa.nulls(read.num_rows, field.type))
+        elif field.type == BLOB_TYPE:
+            addresses = _column(read, ADDRESS)
+            arrays.append(blob_places(store, pin, addresses, _column(read, field.name), BLOB_TYPE))
+        else:
+            arrays.append(_column(read, field.name))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
+    """Wanted names with the columns that hold them: by the property's stable id, not by its name."""
+    id_key = PROPERTY_ID_METADATA.encode()
+    by_id = {field.metadata[id_key]: field for field in stored if id_key in (field.metadata or {})}
+    found: dict[str, pa.Field] = {}
+    for field in table_schema(entity):
+        if id_key not in (field.metadata or {}):
+            found[field.name] = stored.field(field.name)
+        elif field.metadata[id_key] in by_id:
+            found[field.name] = by_id[field.metadata[id_key]]
+    return found
+
+
+def _column(table: pa.Table, name: str) -> pa.Array:
+    column = table.column(name)
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _any(masks: Iterable[pa.BooleanArray], rows: int) -> pa.BooleanArray:
+    result = pa.array([False] * rows, pa.bool_())
+    for mask in masks:
+        result = pc.or_(result, mask)
+    return result
+
+
+Pins = tuple[TablePin | None, TablePin | None]
+Images = tuple[pa.Table, pa.Table]
+
+
+def _differs(store: Store, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
+    before, after = (_column(image, field.name) for image in images)
+    return _blobs_differ(store, field.name, pins, images) if is_blob(field) else differs(before, after)
+
+
+def _blobs_differ(store: Store, name: str, pins: Pins, images: Images) -> pa.BooleanArray:
+    """By descriptor: another size is another value, the same place the same. Else the bytes count."""
+    before, after = (_column(image, name) for image in images)
+    is_other = differs(pc.struct_field(before, "size"), pc.struct_field(after, "size"))
+    is_elsewhere = differs(pc.struct_field(before, "place"), pc.struct_field(after, "place"))
+    open_rows = pc.indices_nonzero(pc.and_not(is_elsewhere, is_other))
+    if not len(open_rows):
+        return is_other
+    values = [
+        blob_values(store, pin, name, _column(image, ADDRESS).take(open_rows))
+        for pin, image in zip(pins, images, strict=True)
+        if pin is not None
+    ]
+    wrong = open_rows.filter(differs(*values))
+    return pc.or_(is_other, pc.is_in(pa.array(range(len(before)), pa.uint64()), value_set=wrong))

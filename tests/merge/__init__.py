@@ -1,0 +1,1 @@
+"""Merging branches, and what it stands on: the comparison of two versions of a table."""
