@@ -14,6 +14,8 @@
     │   ├── AlreadyExistsError    the name to be created is taken
     │   ├── KeyConflictError      an id that is already there, or twice in the input
     │   ├── ReadSetConflict       what an update or delete was decided from has changed meanwhile (retryable)
+    │   ├── MergeConflicts        branches that cannot be merged as they are (carries every conflict)
+    │   ├── SchemaConflict        branches whose schemas cannot be merged
     │   ├── PreconditionFailed    the branch head is not the commit the caller named
     │   ├── ContentionError       too many others published first (retryable)
     │   └── WriteExpired          a write that took so long that its files may be gone (retryable)
@@ -164,6 +166,23 @@ class ReadSetConflict(ConflictError):
 
     code = "read_set_conflict"
     retryable = True
+
+
+class MergeConflicts(ConflictError):
+    """Changes of two branches that cannot both stand. ``conflicts`` are all of them; ``table`` is the same as Arrow."""
+
+    code = "merge_conflicts"
+
+    def __init__(self, message: str, *, conflicts: Sequence[object], table: object, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint, total=len(conflicts))
+        self.conflicts = tuple(conflicts)
+        self.table = table
+
+
+class SchemaConflict(ConflictError):
+    """Two schemas that cannot be merged."""
+
+    code = "schema_conflict"
 
 
 class PreconditionFailed(ConflictError):

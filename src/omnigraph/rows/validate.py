@@ -38,6 +38,10 @@ class Committed(Protocol):
         """Committed edges (id, src, dst) whose ``src`` or ``dst`` is one of these ids."""
         ...
 
+    def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
+        """Those of them that can still be there when these nodes go away."""
+        ...
+
 
 @dataclass(frozen=True)
 class TableDelta:
@@ -182,7 +186,7 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
             for end, node_name in (("src", edge.source), ("dst", edge.target)):
                 if node_name != delta.entity.name:
                     continue
-                table = committed.edges_at(edge, end, sorted(delta.gone))
+                table = committed.edges_left_at(edge, end, sorted(delta.gone))
                 for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
                     if id_ not in handled:
                         violations.add(endpoint_violation(edge, end, id_, node_id))

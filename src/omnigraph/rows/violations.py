@@ -5,6 +5,7 @@ A violation is data. Nothing here raises: whoever loads decides when enough was 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,9 +63,10 @@ Kind = tuple[ViolationCode, str | None, str | None]
 
 
 class Violations:
-    """Counts every violation per (code, table, property) and keeps the first few of each kind."""
+    """Counts every violation per (code, table, property) and keeps the first few of each kind, or all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_all: bool = False) -> None:
+        self._keeps_all = keeps_all
         self._counts: dict[Kind, int] = {}
         self._sampled: dict[Kind, int] = {}
         self._samples: list[Violation] = []
@@ -106,6 +108,8 @@ class Violations:
             self._count(kind, count)
 
     def _room(self, kind: Kind) -> int:
+        if self._keeps_all:
+            return sys.maxsize
         return min(SAMPLES_PER_KIND_MAX - self._sampled.get(kind, 0), SAMPLES_MAX - len(self._samples))
 
     def _keep(self, kind: Kind, violation: Violation) -> None:

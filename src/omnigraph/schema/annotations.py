@@ -206,13 +206,13 @@ def _merge(findings: Findings, owner: str, type_: PropertyType, annotation: Anno
         findings.error(Rule.MERGE_POLICY, f"@merge on {owner} names unknown policy '{word}'", annotation.span, hint)
         return None
     policy = policies[word]
-    if (wanted := _misfit(policy, type_)) is not None:
+    if (wanted := policy_misfit(policy, type_)) is not None:
         message = f"@merge({word}) on {owner} requires {wanted}, got {type_}"
         findings.error(Rule.MERGE_TYPE, message, annotation.span)
     return policy
 
 
-def _misfit(policy: MergePolicy, type_: PropertyType) -> str | None:
+def policy_misfit(policy: MergePolicy, type_: PropertyType) -> str | None:
     """Which type a policy would need, or None if it fits."""
     match policy:
         case MergePolicy.SUM:

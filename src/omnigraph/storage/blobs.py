@@ -78,5 +78,12 @@ def blob_places(
 
 def blob_values(store: Store, pin: TablePin, column: str, addresses: pa.Array) -> pa.Array:
     """The bytes of a column in the rows at some addresses, in that order."""
-    found = [find_blob(store, pin, address, column) for address in addresses.to_pylist()]
+    dataset = store.open(pin.location, pin.lance_version)
+    if not len(addresses):
+        return pa.array([], pa.large_binary())
+    try:
+        files = dataset.take_blobs(column, addresses=addresses.to_pylist())
+        found = [None if file is None else StoredBlob(pin, file.size(), file) for file in files]
+    except FOREIGN as error:
+        raise _unreadable(pin, error) from error
     return pa.array([None if blob is None else blob.read(0, blob.size) for blob in found], pa.large_binary())

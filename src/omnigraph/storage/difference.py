@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError
 from omnigraph.storage.addresses import OFFSET_BITS
 from omnigraph.storage.failures import translated
 from omnigraph.storage.filters import ids_filter
@@ -175,3 +176,30 @@ class _Reader:
             taken = self.dataset.take(np.concatenate(positions), columns=self.names)
             tables.append(taken.append_column(ADDRESS, pa.array(np.concatenate(addresses), pa.uint64())))
         return tables
+
+
+def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array, addresses: pa.Array) -> pa.Array:
+    """Where rows of one version lie in another one that has them unchanged, in the same order.
+
+    A fragment that both have keeps its offsets. Rows that were moved are looked for by id in the fragments that only
+    the other version has.
+    """
+    if _same(before, after) or not len(ids):
+        return addresses
+    old, new = _fragments(store, before), _fragments(store, after)
+    moved_to = {fragment.fragment_id: new[data].fragment_id for data, fragment in old.items() if data in new}
+    given = addresses.to_numpy()
+    numbers, places = np.unique(given >> np.uint64(OFFSET_BITS), return_inverse=True)
+    targets = np.array([moved_to.get(int(number), -1) for number in numbers], np.int64)[places]
+    found = (targets.astype(np.uint64) << np.uint64(OFFSET_BITS)) | (given & np.uint64((1 << OFFSET_BITS) - 1))
+    lost = np.flatnonzero(targets < 0)
+    if len(lost):
+        pieces = [Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old]
+        wanted = ids.take(pa.array(lost))
+        rows = read_pieces(store, after, pieces, {"id": pa.field("id", pa.string())}, wanted.to_pylist())
+        positions = pc.index_in(wanted, value_set=rows.column("id").combine_chunks())
+        if positions.null_count:
+            missing = wanted.filter(pc.is_null(positions))[0].as_py()
+            raise CorruptionError(f"{after.key} at version {after.table_version} has no {missing!r}", table=after.key)
+        found[lost] = rows.column(ADDRESS).combine_chunks().take(positions).to_numpy()
+    return pa.array(found, pa.uint64())

@@ -76,10 +76,10 @@ def table_changes(
     pieces = difference(store, before, after)
     old = _read(store, entity, before, pieces.before, ids)
     new = _read(store, entity, after, pieces.after, ids)
-    found = match(_column(old, "id"), _column(new, "id"))
+    found = match(flat(old, "id"), flat(new, "id"))
     images = (old.take(found.before), new.take(found.after))
     masks = {
-        field.name: _differs(store, field, (before, after), images)
+        field.name: column_differs(store, field, (before, after), images)
         for field in table_schema(entity)
         if field.name != "id"
     }
@@ -114,10 +114,10 @@ def _read(
         if field.name not in read.schema.names:
             arrays.append(pa.nulls(read.num_rows, field.type))
         elif field.type == BLOB_TYPE:
-            addresses = _column(read, ADDRESS)
-            arrays.append(blob_places(store, pin, addresses, _column(read, field.name), BLOB_TYPE))
+            addresses = flat(read, ADDRESS)
+            arrays.append(blob_places(store, pin, addresses, flat(read, field.name), BLOB_TYPE))
         else:
-            arrays.append(_column(read, field.name))
+            arrays.append(flat(read, field.name))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -134,7 +134,14 @@ def _stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
     return found
 
 
-def _column(table: pa.Table, name: str) -> pa.Array:
+def missing_columns(store: Store, entity: Entity, pin: TablePin) -> list[str]:
+    """Properties that a version has no column for."""
+    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    return [name for name in entity.properties if name not in stored]
+
+
+def flat(table: pa.Table, name: str) -> pa.Array:
+    """A column in one piece."""
     column = table.column(name)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
@@ -150,23 +157,36 @@ Pins = tuple[TablePin | None, TablePin | None]
 Images = tuple[pa.Table, pa.Table]
 
 
-def _differs(store: Store, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
-    before, after = (_column(image, field.name) for image in images)
+def column_differs(store: Store, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
+    """Where a column of two images, row by row, differs; each image was read from its pin."""
+    before, after = (flat(image, field.name) for image in images)
     return _blobs_differ(store, field.name, pins, images) if is_blob(field) else differs(before, after)
 
 
 def _blobs_differ(store: Store, name: str, pins: Pins, images: Images) -> pa.BooleanArray:
     """By descriptor: another size is another value, the same place the same. Else the bytes count."""
-    before, after = (_column(image, name) for image in images)
+    before, after = (flat(image, name) for image in images)
     is_other = differs(pc.struct_field(before, "size"), pc.struct_field(after, "size"))
     is_elsewhere = differs(pc.struct_field(before, "place"), pc.struct_field(after, "place"))
     open_rows = pc.indices_nonzero(pc.and_not(is_elsewhere, is_other))
     if not len(open_rows):
         return is_other
     values = [
-        blob_values(store, pin, name, _column(image, ADDRESS).take(open_rows))
+        blob_values(store, pin, name, flat(image, ADDRESS).take(open_rows))
         for pin, image in zip(pins, images, strict=True)
         if pin is not None
     ]
     wrong = open_rows.filter(differs(*values))
     return pc.or_(is_other, pc.is_in(pa.array(range(len(before)), pa.uint64()), value_set=wrong))
+
+
+def deleted_ids(store: Store, before: TablePin | None, after: TablePin | None) -> set[str]:
+    """The ids that only the first version has. Reads no other column."""
+    pieces = difference(store, before, after)
+    if before is None or not pieces.before:
+        return set()
+    column = {"id": pa.field("id", pa.string())}
+    gone: set[str] = set(read_pieces(store, before, pieces.before, column).column("id").to_pylist())
+    if after is not None and pieces.after:
+        gone.difference_update(read_pieces(store, after, pieces.after, column).column("id").to_pylist())
+    return gone

@@ -43,6 +43,9 @@ class CommittedGraph:
                 if None not in row and row in wanted:
                     yield tuple(text for text in row if text is not None), id_
 
+    def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
+        return self.edges_at(edge, end, ids)
+
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         self.asked.add(edge.table_key)
         pin = self.state.tables[edge.table_key]

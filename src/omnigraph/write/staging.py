@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from omnigraph.core.tables import TablePin
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.validate import TableDelta
@@ -42,13 +45,16 @@ def stage_deltas(
     def stage(key: str) -> StagedTable:
         return _stage_table(store, capture, deltas[key], modes[key])
 
-    keys = sorted(deltas)
-    if len(keys) <= 1:
-        staged = [stage(key) for key in keys]
-    else:
-        with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
-            staged = list(pool.map(stage, keys))
+    staged = stage_all(stage, sorted(deltas))
     return plan_of(capture, [(item.write, item.version) for item in staged], reads, info, options)
+
+
+def stage_all(stage: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
+    """Stage several tables side by side."""
+    if len(keys) <= 1:
+        return [stage(key) for key in keys]
+    with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
+        return list(pool.map(stage, keys))
 
 
 def plan_of(
@@ -81,10 +87,17 @@ def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
     ids = delta.ids()
     addresses = {} if mode is WriteMode.APPEND else find_ids(store, pin, [*ids, *delta.removed])
     updated = sum(id_ in addresses for id_ in ids)
-    removed = set(addresses.values())
-    rows, folded = fold_tail(store, base, pin.location, delta.rows, removed)
-    written = [staging.write_rows(store, base, pin.location, rows)] if rows.num_rows else []
+    counts = (len(ids) - updated, updated, len(addresses) - updated)
+    return stage_rows(store, pin, mode, delta.rows, set(addresses.values()), counts)
+
+
+def stage_rows(
+    store: Store, pin: TablePin, mode: WriteMode, rows: pa.Table, removed: set[int], counts: tuple[int, int, int]
+) -> StagedTable:
+    """Stage rows to add and addresses to remove. ``counts`` are inserted, updated and deleted entities."""
+    base = store.open(pin.location, pin.lance_version)
+    whole, folded = fold_tail(store, base, pin.location, rows, removed)
+    written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
     version = staging.stage_delta(store, base, pin.location, written, removed, folded)
     version = extend_indexes(store, version, written)
-    counts = (len(ids) - updated, updated, len(addresses) - updated)
-    return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
+    return StagedTable(TableWrite(pin.key, pin.location, mode, version.version, version.rows, *counts), version)

@@ -1,0 +1,172 @@
+"""Merges from what a caller says to what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from omnigraph.core.commit import CommitKind
+from omnigraph.engine.merge_result import MergePreview, MergeResult, Policy
+from omnigraph.engine.writes import earlier_commit
+from omnigraph.errors import PreconditionFailed, UsageError
+from omnigraph.history.conflicts import Resolution, Resolutions, read_resolutions
+from omnigraph.history.merge import Policies
+from omnigraph.history.state import ManifestState
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.manifest import branches
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.annotations import policy_misfit
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.ir import MergePolicy
+from omnigraph.write.attempt import run
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.merge import MergeOutcome, decide_merge, prepare_merge
+from omnigraph.write.merge_images import MergeRules
+
+Said = Sequence[Mapping[str, Any] | Resolution]
+
+
+def merge(
+    context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, options: WriteOptions
+) -> MergeResult:
+    """Merge the head that the source has now."""
+    heads = _heads(context, source, target)
+    rules = _rules(context, heads[1], policy, resolutions)
+    return _merge(context, *heads, rules, options)
+
+
+def resume(context: WriteContext, preview: MergePreview, resolutions: Said, options: WriteOptions) -> MergeResult:
+    """Merge exactly what a preview showed; refused if one of the heads has moved."""
+    source, target = _heads(context, preview.source, preview.target)
+    for state, seen in ((source, preview.source_head), (target, preview.target_head)):
+        if state.head != seen:
+            raise PreconditionFailed(
+                f"{state.branch} has moved since the preview was made: it was at {seen} and is at {state.head}",
+                hint="make the preview again",
+                expected=seen,
+                actual=state.head,
+                branch=state.branch,
+            )
+    rules = _rules(context, target, preview.policy, [*resolutions, *preview.resolutions])
+    return _merge(context, source, target, rules, replace(options, expected_head=preview.target_head))
+
+
+def _merge(
+    context: WriteContext, source: ManifestState, target: ManifestState, rules: MergeRules, options: WriteOptions
+) -> MergeResult:
+    earlier = earlier_commit(context, target.incarnation, options)
+    if earlier is not None:
+        outcome = MergeOutcome.MERGED
+        return MergeResult(
+            source.branch, target.branch, outcome, None, source.head, (), earlier.actor, earlier, repeated=True
+        )
+    info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
+    prepare = partial(prepare_merge, context.manifests, source, rules)
+    decision, published = run(context, target.incarnation, prepare, info, options)
+    return MergeResult(
+        source.branch,
+        target.branch,
+        decision.outcome,
+        decision.base,
+        source.head,
+        decision.counts,
+        options.actor,
+        published.commit if published else None,
+        repeated=published is not None and published.repeated,
+    )
+
+
+def preview(context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said) -> MergePreview:
+    """What a merge of the two heads would do. Writes nothing."""
+    mine, theirs = _heads(context, source, target)
+    rules = _rules(context, theirs, policy, resolutions)
+    decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules)
+    return MergePreview(
+        mine.branch,
+        theirs.branch,
+        decision.outcome,
+        decision.base,
+        mine.head,
+        theirs.head,
+        decision.counts,
+        decision.conflicts,
+        policy,
+        rules.resolutions.given,
+    )
+
+
+def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestState, ManifestState]:
+    if source.strip() == target.strip():
+        raise UsageError(f"{source!r} cannot be merged into itself")
+    return branches.find_head(context.manifests, source), branches.find_head(context.manifests, target)
+
+
+def _rules(context: WriteContext, target: ManifestState, policy: Policy, resolutions: Said) -> MergeRules:
+    catalog = context.manifests.catalog(target.schema_digest)
+    return MergeRules(read_policies(catalog, policy), _checked(catalog, read_resolutions(resolutions)))
+
+
+def read_policies(catalog: Catalog, said: Policy) -> Policies:
+    """What a caller says about policies, with every name checked."""
+    if said is None:
+        return Policies()
+    if isinstance(said, str):
+        return Policies(_policy(said))
+    types: dict[str, MergePolicy] = {}
+    properties: dict[tuple[str, str], MergePolicy] = {}
+    for key, word in said.items():
+        name, _, member = key.partition(".")
+        if key == "*":
+            continue
+        entities = _entities(catalog, name)
+        if not member:
+            types[name] = _policy(word)
+            continue
+        properties[name, member] = _policy(word)
+        for entity in entities:
+            _check_fits(entity, member, properties[name, member])
+    return Policies(_policy(said["*"]) if "*" in said else None, types, properties)
+
+
+def _policy(word: str) -> MergePolicy:
+    words = {policy.value: policy for policy in MergePolicy}
+    if word not in words:
+        hint = did_you_mean(word, list(words)) or f"the policies are {', '.join(words)}"
+        raise UsageError(f"{word!r} is no merge policy", hint=hint)
+    return words[word]
+
+
+def _entities(catalog: Catalog, name: str) -> list[Entity]:
+    found: list[Entity | None] = [catalog.nodes.get(name), catalog.edges.get(name)]
+    entities = [entity for entity in found if entity is not None]
+    if not entities:
+        hint = did_you_mean(name, [*catalog.nodes, *catalog.edges])
+        raise UsageError(f"there is no type {name!r}", hint=hint, type=name)
+    return entities
+
+
+def _check_fits(entity: Entity, name: str, policy: MergePolicy) -> None:
+    _check_property(entity, name)
+    wanted = policy_misfit(policy, entity.properties[name].type)
+    if wanted is not None:
+        raise UsageError(
+            f"{policy.value} of {entity.name}.{name} requires {wanted}, got {entity.properties[name].type}"
+        )
+
+
+def _check_property(entity: Entity, name: str) -> None:
+    if name not in entity.properties:
+        hint = did_you_mean(name, list(entity.properties))
+        raise UsageError(f"{entity.name} has no property {name!r}", hint=hint, type=entity.name, property=name)
+
+
+def _checked(catalog: Catalog, resolutions: Resolutions) -> Resolutions:
+    for resolution in resolutions.given:
+        if resolution.type_name is None:
+            continue
+        for entity in _entities(catalog, resolution.type_name):
+            if resolution.property not in (None, "src", "dst"):
+                _check_property(entity, str(resolution.property))
+    return resolutions

@@ -1,0 +1,63 @@
+"""Conflicts as an Arrow table, and as the error of a merge that cannot be made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.errors import MergeConflicts
+from omnigraph.history.conflicts import MergeConflict
+
+SHOWN_MAX = 10
+
+CONFLICTS_SCHEMA = pa.schema(
+    [
+        pa.field("table", pa.string(), nullable=False),
+        pa.field("id", pa.string()),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("property", pa.string()),
+        pa.field("base", pa.string()),
+        pa.field("source", pa.string()),
+        pa.field("target", pa.string()),
+        pa.field("message", pa.string(), nullable=False),
+    ]
+)
+"""Values are JSON texts: they are of many types."""
+
+
+def conflicts_table(conflicts: Sequence[MergeConflict]) -> pa.Table:
+    """One row per conflict."""
+    rows = [
+        {
+            "table": conflict.table,
+            "id": conflict.id,
+            "kind": conflict.kind.value,
+            "property": conflict.property,
+            "base": _text(conflict.base),
+            "source": _text(conflict.source),
+            "target": _text(conflict.target),
+            "message": conflict.message,
+        }
+        for conflict in conflicts
+    ]
+    return pa.Table.from_pylist(rows, schema=CONFLICTS_SCHEMA)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def conflicts_error(conflicts: Sequence[MergeConflict], source: str, target: str) -> MergeConflicts:
+    """The error that tells all of them, and shows the first."""
+    shown = "".join(f"\n  - {conflict}" for conflict in conflicts[:SHOWN_MAX])
+    more = f"\n  ... and {len(conflicts) - SHOWN_MAX} more" if len(conflicts) > SHOWN_MAX else ""
+    number = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
+    return MergeConflicts(
+        f"{source} cannot be merged into {target}: {number}; nothing was changed{shown}{more}",
+        hint="settle them with resolutions, or with a policy",
+        conflicts=conflicts,
+        table=conflicts_table(conflicts),
+    )

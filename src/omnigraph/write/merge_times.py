@@ -1,0 +1,58 @@
+"""Which side changed a property last: for the policy ``newest``.
+
+Commits say which tables they moved from where to where, so the last one that changed a value is found by comparing
+those versions, newest first, for the entities in question only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.storage.store import Store
+from omnigraph.write.changes import table_changes
+from omnigraph.write.merge_sides import GraphSides
+
+Moment = tuple[int, str]
+"""When a commit was made; of two at once the one with the greater id is the later one."""
+
+_NEVER: Moment = (0, "")
+
+
+def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str) -> list[bool]:
+    """Whether the source changed a property of some entities later than the target did."""
+    relation = sides.relation
+    source, target = (
+        last_changes(sides.store, entity, commits, ids, name)
+        for commits in (relation.only_source, relation.only_target)
+    )
+    return [source.get(id_, _NEVER) > target.get(id_, _NEVER) for id_ in ids]
+
+
+def last_changes(
+    store: Store, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
+) -> dict[str, Moment]:
+    """When a property of each entity was changed last by one of these commits.
+
+    A merge repeats what others did before, so it counts only where nobody else is found.
+    """
+    found: dict[str, Moment] = {}
+    newest_first = sorted(commits, key=lambda commit: (len(commit.parents) > 1, -commit.created_at_us, commit.id))
+    for commit in newest_first:
+        wanted = [id_ for id_ in ids if id_ not in found]
+        if not wanted:
+            break
+        change = next((item for item in commit.tables if item.key == entity.table_key), None)
+        if change is None or not commit.kind.is_logical:
+            continue
+        before, after = (
+            None if version is None else TablePin(change.key, change.location, *version)
+            for version in (change.before, change.after)
+        )
+        changes = table_changes(store, entity, before, after, wanted)
+        changed = changes.after.filter(changes.differs[name]).column("id").to_pylist()
+        moment = (commit.created_at_us, commit.id)
+        found |= dict.fromkeys([*changed, *changes.inserted.column("id").to_pylist()], moment)
+    return found
