@@ -1,0 +1,163 @@
+"""Mistakes that others made, by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph
+from tests.merge.graphs import edges, fresh, kinds, people, put, refused
+from tests.protocol.graphs import edge, reopen, run
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> omnigraph.Graph:
+    return fresh(tmp_path)
+
+
+def scatter(graph: omnigraph.Graph, branch: str = "main") -> None:
+    """Enough commits that there is something to compact."""
+    for number in range(20):
+        graph.load([{"type": "Person", "data": {"name": f"{branch}{number:02}", "age": number}}], branch=branch)
+
+
+@pytest.mark.parametrize("compacted", [["b"], ["main"], ["b", "main"]])
+def test_no_false_conflict_after_a_branch_was_compacted(graph: omnigraph.Graph, compacted: list[str]) -> None:
+    scatter(graph)
+    graph.create_branch("c")
+    for branch in [name.replace("b", "c") for name in compacted]:
+        assert graph.optimize(branch, index=False).commits
+    put(graph, "ann", "c", age=5)
+    put(graph, "ann", city="Rome")
+    put(graph, "bo", "c", age=6)
+    run(graph, 'delete Person where name = "main03"')
+    assert graph.merge("c").outcome.value == "merged"
+    assert people(graph)["ann"] == {"age": 5, "city": "Rome"}
+    assert people(graph)["bo"] == {"age": 6}
+    assert "main03" not in people(graph)
+    assert len(people(graph)) == 4 + 19
+
+
+def test_a_compacted_branch_without_changes_changes_nothing(graph: omnigraph.Graph) -> None:
+    scatter(graph)
+    graph.create_branch("c")
+    assert graph.optimize("c", index=False).commits
+    put(graph, "ann", age=7)
+    before = people(graph)
+    result = graph.merge("c")
+    assert result.outcome.value == "merged"
+    assert result.tables == ()
+    assert people(graph) == before
+
+
+def test_an_edge_deleted_on_one_side_is_not_resurrected_by_the_merge(graph: omnigraph.Graph) -> None:
+    run(graph, 'delete Knows where from = "bo"', branch="b")
+    graph.load([edge("Knows", "ann", "dan", "ann-dan")])
+    graph.merge("b")
+    assert edges(graph) == {"ann-dan": ("ann", "dan")}
+    # Nor when the target deleted it and the source brings other edges of the same table.
+    run(graph, 'delete Knows where from = "ann"')
+    graph.load([edge("Knows", "cy", "dan", "cy-dan")], branch="b")
+    graph.merge("b")
+    assert edges(graph) == {"cy-dan": ("cy", "dan")}
+
+
+def test_a_child_branch_is_readable_after_a_fast_forward_merge_of_its_parent(graph: omnigraph.Graph) -> None:
+    put(graph, "ann", "b", age=2)
+    graph.create_branch("child", "b")
+    put(graph, "bo", "child", age=3)
+    assert graph.merge("b").outcome.value == "fast_forward"
+    graph.delete_branch("b")
+    fresh_handle = reopen(graph)
+    assert people(fresh_handle, "child")["bo"] == {"age": 3}
+    # The merge of its parent is a commit of main's own, so this is no fast forward; but no row is read either.
+    result = fresh_handle.merge("child")
+    assert [(item.key, item.adopted) for item in result.tables] == [("node:Person", True)]
+    assert people(fresh_handle)["bo"] == {"age": 3}
+    assert fresh_handle.verify(deep=True).is_clean
+
+
+def test_a_branch_whose_edits_net_to_zero_changes_nothing_and_is_part_of_the_history(graph: omnigraph.Graph) -> None:
+    put(graph, "ann", "b", age=2)
+    put(graph, "ann", "b", age=1)
+    run(graph, 'insert Person {name: "eve"}', branch="b")
+    run(graph, 'delete Person where name = "eve"', branch="b")
+    put(graph, "ann", age=9)
+    before = people(graph)
+    result = graph.merge("b")
+    assert result.outcome.value == "merged"
+    assert people(graph) == before
+    assert graph.merge("b").outcome.value == "already_up_to_date"
+
+
+def everything(graph: omnigraph.Graph, branch: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in b"".join(graph.export(branch)).splitlines()]
+
+
+def test_a_full_reload_on_a_branch_merges_back_as_the_rows_it_changed(graph: omnigraph.Graph) -> None:
+    rows = everything(graph, "b")
+    for row in rows:
+        if row.get("type") == "Person" and row["data"]["name"] == "bo":
+            row["data"]["age"] = 77
+    graph.load(rows, "overwrite", branch="b")
+    put(graph, "ann", age=5)
+    put(graph, "bo", city="Oslo")
+    result = graph.merge("b")
+    assert [(item.key, item.inserted, item.updated, item.deleted) for item in result.tables if not item.adopted] == [
+        ("node:Person", 0, 1, 0)
+    ]
+    assert people(graph)["ann"] == {"age": 5}
+    assert people(graph)["bo"] == {"age": 77, "city": "Oslo"}
+
+
+def test_delete_and_reinsert_of_the_same_id_is_an_update(graph: omnigraph.Graph) -> None:
+    run(graph, 'delete Person where name = "dan"', branch="b")
+    run(graph, 'insert Person {name: "dan", age: 1, city: "Bern"}', branch="b")
+    put(graph, "dan", email="d@")
+    graph.merge("b")
+    assert people(graph)["dan"] == {"age": 1, "city": "Bern", "email": "d@"}
+    # The same values again are no change at all.
+    run(graph, 'delete Person where name = "cy"', branch="b")
+    graph.load([{"type": "Person", "data": {"name": "cy", "age": 1}}, edge("Knows", "bo", "cy", "bo-cy")], branch="b")
+    put(graph, "cy", age=50)
+    graph.merge("b")
+    assert people(graph)["cy"] == {"age": 50}
+
+
+def test_both_sides_add_the_same_edge(graph: omnigraph.Graph) -> None:
+    for branch in ("b", "main"):
+        graph.load([edge("Knows", "ann", "dan", "same", since=3)], branch=branch)
+    graph.merge("b")
+    assert edges(graph) == {"bo-cy": ("bo", "cy"), "same": ("ann", "dan")}
+    # Two edges with ids of their own are two edges, whatever they connect.
+    for branch in ("b", "main"):
+        run(graph, 'insert Knows {from: "dan", to: "ann"}', branch=branch)
+    graph.merge("b")
+    assert list(edges(graph).values()).count(("dan", "ann")) == 2
+
+
+def test_both_sides_add_the_same_edge_with_different_values(graph: omnigraph.Graph) -> None:
+    for number, branch in enumerate(("b", "main")):
+        graph.load([edge("Knows", "ann", "dan", "same", since=number)], branch=branch)
+    assert kinds(refused(graph)) == [("divergent_insert", "same", "since")]
+
+
+@pytest.mark.parametrize("deleted_on", ["b", "main"])
+@pytest.mark.parametrize("end", ["src", "dst"])
+def test_a_node_deleted_on_one_side_while_the_other_side_adds_an_edge_to_it(
+    graph: omnigraph.Graph, deleted_on: str, end: str
+) -> None:
+    other = "main" if deleted_on == "b" else "b"
+    run(graph, 'delete Person where name = "dan"', branch=deleted_on)
+    ends = ("dan", "ann") if end == "src" else ("ann", "dan")
+    graph.load([edge("Knows", *ends, "new")], branch=other)
+    assert kinds(refused(graph)) == [("orphan_edge", "new", end)]
+    # Also when both tables were changed on both sides.
+    put(graph, "ann", other, age=4)
+    graph.load([edge("Knows", "ann", "bo", f"more-{deleted_on}")], branch=deleted_on)
+    assert kinds(refused(graph)) == [("orphan_edge", "new", end)]
+    graph.merge("b", resolutions=[{"kind": "orphan_edge", "take": "delete"}])
+    assert edges(graph) == {"bo-cy": ("bo", "cy"), f"more-{deleted_on}": ("ann", "bo")}
+    assert "dan" not in people(graph)
+    assert people(graph)["ann"] == {"age": 4}
