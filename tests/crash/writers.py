@@ -170,6 +170,14 @@ def _finish_fragment(graph: Graph) -> None:
     graph.load([{"type": "Person", "data": {"name": f"q{number}"}} for number in range(TIERS[-1][0])], "append")
 
 
+def _diverge(graph: Graph) -> None:
+    """Both sides change people; only the branch changes who knows whom."""
+    _branch(graph)
+    graph.mutate('query q() { update Person set { age: 60 } where name = "ann" }', branch="review")
+    graph.mutate("query q() { delete Knows where since = 2 }", branch="review")
+    _insert(graph, "main")
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -193,6 +201,8 @@ WRITERS: dict[str, Writer] = {
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch
     ),
+    "branch-merge": Writer(lambda graph: graph.merge("review"), prepare=_diverge),
+    "branch-fast-forward": Writer(lambda graph: graph.merge("review"), prepare=_branch),
     "branch-delete": Writer(lambda graph: graph.delete_branch("review"), prepare=_branch),
     "branch-rename": Writer(lambda graph: graph.rename_branch("review", "final"), prepare=_branch),
 }

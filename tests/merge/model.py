@@ -129,7 +129,7 @@ class History:
             for id_ in before.keys() | left.keys() | right.keys():
                 b, s, t = before.get(id_), left.get(id_), right.get(id_)
                 row = t
-                if s == b or s == t:
+                if s in (b, t):
                     pass
                 elif t == b:
                     row = s

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument, writes_graph
+from omnigraph.cli.branch_merge import merge_command
 from omnigraph.cli.commit import when
 from omnigraph.cli.completion import branch_names
 from omnigraph.cli.exit_codes import OK
@@ -16,7 +17,10 @@ from omnigraph.cli.tables import aligned
 
 @click.group("branch", cls=CommandGroup)
 def command() -> None:
-    """Create, list, rename and delete branches."""
+    """Create, list, merge, rename and delete branches."""
+
+
+command.add_command(merge_command)
 
 
 @command.command("create")

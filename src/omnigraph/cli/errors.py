@@ -18,6 +18,7 @@ from omnigraph.cli.output import paint, say, say_json
 from omnigraph.errors import (
     CompileError,
     KeyConflictError,
+    MergeConflicts,
     OmnigraphError,
     PreconditionFailed,
     UsageError,
@@ -67,6 +68,11 @@ def told(error: OmnigraphError) -> dict[str, object]:
             shown["violations"] = {"total": error.total, "counts": error.counts, "samples": samples}
         case PreconditionFailed():
             shown["precondition_failure"] = dict(error.facts)
+        case MergeConflicts():
+            from omnigraph.history.conflicts import MergeConflict
+
+            conflicts = [item for item in error.conflicts if isinstance(item, MergeConflict)]
+            shown["merge_conflicts"] = [conflict.to_json() for conflict in conflicts]
         case KeyConflictError():
             shown["key_conflict"] = dict(error.facts)
         case _:

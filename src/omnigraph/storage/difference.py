@@ -29,7 +29,7 @@ from omnigraph.storage.tables import IDS_PER_FILTER_MAX
 ADDRESS = "_rowaddr"
 """The column that says where in its version a row lies."""
 
-TAKEN_SHARE = 8
+TAKEN_SHARE = 20
 """A fragment of which more than one row in so many is wanted is read whole: single rows cost more than their bytes."""
 
 

@@ -8,6 +8,7 @@ newest state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, StorageError, WriteExpired
@@ -41,6 +42,10 @@ class Prepared(Protocol):
 P = TypeVar("P", bound=Prepared)
 
 
+class _NothingLeft(Exception):
+    """Others have made the whole change meanwhile."""
+
+
 def run(
     context: WriteContext,
     incarnation: str,
@@ -67,12 +72,16 @@ def run(
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
+        if again.is_empty:
+            raise _NothingLeft
         staged = again.stage(newer, info, options)
         _check_age(context, info)
         return staged
 
     _check_age(context, info)
-    published = context.publisher.publish(plan, restage)
+    published: Published | None = None
+    with suppress(_NothingLeft):
+        published = context.publisher.publish(plan, restage)
     return last, published
 
 
