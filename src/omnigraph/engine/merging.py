@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.branching import Branching
+from omnigraph.engine.telemetry import told
 from omnigraph.errors import UsageError
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 class Merging(Branching):
     """Bringing branches together."""
 
+    @told("merge")
     def merge(
         self,
         source: str | MergePreview,
@@ -48,6 +50,7 @@ class Merging(Branching):
             return merges.resume(self._context, source, resolutions, options)
         return merges.merge(self._context, source, into or MAIN, policy, resolutions, options)
 
+    @told("merge_preview")
     def merge_preview(
         self,
         source: str,

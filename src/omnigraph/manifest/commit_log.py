@@ -132,9 +132,14 @@ class Lineage:
         self._logs = {state.log.lance_version: state for state in states if state.log is not None}
 
     def __call__(self, commit_id: str) -> GraphCommit:
+        found = self.find(commit_id)
+        if found is None:
+            raise CorruptionError(f"commit {commit_id} is missing from the log of its branch", commit=commit_id)
+        return found
+
+    def find(self, commit_id: str) -> GraphCommit | None:
+        """The commit, or None if no log has it."""
         while commit_id not in self._known and self._logs:
             _, state = self._logs.popitem()
             self._known |= {commit.id: commit for commit in newest_first(self._store, state)}
-        if commit_id not in self._known:
-            raise CorruptionError(f"commit {commit_id} is missing from the log of its branch", commit=commit_id)
-        return self._known[commit_id]
+        return self._known.get(commit_id)

@@ -6,16 +6,19 @@ maintenance where only the content matters: a compacted table is no changed tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import UsageError
 from omnigraph.history.commits import Relation, relate
+from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import Lineage
 from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.records import newest_record
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
@@ -48,8 +51,27 @@ class GraphSides:
         if place not in self._content:
             state = self.source if of_source else self.target
             commits = self.relation.only_source if of_source else self.relation.only_target
-            self._content[place] = _before_maintenance(state, key, commits)
+            self._content[place] = _before_maintenance(state, key, commits, self.is_readable)
         return self._content[place]
+
+    def is_readable(self, commit_id: str) -> bool:
+        """Whether the state at a commit may be read: cleanup may have given it up."""
+        if commit_id == self.base.head:
+            return True
+        commit = self._commits.get(commit_id) or self._lineage.find(commit_id)
+        return commit is not None and self._record.given_up_since(commit) is None
+
+    @cached_property
+    def _commits(self) -> dict[str, GraphCommit]:
+        return {commit.id: commit for commit in (*self.relation.only_source, *self.relation.only_target)}
+
+    @cached_property
+    def _lineage(self) -> Lineage:
+        return Lineage(self.store, self.source, self.target)
+
+    @cached_property
+    def _record(self) -> Record:
+        return newest_record(self.store, Record())
 
     def is_changed(self, key: str, *, of_source: bool) -> bool:
         """Whether a side may have changed entities of a table."""
@@ -108,7 +130,9 @@ def state_at(manifests: Manifests, commit: GraphCommit, *known: ManifestState) -
     return at_hand if at_hand is not None else manifests.at(commit)
 
 
-def _before_maintenance(state: ManifestState, key: str, commits: Iterable[GraphCommit]) -> TablePin | None:
+def _before_maintenance(
+    state: ManifestState, key: str, commits: Iterable[GraphCommit], is_readable: Callable[[str], bool]
+) -> TablePin | None:
     """The pin of a table without the maintenance that nothing else followed, among commits that are all its own."""
     pin = state.tables.get(key)
     by_id = {commit.id: commit for commit in commits}
@@ -117,6 +141,8 @@ def _before_maintenance(state: ManifestState, key: str, commits: Iterable[GraphC
         change = next((item for item in current.tables if item.key == key), None)
         if change is not None:
             if current.kind is not CommitKind.MAINTENANCE or change.before is None:
+                break
+            if not is_readable(current.parents[0]):
                 break
             pin = TablePin(key, change.location, *change.before)
         current = by_id.get(current.parents[0]) if current.parents else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from omnigraph.core.commit import GraphCommit
+from omnigraph.core.commit import GraphCommit, TableChange
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.store import Store
@@ -25,18 +25,18 @@ def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str
     """Whether the source changed a property of some entities later than the target did."""
     relation = sides.relation
     source, target = (
-        last_changes(sides.store, entity, commits, ids, name)
-        for commits in (relation.only_source, relation.only_target)
+        last_changes(sides, entity, commits, ids, name) for commits in (relation.only_source, relation.only_target)
     )
     return [source.get(id_, _NEVER) > target.get(id_, _NEVER) for id_ in ids]
 
 
 def last_changes(
-    store: Store, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
+    sides: GraphSides, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
 ) -> dict[str, Moment]:
     """When a property of each entity was changed last by one of these commits.
 
-    A merge repeats what others did before, so it counts only where nobody else is found.
+    A merge repeats what others did before, so it counts only where nobody else is found. A commit that cleanup has
+    given up may have changed everything.
     """
     found: dict[str, Moment] = {}
     newest_first = sorted(commits, key=lambda commit: (len(commit.parents) > 1, -commit.created_at_us, commit.id))
@@ -47,12 +47,17 @@ def last_changes(
         change = next((item for item in commit.tables if item.key == entity.table_key), None)
         if change is None or not commit.kind.is_logical:
             continue
-        before, after = (
-            None if version is None else TablePin(change.key, change.location, *version)
-            for version in (change.before, change.after)
-        )
-        changes = table_changes(store, entity, before, after, wanted)
-        changed = changes.after.filter(changes.differs[name]).column("id").to_pylist()
-        moment = (commit.created_at_us, commit.id)
-        found |= dict.fromkeys([*changed, *changes.inserted.column("id").to_pylist()], moment)
+        is_readable = sides.is_readable(commit.id) and sides.is_readable(commit.parents[0])
+        changed = _changed(sides.store, entity, change, wanted, name) if is_readable else wanted
+        found |= dict.fromkeys(changed, (commit.created_at_us, commit.id))
     return found
+
+
+def _changed(store: Store, entity: Entity, change: TableChange, ids: list[str], name: str) -> list[str]:
+    before, after = (
+        None if version is None else TablePin(change.key, change.location, *version)
+        for version in (change.before, change.after)
+    )
+    changes = table_changes(store, entity, before, after, ids)
+    updated: list[str] = changes.after.filter(changes.differs[name]).column("id").to_pylist()
+    return updated + list(changes.inserted.column("id").to_pylist())
