@@ -348,6 +348,22 @@ def test_merges_in_both_directions_converge(graph: omnigraph.Graph) -> None:
     assert people(graph)["ann"] == {"age": 7}
 
 
+def test_disjoint_changes_commute(graph: omnigraph.Graph) -> None:
+    for name in ("x", "y", "xy", "yx"):
+        graph.create_branch(name)
+    put(graph, "ann", "x", age=2)
+    put(graph, "ann", "y", city="Rome")
+    run(graph, 'delete Person where name = "dan"', branch="x")
+    graph.load([edge("Knows", "ann", "bo", "new")], branch="y")
+    run(graph, 'insert Person {name: "eve"}', branch="x")
+    run(graph, 'insert Firm {title: "globex"}', branch="y")
+    for order in ("xy", "yx"):
+        for name in order:
+            graph.merge(name, order)
+    assert b"".join(graph.export("xy")) == b"".join(graph.export("yx"))
+    assert people(graph, "xy")["ann"] == {"age": 2, "city": "Rome"}
+
+
 def test_crossed_merges_have_a_base_and_lose_nothing(graph: omnigraph.Graph) -> None:
     graph.create_branch("x")
     graph.create_branch("y")

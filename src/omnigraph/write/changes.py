@@ -79,7 +79,7 @@ def table_changes(
     found = match(flat(old, "id"), flat(new, "id"))
     images = (old.take(found.before), new.take(found.after))
     masks = {
-        field.name: column_differs(store, field, (before, after), images)
+        field.name: column_differs(store, entity, field, (before, after), images)
         for field in table_schema(entity)
         if field.name != "id"
     }
@@ -134,6 +134,12 @@ def _stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
     return found
 
 
+def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:
+    """The bytes of a property in the rows at some addresses of a version."""
+    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    return blob_values(store, pin, stored[name].name, addresses)
+
+
 def missing_columns(store: Store, entity: Entity, pin: TablePin) -> list[str]:
     """Properties that a version has no column for."""
     stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
@@ -157,13 +163,13 @@ Pins = tuple[TablePin | None, TablePin | None]
 Images = tuple[pa.Table, pa.Table]
 
 
-def column_differs(store: Store, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
+def column_differs(store: Store, entity: Entity, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
     """Where a column of two images, row by row, differs; each image was read from its pin."""
     before, after = (flat(image, field.name) for image in images)
-    return _blobs_differ(store, field.name, pins, images) if is_blob(field) else differs(before, after)
+    return _blobs_differ(store, entity, field.name, pins, images) if is_blob(field) else differs(before, after)
 
 
-def _blobs_differ(store: Store, name: str, pins: Pins, images: Images) -> pa.BooleanArray:
+def _blobs_differ(store: Store, entity: Entity, name: str, pins: Pins, images: Images) -> pa.BooleanArray:
     """By descriptor: another size is another value, the same place the same. Else the bytes count."""
     before, after = (flat(image, name) for image in images)
     is_other = differs(pc.struct_field(before, "size"), pc.struct_field(after, "size"))
@@ -172,7 +178,7 @@ def _blobs_differ(store: Store, name: str, pins: Pins, images: Images) -> pa.Boo
     if not len(open_rows):
         return is_other
     values = [
-        blob_values(store, pin, name, flat(image, ADDRESS).take(open_rows))
+        column_blobs(store, entity, pin, name, flat(image, ADDRESS).take(open_rows))
         for pin, image in zip(pins, images, strict=True)
         if pin is not None
     ]

@@ -24,10 +24,9 @@ from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.merge import merge_schemas
-from omnigraph.storage.blobs import blob_values
 from omnigraph.storage.difference import ADDRESS, addresses_in
 from omnigraph.storage.tables import find_ids
-from omnigraph.write.changes import flat, missing_columns
+from omnigraph.write.changes import column_blobs, flat, missing_columns
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge_checks import MergedTable, check_merged
 from omnigraph.write.merge_conflicts import conflicts_error
@@ -141,7 +140,8 @@ def _bytes(sides: GraphSides, merge: TableMerge, name: str) -> pa.Array:
         rows = pc.indices_nonzero(pc.fill_null(pc.equal(pc.struct_field(column, "side"), side), False))
         if len(rows):
             assert pin is not None, "rows come from a table"
-            found = blob_values(sides.store, pin, name, pc.struct_field(column, "address").take(rows))
+            addresses = pc.struct_field(column, "address").take(rows)
+            found = column_blobs(sides.store, merge.entity, pin, name, addresses)
             for row, value in zip(rows.to_pylist(), found.to_pylist(), strict=True):
                 values[row] = value
     return pa.array(values, pa.large_binary())
@@ -234,7 +234,9 @@ def _counts(
         number = sum(conflict.table == key for conflict in conflicts)
         table = tables.get(key)
         if (table is None and key in sides.target.tables) or (table is not None and table.is_adopted):
-            yield _adopted_counts(sides, key, number)
+            counts = _adopted_counts(sides, key, number)
+            also_gone = len(table.merge.also_gone) if table is not None and table.merge is not None else 0
+            yield replace(counts, deleted=counts.deleted + also_gone)
         elif table is not None and (number or not table.is_kept):
             merge = table.merge or untouched(sides.entity(key))
             gone, written = merge.gone(), set(merge.rows.column("id").to_pylist())

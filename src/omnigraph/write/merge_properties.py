@@ -95,7 +95,7 @@ class _Column:
             everywhere if side.differs is None else side.differs[self.field.name] for side in (self.mine, self.theirs)
         )
         pins, images = self.sides.pins[:2], (self.mine.rows, self.theirs.rows)
-        sides_differ = column_differs(self.sides.store, self.field, pins, images)
+        sides_differ = column_differs(self.sides.store, self.sides.entity, self.field, pins, images)
         found: dict[PropertyOutcome, pa.BooleanArray] = {}
         for source, target, sides in product((False, True), repeat=3):
             outcome = decide_property(self.policy, source_differs=source, target_differs=target, sides_differ=sides)
