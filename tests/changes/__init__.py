@@ -1,0 +1,1 @@
+"""Diff, change feed and revert, on chosen cases and on random histories against the plain model."""
