@@ -7,9 +7,11 @@
     │   ├── MigrationRefused      a schema change that cannot be planned
     │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
     │   ├── BlobRangeError        bytes that a blob does not have
+    │   ├── CursorRejected        a cursor that was not made for what it is used for
     │   └── UsageError            an argument or combination of arguments makes no sense
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
     │   └── HistoryCleaned        a commit that cleanup has given up: it is listed, and cannot be read
+    ├── ChangeFeedGap             changes that can no longer be told, because history was cleaned up
     ├── ConflictError             two changes that cannot both stand; nothing was changed
     │   ├── AlreadyExistsError    the name to be created is taken
     │   ├── KeyConflictError      an id that is already there, or twice in the input
@@ -113,6 +115,12 @@ class BlobRangeError(InputError):
     code = "blob_range"
 
 
+class CursorRejected(InputError):
+    """A cursor of another graph, branch or filter, or a text that is none."""
+
+    code = "cursor_rejected"
+
+
 class UsageError(InputError):
     """Arguments that make no sense together."""
 
@@ -129,6 +137,12 @@ class HistoryCleaned(NotFoundError):
     """A commit that cleanup has given up. Its record stays; its state can no longer be read."""
 
     code = "history_cleaned"
+
+
+class ChangeFeedGap(OmnigraphError):
+    """Changes after a cursor can no longer be told: ``first_unreadable_commit_id`` names where. A baseline helps."""
+
+    code = "change_feed_gap"
 
 
 class ViolationError(InputError):

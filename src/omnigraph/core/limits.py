@@ -38,3 +38,21 @@ HOPS_MAX: Final = 64
 
 SUGGESTION_NAMES_MAX: Final = 2_000
 """Names compared for a "did you mean": the comparison is quadratic in their length."""
+
+FEED_CHANGES_PER_PAGE: Final = 1_000
+"""Changes on one page of the change feed if the reader does not say how many."""
+
+FEED_CHANGES_PER_PAGE_MAX: Final = 8_192
+"""The most that a reader may ask for: a page is held in memory."""
+
+FEED_BYTES_PER_PAGE: Final = 4 * 1024 * 1024
+"""Bytes after which a page ends, about. A single change that is larger comes alone."""
+
+FEED_COMMITS_PER_PAGE: Final = 128
+"""Commits on one page: each is compared with its parent before anything is answered."""
+
+FEED_KEPT_BYTES: Final = 256 * 1024 * 1024
+"""Memory for the changes of commits that are larger than a page, so that reading on does not compare them again."""
+
+CURSOR_CHARS_MAX: Final = 4_096
+"""Characters of a cursor. Ours have about 250."""

@@ -44,7 +44,7 @@ class ChangeRows:
 
     @property
     def kind(self) -> str:
-        return "edge" if isinstance(self.entity, EdgeType) else "node"
+        return kind_of(self.entity)
 
     @property
     def type_id(self) -> str:
@@ -53,6 +53,11 @@ class ChangeRows:
     @property
     def ids(self) -> pa.Array:
         return pc.coalesce(_column(self.after, ID), _column(self.before, ID))
+
+    @property
+    def nbytes(self) -> int:
+        held: int = self.before.nbytes + self.after.nbytes
+        return held
 
     def count(self, op: Op) -> int:
         counted: int = pc.sum(pc.equal(self.ops, op.value), min_count=0).as_py()
@@ -114,7 +119,7 @@ class ChangeRows:
         """About how many bytes each change has as text: its share of the table, and its blobs in full."""
         if not len(self):
             return []
-        even = (self.before.nbytes + self.after.nbytes) // len(self) + 1
+        even = self.nbytes // len(self) + 1
         sizes = pa.array([even] * len(self), pa.int64())
         for table in (self.before, self.after):
             for name in table.schema.names:
@@ -123,6 +128,10 @@ class ChangeRows:
                     sizes = pc.add(sizes, blobs)
         listed: list[int] = sizes.to_pylist()
         return listed
+
+
+def kind_of(entity: Entity) -> str:
+    return "edge" if isinstance(entity, EdgeType) else "node"
 
 
 def change_rows(changes: TableChanges, location: str, pins: Pins) -> ChangeRows:

@@ -1,19 +1,22 @@
-"""The comparing verbs of ``Graph``: what differs between two moments."""
+"""The comparing verbs of ``Graph``: what differs between two moments, and what commits changed."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from omnigraph.core.limits import FEED_CHANGES_PER_PAGE
 from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.history.changes import Names, read_filter
 from omnigraph.manifest.layout import MAIN
 
 if TYPE_CHECKING:
+    from omnigraph.engine.commit_changes import CommitChanges
     from omnigraph.engine.diff import Diff
-    from omnigraph.history.changes import Names
+    from omnigraph.engine.feed import ChangeBaseline, ChangePage, Feed
 
 Moment = str | datetime | Snapshot
 """A branch, a commit, a time on ``main``, or a snapshot."""
@@ -31,7 +34,6 @@ class Comparing(Reading):
         ``delete``) take one name or several. What is read follows the change, not the tables.
         """
         from omnigraph.engine.diff import Diff, check_types
-        from omnigraph.history.changes import read_filter
 
         chosen = read_filter(kind, type, op)
         sides = self.moment(before), self.moment(after)
@@ -53,3 +55,51 @@ class Comparing(Reading):
                 raise NotFoundError(
                     f"there is no branch and no commit {named!r}", hint=no_branch.hint, name=named
                 ) from no_commit
+
+    def changes(
+        self,
+        since: str = "now",
+        *,
+        limit: int = FEED_CHANGES_PER_PAGE,
+        branch: str = MAIN,
+        kind: Names = None,
+        type: Names = None,
+        op: Names = None,
+    ) -> ChangePage:
+        """What the commits of a branch changed, oldest first, each as compared with its first parent: one page.
+
+        ``since`` is the cursor of an earlier page, ``"now"``, ``"beginning"``, or ``"after:01..."`` with a commit. The
+        same cursor gives the same changes again; keep the new one when the page is dealt with. ``ChangeFeedGap`` says
+        that history was cleaned up: start again from a ``change_baseline``.
+        """
+        return self._feed(branch, kind, type, op).poll(since, limit)
+
+    def change_baseline(
+        self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None
+    ) -> ChangeBaseline:
+        """A branch as a whole, with the cursor from which ``changes`` goes on. ``op`` is about the cursor only."""
+        return self._feed(branch, kind, type, op).baseline()
+
+    def _feed(self, branch: str, kind: Names, type: Names, op: Names) -> Feed:
+        from omnigraph.engine.commit_changes import Comparer
+        from omnigraph.engine.feed import Feed
+
+        return Feed(self._head(branch), Comparer(self._manifests, read_filter(kind, type, op), self._told))
+
+    def commit_changes(
+        self,
+        commit_id: str,
+        *,
+        page_token: str | None = None,
+        limit: int = FEED_CHANGES_PER_PAGE,
+        kind: Names = None,
+        type: Names = None,
+        op: Names = None,
+    ) -> CommitChanges:
+        """What one commit changed, as compared with its first parent: one page."""
+        from omnigraph.engine.commit_changes import Comparer, one_commit
+
+        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._told)
+        commit = self.commit(commit_id)
+        parent = self.commit(commit.parents[0]) if commit.parents else None
+        return one_commit(comparer, commit, parent, page_token, limit)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.change_rows import ChangeRows, change_rows
+from omnigraph.engine.change_rows import ChangeRows, change_rows, kind_of
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op
@@ -247,7 +247,7 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
         old_entity, old_pin = old.get(location, (None, None))
         known = entity or old_entity
         assert known is not None
-        if _is_same(old_pin, pin) or not chosen.wants_type(known.table_key.split(":")[0], known.name):
+        if _is_same(old_pin, pin) or not chosen.wants_type(kind_of(known), known.name):
             continue
         pins = (old_pin, pin)
         found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from omnigraph.core.limits import FEED_KEPT_BYTES
+from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.extensions import EMBED, extension
 from omnigraph.engine.queries import Compiler
@@ -17,6 +19,9 @@ from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteContext
+
+if TYPE_CHECKING:
+    from omnigraph.engine.commit_changes import Told
 
 
 class GraphHandle:
@@ -42,6 +47,7 @@ class GraphHandle:
         self._compiler = Compiler()
         cache = ArrayCache(cache_directory(self._store.root.path, self.id))
         self._derived = Derived.kept_in(cache)
+        self._told: Told = Lru(FEED_KEPT_BYTES, lambda told: sum(rows.nbytes for rows in told))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_store": self._store, "_embedder": self._embedder}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -90,6 +90,10 @@ class Snapshot:
     def export(self, types: list[str] | None = None) -> Iterator[bytes]:
         """The graph as JSON lines in the form that ``load`` reads: edges, then nodes, each by type and id."""
         chosen = self.entities() if types is None else [entity for name in types for entity in self.entities(name)]
+        return self.export_types(chosen)
+
+    def export_types(self, chosen: Sequence[Entity]) -> Iterator[bytes]:
+        """The same for types that the caller has found already."""
         for entity in sorted(chosen, key=lambda entity: entity.table_key):
             table = self.to_arrow(entity.table_key)
             yield from write_lines(entity, table.to_batches(max_chunksize=65_536))
