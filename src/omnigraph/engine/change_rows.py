@@ -18,7 +18,7 @@ from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.blobs import blob_values
 from omnigraph.storage.difference import ADDRESS
 from omnigraph.storage.store import Store
-from omnigraph.write.changes import BLOB_TYPE, TableChanges
+from omnigraph.write.changes import BLOB_TYPE, TableChanges, flat
 
 SIZE_TYPE = pa.struct([pa.field("size", pa.uint64())])
 """How a blob is shown: its bytes stay where they are."""
@@ -52,7 +52,7 @@ class ChangeRows:
 
     @property
     def ids(self) -> pa.Array:
-        return pc.coalesce(_column(self.after, ID), _column(self.before, ID))
+        return pc.coalesce(flat(self.after, ID), flat(self.before, ID))
 
     @property
     def nbytes(self) -> int:
@@ -86,8 +86,8 @@ class ChangeRows:
 
     def _image(self, table: pa.Table) -> pa.StructArray:
         shown = _shown(table)
-        arrays = [_column(shown, name) for name in shown.schema.names]
-        return pa.StructArray.from_arrays(arrays, fields=list(shown.schema), mask=pc.is_null(_column(table, ID)))
+        arrays = [flat(shown, name) for name in shown.schema.names]
+        return pa.StructArray.from_arrays(arrays, fields=list(shown.schema), mask=pc.is_null(flat(table, ID)))
 
     def shown(self) -> Iterator[Change]:
         """The changes for people: dates as text, blobs by their size."""
@@ -124,7 +124,7 @@ class ChangeRows:
         for table in (self.before, self.after):
             for name in table.schema.names:
                 if table.schema.field(name).type == BLOB_TYPE:
-                    blobs = pc.fill_null(pc.struct_field(_column(table, name), "size"), 0).cast(pa.int64())
+                    blobs = pc.fill_null(pc.struct_field(flat(table, name), "size"), 0).cast(pa.int64())
                     sizes = pc.add(sizes, blobs)
         listed: list[int] = sizes.to_pylist()
         return listed
@@ -142,7 +142,7 @@ def change_rows(changes: TableChanges, location: str, pins: Pins) -> ChangeRows:
     before = pa.concat_tables([_absent(inserted), changes.before, deleted])
     after = pa.concat_tables([inserted, updated, _absent(deleted)])
     changed = _changed(changes.differs, inserted.num_rows, updated.num_rows, deleted.num_rows)
-    ids = pa.concat_arrays([_column(part, ID) for _, part in parts])
+    ids = pa.concat_arrays([flat(part, ID) for _, part in parts])
     order = pc.sort_indices(ids)
     return ChangeRows(
         changes.entity, location, pins, ops.take(order), before.take(order), after.take(order), changed.take(order)
@@ -162,15 +162,10 @@ def _absent(like: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(like.num_rows, field.type) for field in like.schema], schema=like.schema)
 
 
-def _column(table: pa.Table, name: str) -> pa.Array:
-    column = table.column(name)
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
 def _shown(table: pa.Table) -> pa.Table:
     """An image without the id, which stands beside it, and with the sizes of blobs."""
     names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
-    arrays = [_sized(_column(table, name)) for name in names]
+    arrays = [_sized(flat(table, name)) for name in names]
     return pa.Table.from_arrays(arrays, names)
 
 
@@ -187,16 +182,16 @@ def _with_bytes(store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table
     names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
     arrays = []
     for name in names:
-        column = _column(table, name)
+        column = flat(table, name)
         arrays.append(column if column.type != BLOB_TYPE else _bytes(store, pin, table, name))
     return pa.Table.from_arrays(arrays, names)
 
 
 def _bytes(store: Store, pin: TablePin | None, table: pa.Table, name: str) -> pa.Array:
-    rows = pc.indices_nonzero(pc.is_valid(_column(table, name)))
+    rows = pc.indices_nonzero(pc.is_valid(flat(table, name)))
     if pin is None or not len(rows):
         return pa.nulls(table.num_rows, pa.large_binary())
-    values = blob_values(store, pin, _stored_name(store, pin, table, name), _column(table, ADDRESS).take(rows))
+    values = blob_values(store, pin, _stored_name(store, pin, table, name), flat(table, ADDRESS).take(rows))
     return values.take(pc.index_in(pa.array(range(table.num_rows), rows.type), value_set=rows))
 
 

@@ -12,12 +12,13 @@ from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSou
 from omnigraph.engine.care import Care
 from omnigraph.engine.comparing import Comparing
 from omnigraph.engine.merging import Merging
+from omnigraph.engine.reverting import Reverting
 from omnigraph.engine.writing import Writing
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 
 
-class Graph(Comparing, Writing, Merging, Care):
+class Graph(Comparing, Writing, Merging, Reverting, Care):
     """One graph: a typed property graph with branches and history, on local disk or in an object store.
 
     Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and

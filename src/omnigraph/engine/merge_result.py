@@ -38,7 +38,7 @@ class MergeResult:
     repeated: bool = False
 
     def __repr__(self) -> str:
-        return f"<MergeResult {self.source} into {self.target}: {self.outcome.value}>" + _table_lines(self.tables)
+        return f"<MergeResult {self.source} into {self.target}: {self.outcome.value}>" + table_lines(self.tables)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -70,7 +70,7 @@ class MergePreview:
 
     def __repr__(self) -> str:
         head = f"<MergePreview of {self.source} into {self.target}: {self.outcome.value}>"
-        return head + _table_lines(self.tables) + "".join(f"\n  {conflict}" for conflict in self.conflicts[:10])
+        return head + table_lines(self.tables) + "".join(f"\n  {conflict}" for conflict in self.conflicts[:10])
 
     def conflicts_table(self) -> pa.Table:
         """The conflicts as Arrow: table, id, kind, property, and the values of base, source and target as JSON."""
@@ -160,5 +160,6 @@ def _conflict(said: Mapping[str, Any]) -> MergeConflict:
     )
 
 
-def _table_lines(tables: tuple[TableCounts, ...]) -> str:
+def table_lines(tables: tuple[TableCounts, ...]) -> str:
+    """What happens to each table, a line each."""
     return "".join(f"\n  {item.key}: +{item.inserted:,} ~{item.updated:,} -{item.deleted:,}" for item in tables)

@@ -33,7 +33,7 @@ def merge(
 ) -> MergeResult:
     """Merge the head that the source has now."""
     heads = _heads(context, source, target)
-    rules = _rules(context, heads[1], policy, resolutions)
+    rules = read_rules(context, heads[1], policy, resolutions)
     return _merge(context, *heads, rules, options)
 
 
@@ -49,7 +49,7 @@ def resume(context: WriteContext, preview: MergePreview, resolutions: Said, opti
                 actual=state.head,
                 branch=state.branch,
             )
-    rules = _rules(context, target, preview.policy, [*resolutions, *preview.resolutions])
+    rules = read_rules(context, target, preview.policy, [*resolutions, *preview.resolutions])
     return _merge(context, source, target, rules, replace(options, expected_head=preview.target_head))
 
 
@@ -81,7 +81,7 @@ def _merge(
 def preview(context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said) -> MergePreview:
     """What a merge of the two heads would do. Writes nothing."""
     mine, theirs = _heads(context, source, target)
-    rules = _rules(context, theirs, policy, resolutions)
+    rules = read_rules(context, theirs, policy, resolutions)
     decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules)
     return MergePreview(
         mine.branch,
@@ -103,7 +103,8 @@ def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestSta
     return branches.find_head(context.manifests, source), branches.find_head(context.manifests, target)
 
 
-def _rules(context: WriteContext, target: ManifestState, policy: Policy, resolutions: Said) -> MergeRules:
+def read_rules(context: WriteContext, target: ManifestState, policy: Policy, resolutions: Said) -> MergeRules:
+    """What a caller says about how conflicts are settled, with every name checked."""
     catalog = context.manifests.catalog(target.schema_digest)
     return MergeRules(read_policies(catalog, policy), _checked(catalog, read_resolutions(resolutions)))
 

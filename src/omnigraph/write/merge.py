@@ -157,8 +157,20 @@ def decide_merge(manifests: Manifests, source: ManifestState, target: Capture, r
     if not relation.only_source:
         return MergeDecision(MergeOutcome.ALREADY_UP_TO_DATE, base.id, source, target.state, relation)
     base_state = state_at(manifests, base, target.state, source)
-    digest = _merged_schema(manifests, base_state, source, target)
-    sides = GraphSides(manifests.store, relation, base_state, source, target.state, manifests.catalog(digest))
+    return decide_sides(manifests, relation, base_state, source, target, rules)
+
+
+def decide_sides(
+    manifests: Manifests,
+    relation: Relation,
+    base: ManifestState,
+    source: ManifestState,
+    target: Capture,
+    rules: MergeRules,
+) -> MergeDecision:
+    """Decide what a target becomes by what a source did to their base. A revert is decided by this too."""
+    digest = _merged_schema(manifests, base, source, target)
+    sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest))
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _merge_table(sides, key, rules, asked)) is not None}
     is_fast = not relation.only_target
@@ -170,7 +182,7 @@ def decide_merge(manifests: Manifests, source: ManifestState, target: Capture, r
     outcome = MergeOutcome.FAST_FORWARD if is_fast else MergeOutcome.MERGED
     return MergeDecision(
         MergeOutcome.CONFLICTS if conflicts else outcome,
-        base.id,
+        base.head,
         source,
         target.state,
         relation,
@@ -187,7 +199,7 @@ def prepare_merge(manifests: Manifests, source: ManifestState, rules: MergeRules
     """The same for a merge that is to be made; raises MergeConflicts."""
     decision = decide_merge(manifests, source, target, rules)
     if decision.conflicts:
-        raise conflicts_error(decision.conflicts, source.branch, target.state.branch)
+        raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
     return decision
 
 

@@ -50,13 +50,13 @@ def _text(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def conflicts_error(conflicts: Sequence[MergeConflict], source: str, target: str) -> MergeConflicts:
-    """The error that tells all of them, and shows the first."""
+def conflicts_error(conflicts: Sequence[MergeConflict], what: str) -> MergeConflicts:
+    """The error that tells what cannot be done and all conflicts, and shows the first."""
     shown = "".join(f"\n  - {conflict}" for conflict in conflicts[:SHOWN_MAX])
     more = f"\n  ... and {len(conflicts) - SHOWN_MAX} more" if len(conflicts) > SHOWN_MAX else ""
     number = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
     return MergeConflicts(
-        f"{source} cannot be merged into {target}: {number}; nothing was changed{shown}{more}",
+        f"{what}: {number}; nothing was changed{shown}{more}",
         hint="settle them with resolutions, or with a policy",
         conflicts=conflicts,
         table=conflicts_table(conflicts),

@@ -1,0 +1,114 @@
+"""Which commits a revert is about, and what undoing them means.
+
+Commits that follow each other are undone at once, as one stretch: their first parent's state is wanted back, and the
+state after the last of them is what it is compared with. Maintenance changes nothing, so it does not part two commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from omnigraph.core.commit import CommitKind, GraphCommit, TableChange
+from omnigraph.core.tables import TablePin
+from omnigraph.history.state import ManifestState
+
+REVERTS = "reverts"
+"""The key of the provenance under which a revert names the commits it undid, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Commits that are undone at once, oldest first, and the commit before them."""
+
+    before: str
+    commits: tuple[GraphCommit, ...]
+
+    @property
+    def last(self) -> GraphCommit:
+        return self.commits[-1]
+
+
+def stretches(newest_first: Iterable[GraphCommit], is_wanted: Callable[[GraphCommit], bool]) -> list[Stretch]:
+    """The wanted commits of a branch's own line, newest stretch first. The first commit of a graph stays.
+
+    What a later revert undid is left out, unless that revert is itself undone or wanted.
+    """
+    found: list[Stretch] = []
+    current: list[GraphCommit] = []
+    undone: set[str] = set()
+    for commit in newest_first:
+        if not commit.kind.is_logical or not commit.parents:
+            continue
+        if commit.id not in undone and is_wanted(commit):
+            current.append(commit)
+            continue
+        if commit.kind is CommitKind.REVERT and commit.id not in undone:
+            undone.update(reverted_by(commit))
+        if current:
+            found.append(_stretch(current))
+            current = []
+    if current:
+        found.append(_stretch(current))
+    return found
+
+
+def reverted_by(commit: GraphCommit) -> tuple[str, ...]:
+    """The commits that a revert says it undid."""
+    named = commit.provenance.get(REVERTS)
+    return tuple(named.split(",")) if named else ()
+
+
+def _stretch(newest_first: Sequence[GraphCommit]) -> Stretch:
+    return Stretch(newest_first[-1].parents[0], tuple(reversed(newest_first)))
+
+
+def undoing(stretch: Stretch, source: ManifestState, base: ManifestState, moment_us: int) -> GraphCommit:
+    """The commit that would lead from the state after a stretch back to the one before it. Nobody publishes it."""
+    changes = [change for commit in stretch.commits for change in commit.tables]
+    tables = []
+    for key in sorted(source.tables.keys() | base.tables.keys()):
+        after, before = source.tables.get(key), base.tables.get(key)
+        if after == before:
+            continue
+        own = [change for change in changes if change.key == key]
+        known = after or before
+        assert known is not None
+        tables.append(
+            TableChange(
+                key,
+                known.location,
+                _version(before),
+                _version(after),
+                inserted=sum(change.deleted for change in own),
+                updated=sum(change.updated for change in own),
+                deleted=sum(change.inserted for change in own),
+            )
+        )
+    return GraphCommit(
+        id=f"undo:{stretch.last.id}",
+        parents=(stretch.last.id,),
+        branch=base.branch,
+        kind=CommitKind.REVERT,
+        created_at_us=moment_us,
+        manifest=stretch.last.manifest,
+        schema_digest=source.schema_digest,
+        tables=tuple(tables),
+    )
+
+
+def _version(pin: TablePin | None) -> tuple[int, int, int] | None:
+    return None if pin is None else (pin.lance_version, pin.table_version, pin.rows)
+
+
+def between(newest_first: Iterable[GraphCommit], after: str | None, until: str | None) -> set[str] | None:
+    """The commits of a line after one commit, up to and with another; None if one of the two is not on it."""
+    chosen: set[str] = set()
+    is_within = until is None
+    for commit in newest_first:
+        is_within = is_within or commit.id == until
+        if commit.id == after:
+            return chosen if is_within else None
+        if is_within:
+            chosen.add(commit.id)
+    return chosen if after is None and is_within else None
