@@ -128,6 +128,11 @@ class Comparer:
                 break
         return ChangeBlock(commit, tuple(changes)), is_whole
 
+    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
+        """All changes of a commit."""
+        for rows in self._rows(commit, parent):
+            yield from rows.exact(self.store)
+
     def _rows(self, commit: GraphCommit, parent: GraphCommit | None) -> tuple[ChangeRows, ...]:
         if not commit.kind.is_logical or not commit.tables:
             return ()

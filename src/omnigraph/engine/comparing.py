@@ -72,15 +72,16 @@ class Comparing(Reading):
         same cursor gives the same changes again; keep the new one when the page is dealt with. ``ChangeFeedGap`` says
         that history was cleaned up: start again from a ``change_baseline``.
         """
-        return self._feed(branch, kind, type, op).poll(since, limit)
+        return self.feed(branch, kind=kind, type=type, op=op).poll(since, limit)
 
     def change_baseline(
         self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None
     ) -> ChangeBaseline:
         """A branch as a whole, with the cursor from which ``changes`` goes on. ``op`` is about the cursor only."""
-        return self._feed(branch, kind, type, op).baseline()
+        return self.feed(branch, kind=kind, type=type, op=op).baseline()
 
-    def _feed(self, branch: str, kind: Names, type: Names, op: Names) -> Feed:
+    def feed(self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None) -> Feed:
+        """The commits of a branch up to its head, for those who page through them in their own way."""
         from omnigraph.engine.commit_changes import Comparer
         from omnigraph.engine.feed import Feed
 

@@ -75,7 +75,7 @@ class Feed:
         """Everything up to the head at once."""
         snapshot = self.comparer.snapshot(self.head)
         check_types(self.comparer.chosen, snapshot)
-        return ChangeBaseline(snapshot, write_cursor(self._scope, Position(self.head.head)), self.comparer.chosen)
+        return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
 
     def poll(self, since: str, limit: int) -> ChangePage:
         """The changes that follow a cursor, ``now``, the ``beginning``, or a commit (``after:01...``)."""
@@ -97,12 +97,40 @@ class Feed:
             except (NotFoundError, CorruptionError) as error:
                 if blocks:
                     break
-                raise gap(self.head.branch, commit, since) from error
+                cursor = None if since in (NOW, BEGINNING) else since
+                raise gap(self.head.branch, commit, cursor) from error
             blocks.append(block)
             if not is_whole:
                 return self._page(blocks, Position(commit.id, done + len(block)))
             position, behind = Position(commit.id), commit
         return self._page(blocks, position)
+
+    def start(self, since: str) -> str:
+        """The cursor of ``now``, the ``beginning``, or a commit; one that is given already is checked."""
+        position = self._position(since)
+        behind, _ = self._walk(position)
+        return self.cursor(behind.id) if position is None else write_cursor(self._scope, position)
+
+    def cursor(self, commit_id: str) -> str:
+        """The cursor of somebody who knows everything up to a commit."""
+        return write_cursor(self._scope, Position(commit_id))
+
+    def commits(self, since: str, until: str | None = None) -> list[GraphCommit]:
+        """The commits from one cursor to another, or to the head, oldest first, with the one at the first cursor."""
+        behind, waiting = self._walk(read_cursor(since, self._scope))
+        line = [behind, *waiting]
+        if until is None:
+            return line
+        last = read_cursor(until, self._scope).commit
+        place = next((number for number, commit in enumerate(line) if commit.id == last), 0)
+        return line[: place + 1]
+
+    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
+        """All changes of one commit; raises ChangeFeedGap."""
+        try:
+            yield from self.comparer.changes(commit, parent)
+        except (NotFoundError, CorruptionError) as error:
+            raise gap(self.head.branch, commit, None) from error
 
     def _page(self, blocks: Sequence[ChangeBlock], position: Position) -> ChangePage:
         is_partial = position.changes is not None
@@ -142,12 +170,12 @@ class Feed:
         )
 
 
-def gap(branch: str, commit: GraphCommit, since: str) -> ChangeFeedGap:
+def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
     """The answer to a reader that was away for too long."""
     return ChangeFeedGap(
         f"the changes of commit {commit.id} on {branch} can no longer be told: what they were made from is cleaned up",
         hint="start again from a baseline: graph.change_baseline, or omnigraph changes baseline",
-        cursor=None if since in (NOW, BEGINNING) else since,
+        cursor=cursor,
         first_unreadable_commit_id=commit.id,
     )
 

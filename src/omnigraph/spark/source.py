@@ -28,6 +28,7 @@ from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.spark import limits
 from omnigraph.spark.bulk_load import publish_input
+from omnigraph.spark.change_stream import ChangeStreamReader, parse_change_options, stream_schema
 from omnigraph.spark.driver_checks import publish_checked
 from omnigraph.spark.frames import FrameColumns, write_part
 from omnigraph.spark.input import LoadInput
@@ -50,7 +51,9 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._options = parse_options(options)
+        self._changes = parse_change_options(options) if "changes" in {name.lower() for name in options} else None
+        if self._changes is None:
+            self._options = parse_options(options)
         self._commit: str | None = None
 
     @classmethod
@@ -58,13 +61,22 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
         return "omnigraph"
 
     def schema(self) -> StructType:
+        if self._changes is not None:
+            return stream_schema()
         snapshot = self._options.snapshot()
         self._commit = snapshot.commit_id
         entity = self._options.entity(snapshot.catalog)
         self._options.condition(entity)
         return spark_schema(entity, self._options.chosen_columns(entity))
 
+    def streamReader(self, schema: StructType) -> ChangeStreamReader:  # noqa: N802 - Spark's name
+        if self._changes is None:
+            raise UsageError("what is read as a stream are changes", hint='.option("changes", "beginning"), or "now"')
+        return ChangeStreamReader(self._changes)
+
     def reader(self, schema: StructType) -> SourceReader:
+        if self._changes is not None:
+            raise UsageError("changes are read as a stream", hint="use spark.readStream, or graph.changes")
         options = self._options
         snapshot = options.snapshot() if self._commit is None else options.graph().snapshot(at=self._commit)
         entity = options.entity(snapshot.catalog)

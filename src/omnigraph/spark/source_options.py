@@ -25,7 +25,7 @@ _NAMES = (
     "actor", "message", "idempotency_key",
 )  # fmt: skip
 _COMPARISON = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(.*?)\s*", re.DOTALL)
-_STORAGE = "storage."
+STORAGE = "storage."
 _OF_SPARK = ("checkpointlocation",)
 """Options of Spark's own that it passes on."""
 
@@ -104,16 +104,13 @@ class SourceOptions:
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
     """Options as Spark hands them over, in small letters."""
     for name in given:
-        if name.lower() not in (*_NAMES, *_OF_SPARK) and not name.lower().startswith(_STORAGE):
+        if name.lower() not in (*_NAMES, *_OF_SPARK) and not name.lower().startswith(STORAGE):
             hint = did_you_mean(name, list(_NAMES)) or f"options are {', '.join(_NAMES)} and storage.*"
             raise UsageError(f"there is no option {name!r}", hint=hint)
     options = {name.lower(): value for name, value in given.items()}
-    for name in ("store", "type"):
-        if name not in options:
-            raise UsageError(f"which {name}?", hint=f'.option("{name}", ...)')
-    store = options["store"]
-    if "://" not in store and not os.path.isabs(store):
-        raise UsageError(f"the store {store!r} is a relative path", hint="name it absolutely: workers run elsewhere")
+    store = checked_store(options)
+    if "type" not in options:
+        raise UsageError("which type?", hint='.option("type", ...)')
     if options.get("kind") not in (None, "node", "edge"):
         raise UsageError(f"{options['kind']!r} is no kind of type", hint="kinds are node and edge")
     if options.get("load", "append") not in ("append", "merge"):
@@ -131,5 +128,15 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         options.get("durability", "fsync"),
         options.get("query"),
         {name: options[name] for name in ("actor", "message", "idempotency_key") if name in options},
-        {name[len(_STORAGE) :]: value for name, value in options.items() if name.startswith(_STORAGE)},
+        {name[len(STORAGE) :]: value for name, value in options.items() if name.startswith(STORAGE)},
     )
+
+
+def checked_store(options: Mapping[str, str]) -> str:
+    """Where the graph is, in words that every worker understands."""
+    if "store" not in options:
+        raise UsageError("which store?", hint='.option("store", ...)')
+    store = options["store"]
+    if "://" not in store and not os.path.isabs(store):
+        raise UsageError(f"the store {store!r} is a relative path", hint="name it absolutely: workers run elsewhere")
+    return store
