@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument
+from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import branch_option, json_option
@@ -23,7 +24,7 @@ _OPTIONS_OF_THEIR_OWN = ("branch", "limit")
 
 @click.group("commit", cls=CommandGroup)
 def command() -> None:
-    """List and show commits."""
+    """List and show commits, and what they changed."""
 
 
 def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -106,6 +107,36 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
         say()
         rows = [(change.key, change.inserted, change.updated, change.deleted) for change in commit.tables]
         say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    return OK
+
+
+@command.command("changes")
+@click.argument("commit_id", metavar="ID")
+@click.option("--page-token", metavar="TEXT", help="Go on after an earlier page.")
+@page_limit_option
+@chooses_changes
+@reads_graph
+@json_option
+def changes_command(
+    address: Address,
+    commit_id: str,
+    page_token: str | None,
+    limit: int,
+    kinds: tuple[str, ...],
+    types: tuple[str, ...],
+    ops: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Show what one commit changed, as compared with its first parent."""
+    page = address.open().commit_changes(commit_id, page_token=page_token, limit=limit, kind=kinds, type=types, op=ops)
+    if as_json:
+        say_json(page.to_json())
+        return OK
+    say_changes(page)
+    if page.next_page_token is not None:
+        say(f"more follows; --page-token {page.next_page_token}")
+    elif not len(page):
+        say("no changes")
     return OK
 
 

@@ -16,6 +16,7 @@ import click
 from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.output import paint, say, say_json
 from omnigraph.errors import (
+    ChangeFeedGap,
     CompileError,
     KeyConflictError,
     MergeConflicts,
@@ -73,6 +74,8 @@ def told(error: OmnigraphError) -> dict[str, object]:
 
             conflicts = [item for item in error.conflicts if isinstance(item, MergeConflict)]
             shown["merge_conflicts"] = [conflict.to_json() for conflict in conflicts]
+        case ChangeFeedGap():
+            shown["change_feed_gap"] = dict(error.facts)
         case KeyConflictError():
             shown["key_conflict"] = dict(error.facts)
         case _:

@@ -1,0 +1,57 @@
+"""The options that choose changes, and how changes are printed for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.addresses import Command
+from omnigraph.cli.output import paint, say
+from omnigraph.cli.tables import cell
+from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
+
+if TYPE_CHECKING:
+    from omnigraph.history.changes import Change
+
+_OPTIONS = (
+    click.option(
+        "--kind", "kinds", multiple=True, type=click.Choice(("node", "edge")), help="Only nodes, or only edges."
+    ),
+    click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
+    click.option(
+        "--op",
+        "ops",
+        multiple=True,
+        type=click.Choice(("insert", "update", "delete")),
+        help="Only such changes; may be repeated.",
+    ),
+)
+
+_COLOURS = {"+": "green", "~": "yellow", "-": "red"}
+
+
+def chooses_changes(command: Command) -> Command:
+    """Give a command the options --kind, --type and --op."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+page_limit_option = click.option(
+    "--limit",
+    type=int,
+    default=FEED_CHANGES_PER_PAGE,
+    metavar="N",
+    help=f"Changes on the page; {FEED_CHANGES_PER_PAGE:,} if not given, at most {FEED_CHANGES_PER_PAGE_MAX:,}.",
+)
+
+
+def say_changes(changes: Iterable[Change], indent: str = "") -> None:
+    """One line per change."""
+    from omnigraph.engine.diff import change_text
+
+    for change in changes:
+        text = cell(change_text(change))
+        say(indent + paint(text, _COLOURS[text[0]]))

@@ -1,0 +1,113 @@
+"""``omnigraph revert``: undoing what commits did, on top of what came later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.addresses import Address, writes_graph
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.options import (
+    actor_option,
+    branch_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    quiet_option,
+)
+from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.tables import aligned
+
+if TYPE_CHECKING:
+    from omnigraph.engine.revert_result import RevertPreview, RevertResult
+
+
+@click.command("revert")
+@click.argument("commits", metavar="[COMMIT|OLDER..NEWER]", required=False)
+@click.option("--actor", "whose", metavar="ACTOR", help="Only commits of this actor.")
+@click.option("--run", "run_id", metavar="ID", help="Only commits with this run in their provenance.")
+@click.option("--since", metavar="TIME", help="Only commits from this time on.")
+@click.option("--until", metavar="TIME", help="Only commits up to this time.")
+@branch_option
+@click.option(
+    "--policy", metavar="POLICY", help="How two changes of one property are settled, such as source or target."
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be done, with all conflicts.")
+@message_option
+@idempotency_key_option
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def command(
+    address: Address,
+    commits: str | None,
+    whose: str | None,
+    run_id: str | None,
+    since: str | None,
+    until: str | None,
+    branch: str,
+    policy: str | None,
+    dry_run: bool,
+    message: str | None,
+    idempotency_key: str | None,
+    actor: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Undo what some commits did, as one commit on top of the head.
+
+    Name a commit or a range (the older one stays), or choose by actor, run and time. What others changed later stays;
+    where it cannot, that is a conflict, and nothing is changed. A policy settles conflicts as in a merge: source is the
+    state before the commits, target the head.
+    """
+    graph = address.open()
+    if dry_run:
+        preview = graph.revert_preview(
+            commits, actor=whose, run=run_id, since=since, until=until, branch=branch, policy=policy
+        )
+        if as_json:
+            say_json({"uri": graph.uri, **preview.to_json()})
+        else:
+            _show(preview)
+        return FAILED if preview.conflicts else OK
+    address.announce("revert", quiet)
+    result = graph.revert(
+        commits,
+        actor=whose,
+        run=run_id,
+        since=since,
+        until=until,
+        branch=branch,
+        policy=policy,
+        by=actor,
+        message=message,
+        idempotency_key=idempotency_key,
+    )
+    if as_json:
+        say_json({"uri": graph.uri, **result.to_json()})
+        return OK
+    _show(result)
+    ok = paint("ok", "green", bold=True)
+    undone = count(len(result.reverted), "commit")
+    if result.commit is None:
+        say(f"{ok}: nothing that {undone} did is left on {result.branch}")
+    else:
+        say(f"{ok}: reverted {undone} on {result.branch}, commit {result.commit.id}")
+    return OK
+
+
+def _show(shown: RevertPreview | RevertResult) -> None:
+    from omnigraph.engine.revert_result import RevertPreview
+
+    rows = [(item.key, item.inserted, item.updated, item.deleted) for item in shown.tables]
+    if rows:
+        say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    if not isinstance(shown, RevertPreview):
+        return
+    for conflict in shown.conflicts:
+        say(f"{paint('conflict', 'red')}: {conflict}")
+    undone = count(len(shown.reverted), "commit")
+    if not shown.conflicts:
+        say(f"{undone} can be reverted on {shown.branch}" if rows else f"nothing that {undone} did is left")
