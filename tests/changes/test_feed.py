@@ -14,7 +14,15 @@ import omnigraph
 from omnigraph.core import limits
 from omnigraph.engine import commit_changes, feed
 from omnigraph.engine.feed import ChangePage
-from omnigraph.errors import ChangeFeedGap, CursorRejected, LimitExceeded, NotFoundError, UsageError
+from omnigraph.errors import (
+    ChangeFeedGap,
+    CorruptionError,
+    CursorRejected,
+    HistoryCleaned,
+    LimitExceeded,
+    NotFoundError,
+    UsageError,
+)
 from omnigraph.storage import fold
 from omnigraph.storage.io_meter import IoMeter
 from tests.changes.histories import Step, applied, make_history, steps
@@ -195,30 +203,48 @@ def test_a_branch_tells_what_it_inherited_and_what_is_its_own(graph: omnigraph.G
     assert told(graph.changes("beginning", branch="b"))[-2:] == [LAST, [("insert", "Person", "cy")]]
 
 
-def lose_manifest(graph: omnigraph.Graph, commit_id: str) -> omnigraph.Graph:
-    """Delete what a commit's state is read from, as a cleanup does."""
-    place = graph.commit(commit_id).manifest
-    path = Path(graph.uri.removeprefix("file://")) / graph._manifests.location(place.incarnation)
-    (path / "_versions" / f"{2**64 - 1 - place.version:020d}.manifest").unlink()
-    return reopen(graph)
-
-
 def test_cleaned_history_is_a_gap_and_a_baseline_leads_on(graph: omnigraph.Graph) -> None:
-    beginning = graph.changes("beginning", limit=1)
-    second = graph.changes("beginning").blocks[1].commit.id
-    cleaned = lose_manifest(graph, second)
-    first = cleaned.changes("beginning")
-    assert told(first) == [FIRST]
-    assert not first.caught_up
-    with pytest.raises(ChangeFeedGap) as raised:
-        cleaned.changes(first.cursor)
-    assert raised.value.facts == {"cursor": first.cursor, "first_unreadable_commit_id": second}
-    assert told(cleaned.changes(beginning.cursor)) == [FIRST[1:]]
+    blocks = graph.changes("beginning").blocks
+    within = graph.changes("beginning", limit=1)
+    assert within.is_partial
+    graph.cleanup(keep=2)
+    cleaned = reopen(graph)
+    for since, cursor in (("beginning", None), (within.cursor, within.cursor)):
+        with pytest.raises(ChangeFeedGap, match="can no longer be told") as raised:
+            cleaned.changes(since)
+        assert raised.value.facts == {"cursor": cursor, "first_unreadable_commit_id": blocks[0].commit.id}
+    assert told(cleaned.changes(f"after:{blocks[2].commit.id}")) == [LAST]
     baseline = cleaned.change_baseline()
     assert baseline.to_json()["baseline"]["snapshot_commit_id"] == graph.snapshot().commit_id
     assert b"".join(baseline.lines()) == b"".join(graph.export())
     insert(cleaned, "cy")
     assert told(cleaned.changes(baseline.cursor)) == [[("insert", "Person", "cy")]]
+
+
+def test_a_page_ends_before_a_gap(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    third = insert(graph, "cy").commit
+    start = graph.changes("beginning").blocks[2].commit.id
+    real = graph._manifests.at
+
+    def at(commit: Any) -> Any:
+        if commit.id == third.id:
+            raise HistoryCleaned("gone", commit=commit.id)
+        return real(commit)
+
+    monkeypatch.setattr(graph._manifests, "at", at)
+    page = graph.changes(f"after:{start}")
+    assert (told(page), page.caught_up) == ([LAST], False)
+    with pytest.raises(ChangeFeedGap) as raised:
+        graph.changes(page.cursor)
+    assert raised.value.facts["first_unreadable_commit_id"] == third.id
+
+
+def test_damage_is_not_told_as_a_gap(graph: omnigraph.Graph) -> None:
+    place = graph.commit(graph.changes("beginning").blocks[0].commit.id).manifest
+    path = Path(graph.uri.removeprefix("file://")) / graph._manifests.location(place.incarnation)
+    (path / "_versions" / f"{2**64 - 1 - place.version:020d}.manifest").unlink()
+    with pytest.raises(CorruptionError):
+        reopen(graph).changes("beginning")
 
 
 def test_a_baseline_is_filtered_like_its_cursor(graph: omnigraph.Graph) -> None:

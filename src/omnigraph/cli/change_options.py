@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.addresses import Command
+from omnigraph.cli.options import types_option
 from omnigraph.cli.output import paint, say
 from omnigraph.cli.tables import cell
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
@@ -19,7 +20,7 @@ _OPTIONS = (
     click.option(
         "--kind", "kinds", multiple=True, type=click.Choice(("node", "edge")), help="Only nodes, or only edges."
     ),
-    click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."),
+    types_option,
     click.option(
         "--op",
         "ops",

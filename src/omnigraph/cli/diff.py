@@ -6,6 +6,7 @@ import click
 
 from omnigraph.cli.addresses import Address, reads_graph
 from omnigraph.cli.change_options import chooses_changes, say_changes
+from omnigraph.cli.completion import branch_names
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.options import json_option
 from omnigraph.cli.output import say, say_json
@@ -16,8 +17,8 @@ SHOWN_CHANGES = 100
 
 
 @click.command("diff")
-@click.argument("before", metavar="FROM")
-@click.argument("after", metavar="[TO]", default="main")
+@click.argument("before", metavar="FROM", shell_complete=branch_names)
+@click.argument("after", metavar="[TO]", default="main", shell_complete=branch_names)
 @chooses_changes
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most so many changes.")
 @click.option("--summary", is_flag=True, help="Only the counts.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from omnigraph.cli.addresses import Address, writes_graph
 from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.merge_options import settles_conflicts, show_conflicts
 from omnigraph.cli.options import (
     actor_option,
     branch_option,
@@ -20,7 +21,8 @@ from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.tables import aligned
 
 if TYPE_CHECKING:
-    from omnigraph.engine.revert_result import RevertPreview, RevertResult
+    from omnigraph.engine.revert_result import RevertPreview
+    from omnigraph.write.merge import TableCounts
 
 
 @click.command("revert")
@@ -30,9 +32,7 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="TIME", help="Only commits from this time on.")
 @click.option("--until", metavar="TIME", help="Only commits up to this time.")
 @branch_option
-@click.option(
-    "--policy", metavar="POLICY", help="How two changes of one property are settled, such as source or target."
-)
+@settles_conflicts
 @click.option("--dry-run", is_flag=True, help="Only show what would be done, with all conflicts.")
 @message_option
 @idempotency_key_option
@@ -45,50 +45,35 @@ def command(
     commits: str | None,
     whose: str | None,
     run_id: str | None,
-    since: str | None,
-    until: str | None,
-    branch: str,
-    policy: str | None,
     dry_run: bool,
     message: str | None,
     idempotency_key: str | None,
     actor: str | None,
     quiet: bool,
     as_json: bool,
+    **said: Any,
 ) -> int:
     """Undo what some commits did, as one commit on top of the head.
 
     Name a commit or a range (the older one stays), or choose by actor, run and time. What others changed later stays;
-    where it cannot, that is a conflict, and nothing is changed. A policy settles conflicts as in a merge: source is the
+    where it cannot, that is a conflict, and nothing is changed. Conflicts are settled as in a merge: source is the
     state before the commits, target the head.
     """
     graph = address.open()
+    chosen = {"actor": whose, "run": run_id, **said}
     if dry_run:
-        preview = graph.revert_preview(
-            commits, actor=whose, run=run_id, since=since, until=until, branch=branch, policy=policy
-        )
+        preview = graph.revert_preview(commits, **chosen)
         if as_json:
             say_json({"uri": graph.uri, **preview.to_json()})
         else:
-            _show(preview)
+            _show_preview(preview)
         return FAILED if preview.conflicts else OK
     address.announce("revert", quiet)
-    result = graph.revert(
-        commits,
-        actor=whose,
-        run=run_id,
-        since=since,
-        until=until,
-        branch=branch,
-        policy=policy,
-        by=actor,
-        message=message,
-        idempotency_key=idempotency_key,
-    )
+    result = graph.revert(commits, **chosen, by=actor, message=message, idempotency_key=idempotency_key)
     if as_json:
         say_json({"uri": graph.uri, **result.to_json()})
         return OK
-    _show(result)
+    _show_tables(result.tables)
     ok = paint("ok", "green", bold=True)
     undone = count(len(result.reverted), "commit")
     if result.commit is None:
@@ -98,16 +83,18 @@ def command(
     return OK
 
 
-def _show(shown: RevertPreview | RevertResult) -> None:
-    from omnigraph.engine.revert_result import RevertPreview
-
-    rows = [(item.key, item.inserted, item.updated, item.deleted) for item in shown.tables]
-    if rows:
+def _show_tables(tables: tuple[TableCounts, ...]) -> None:
+    if tables:
+        rows = [(item.key, item.inserted, item.updated, item.deleted) for item in tables]
         say(aligned(("table", "inserted", "updated", "deleted"), rows))
-    if not isinstance(shown, RevertPreview):
-        return
-    for conflict in shown.conflicts:
-        say(f"{paint('conflict', 'red')}: {conflict}")
-    undone = count(len(shown.reverted), "commit")
-    if not shown.conflicts:
-        say(f"{undone} can be reverted on {shown.branch}" if rows else f"nothing that {undone} did is left")
+
+
+def _show_preview(preview: RevertPreview) -> None:
+    _show_tables(preview.tables)
+    undone = count(len(preview.reverted), "commit")
+    if preview.conflicts:
+        show_conflicts(preview.conflicts)
+    elif preview.tables:
+        say(f"{undone} can be reverted on {preview.branch}")
+    else:
+        say(f"nothing that {undone} did is left on {preview.branch}")

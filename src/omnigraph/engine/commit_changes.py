@@ -19,7 +19,7 @@ from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.store import Store
 
-Told: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
+Compared: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
 """Changes by commit and filter, of commits whose pages are being read."""
 
 
@@ -99,7 +99,7 @@ class Comparer:
 
     manifests: Manifests
     chosen: ChangeFilter
-    told: Told
+    compared: Compared
     _snapshots: dict[str, Snapshot] = field(default_factory=dict)
 
     @property
@@ -113,18 +113,19 @@ class Comparer:
     def block(self, commit: GraphCommit, parent: GraphCommit | None, done: int, room: Room) -> tuple[ChangeBlock, bool]:
         """The changes of a commit after the first ``done`` ones, as far as there is room, and whether that is all."""
         key = (commit.id, self.chosen.digest)
-        rows = self.told.get(key) or self._rows(commit, parent)
+        rows = self.compared.get(key) or self._rows(commit, parent)
         changes: list[Change] = []
         left = done
         is_whole = True
         for table in rows:
-            part = table.slice(left)
-            left -= min(left, len(table))
+            waiting = max(0, len(table) - left)
+            part = table.slice(left, min(waiting, room.changes))
+            left = max(0, left - len(table))
             taken = room.take(part.sizes())
             changes.extend(part.slice(0, taken).exact(self.store))
-            if taken < len(part):
+            if taken < waiting:
                 is_whole = False
-                self.told.put(key, rows)
+                self.compared.put(key, rows)
                 break
         return ChangeBlock(commit, tuple(changes)), is_whole
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE
 from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.telemetry import told
 from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.changes import Names, read_filter
@@ -25,6 +26,7 @@ Moment = str | datetime | Snapshot
 class Comparing(Reading):
     """Differences within a graph."""
 
+    @told("diff")
     def diff(
         self, before: Moment, after: Moment = MAIN, *, kind: Names = None, type: Names = None, op: Names = None
     ) -> Diff:
@@ -56,6 +58,7 @@ class Comparing(Reading):
                     f"there is no branch and no commit {named!r}", hint=no_branch.hint, name=named
                 ) from no_commit
 
+    @told("changes")
     def changes(
         self,
         since: str = "now",
@@ -85,7 +88,7 @@ class Comparing(Reading):
         from omnigraph.engine.commit_changes import Comparer
         from omnigraph.engine.feed import Feed
 
-        return Feed(self._head(branch), Comparer(self._manifests, read_filter(kind, type, op), self._told))
+        return Feed(self._head(branch), Comparer(self._manifests, read_filter(kind, type, op), self._compared))
 
     def commit_changes(
         self,
@@ -100,7 +103,7 @@ class Comparing(Reading):
         """What one commit changed, as compared with its first parent: one page."""
         from omnigraph.engine.commit_changes import Comparer, one_commit
 
-        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._told)
+        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared)
         commit = self.commit(commit_id)
         parent = self.commit(commit.parents[0]) if commit.parents else None
         return one_commit(comparer, commit, parent, page_token, limit)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from omnigraph.core.html import html_table
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.change_rows import ChangeRows, change_rows, kind_of
 from omnigraph.engine.snapshot import Snapshot
@@ -149,6 +150,12 @@ class Diff:
         if len(self) > SHOWN_CHANGES:
             lines.append(f"    ... {len(self) - SHOWN_CHANGES:,} more")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(key, item.inserted, item.updated, item.deleted) for key, item in self.counts.items()]
+        counts = html_table(f"{len(self):,} changes", ("type", "inserted", "updated", "deleted"), rows)
+        lines = [(change_text(change),) for change in self.changes(SHOWN_CHANGES)]
+        return counts + html_table(f"the first {len(lines)}", ("change",), lines)
 
     def to_arrow(self, limit: int | None = None) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""

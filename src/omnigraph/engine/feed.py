@@ -16,7 +16,7 @@ from omnigraph.engine.change_rows import kind_of
 from omnigraph.engine.commit_changes import ChangeBlock, Comparer, Room, check_limit
 from omnigraph.engine.diff import check_types
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import ChangeFeedGap, CorruptionError, CursorRejected, NotFoundError
+from omnigraph.errors import ChangeFeedGap, CursorRejected, HistoryCleaned
 from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.commits import first_parents
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
@@ -94,7 +94,7 @@ class Feed:
             done = position.changes or 0 if commit.id == position.commit else 0
             try:
                 block, is_whole = self.comparer.block(commit, behind, done, room)
-            except (NotFoundError, CorruptionError) as error:
+            except HistoryCleaned as error:
                 if blocks:
                     break
                 cursor = None if since in (NOW, BEGINNING) else since
@@ -129,7 +129,7 @@ class Feed:
         """All changes of one commit; raises ChangeFeedGap."""
         try:
             yield from self.comparer.changes(commit, parent)
-        except (NotFoundError, CorruptionError) as error:
+        except HistoryCleaned as error:
             raise gap(self.head.branch, commit, None) from error
 
     def _page(self, blocks: Sequence[ChangeBlock], position: Position) -> ChangePage:

@@ -21,7 +21,7 @@ from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteContext
 
 if TYPE_CHECKING:
-    from omnigraph.engine.commit_changes import Told
+    from omnigraph.engine.commit_changes import Compared
 
 
 class GraphHandle:
@@ -47,7 +47,7 @@ class GraphHandle:
         self._compiler = Compiler()
         cache = ArrayCache(cache_directory(self._store.root.path, self.id))
         self._derived = Derived.kept_in(cache)
-        self._told: Told = Lru(FEED_KEPT_BYTES, lambda told: sum(rows.nbytes for rows in told))
+        self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: sum(rows.nbytes for rows in found))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_store": self._store, "_embedder": self._embedder}

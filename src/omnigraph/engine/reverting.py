@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.handle import GraphHandle
+from omnigraph.engine.telemetry import told
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class Reverting(GraphHandle):
     """Undoing what commits did."""
 
+    @told("revert")
     def revert(
         self,
         commits: str | None = None,
