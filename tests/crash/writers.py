@@ -178,6 +178,13 @@ def _diverge(graph: Graph) -> None:
     _insert(graph, "main")
 
 
+def _by_turns(graph: Graph) -> None:
+    """The writer's commits, with somebody else's between them."""
+    _insert(graph)
+    graph.mutate(MIXED)
+    graph.mutate('query q() { update Person set { age: 70 } where name = "bo" }', actor="writer")
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -203,6 +210,7 @@ WRITERS: dict[str, Writer] = {
     ),
     "branch-merge": Writer(lambda graph: graph.merge("review"), prepare=_diverge),
     "branch-fast-forward": Writer(lambda graph: graph.merge("review"), prepare=_branch),
+    "revert": Writer(lambda graph: graph.revert(actor="writer"), prepare=_by_turns),
     "branch-delete": Writer(lambda graph: graph.delete_branch("review"), prepare=_branch),
     "branch-rename": Writer(lambda graph: graph.rename_branch("review", "final"), prepare=_branch),
 }
