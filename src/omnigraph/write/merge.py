@@ -7,7 +7,7 @@ others publish to the target first, the merge is decided again with exactly that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
@@ -23,6 +23,7 @@ from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMod
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.rows.arrow_types import table_schema
+from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.merge import merge_schemas
 from omnigraph.storage.difference import ADDRESS, addresses_in
 from omnigraph.storage.tables import find_ids
@@ -173,6 +174,7 @@ def decide_sides(
     sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest))
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _merge_table(sides, key, rules, asked)) is not None}
+    asked |= _neighbours(sides.catalog, asked)
     is_fast = not relation.only_target
     broken: list[MergeConflict] = []
     if not is_fast:
@@ -211,6 +213,19 @@ def _merged_schema(manifests: Manifests, base: ManifestState, source: ManifestSt
     schemas = [manifests.catalog(state.schema_digest).schema for state in (base, source, target.state)]
     merged = merge_schemas(*schemas)
     return target.state.schema_digest if merged == schemas[2] else source.schema_digest
+
+
+def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
+    """The tables that edges join with these: what is added to them meanwhile may need what is deleted here."""
+    found: set[str] = set()
+    for key in keys:
+        kind, name = key.split(":", 1)
+        if kind == "node":
+            found.update(edge.table_key for edge in catalog.edges_of(name))
+        elif name in catalog.edges:
+            edge = catalog.edges[name]
+            found.update((f"node:{edge.source}", f"node:{edge.target}"))
+    return found
 
 
 def _merge_table(sides: GraphSides, key: str, rules: MergeRules, asked: set[str]) -> MergedTable | None:
