@@ -131,6 +131,9 @@ def test_a_diff_is_readable_and_goes_to_arrow_and_pandas(graph: omnigraph.Graph)
     assert shown["stats"] == {"inserts": 1, "updates": 1, "deletes": 2, "types_affected": 2}
     assert (len(shown["changes"]), shown["truncated"]) == (1, True)
     assert "changes" not in diff.to_json(summary=True)
+    shown_html = diff._repr_html_()
+    assert "node:Person" in shown_html
+    assert "age: 4 -&gt; 5" in shown_html
 
 
 def test_values_are_shown_readably_and_blobs_by_their_size(tmp_path: Path) -> None:

@@ -11,14 +11,13 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op
-from omnigraph.rows.arrow_types import DST, ID, PROPERTY_ID_METADATA, SRC, Entity
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.exact import exact_rows
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.catalog import EdgeType
-from omnigraph.storage.blobs import blob_values
 from omnigraph.storage.difference import ADDRESS
 from omnigraph.storage.store import Store
-from omnigraph.write.changes import BLOB_TYPE, TableChanges, flat
+from omnigraph.write.changes import BLOB_TYPE, TableChanges, column_blobs, flat
 
 SIZE_TYPE = pa.struct([pa.field("size", pa.uint64())])
 """How a blob is shown: its bytes stay where they are."""
@@ -95,10 +94,25 @@ class ChangeRows:
 
     def exact(self, store: Store) -> Iterator[Change]:
         """The changes for replay: values as exports write them, blobs with their bytes."""
-        images = [
-            _with_bytes(store, pin, table) for pin, table in zip(self.pins, (self.before, self.after), strict=True)
-        ]
-        yield from self._changes(images[0], images[1], exact_rows)
+        images = zip(self.pins, (self.before, self.after), strict=True)
+        before, after = (self._with_bytes(store, pin, table) for pin, table in images)
+        yield from self._changes(before, after, exact_rows)
+
+    def _with_bytes(self, store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table:
+        """An image without the id, and with the bytes of blobs."""
+        names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
+        arrays = []
+        for name in names:
+            column = flat(table, name)
+            arrays.append(column if column.type != BLOB_TYPE else self._bytes(store, pin, table, name))
+        return pa.Table.from_arrays(arrays, names)
+
+    def _bytes(self, store: Store, pin: TablePin | None, table: pa.Table, name: str) -> pa.Array:
+        rows = pc.indices_nonzero(pc.is_valid(flat(table, name)))
+        if pin is None or not len(rows):
+            return pa.nulls(table.num_rows, pa.large_binary())
+        values = column_blobs(store, self.entity, pin, name, flat(table, ADDRESS).take(rows))
+        return values.take(pc.index_in(pa.array(range(table.num_rows), rows.type), value_set=rows))
 
     def _changes(self, before: pa.Table, after: pa.Table, encode: Encode) -> Iterator[Change]:
         facts = zip(self.ids.to_pylist(), self.ops.to_pylist(), self.changed.to_pylist(), strict=True)
@@ -175,33 +189,6 @@ def _sized(column: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(
         [pc.struct_field(column, "size")], fields=list(SIZE_TYPE), mask=pc.is_null(column)
     )
-
-
-def _with_bytes(store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table:
-    """An image without the id, and with the bytes of blobs."""
-    names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
-    arrays = []
-    for name in names:
-        column = flat(table, name)
-        arrays.append(column if column.type != BLOB_TYPE else _bytes(store, pin, table, name))
-    return pa.Table.from_arrays(arrays, names)
-
-
-def _bytes(store: Store, pin: TablePin | None, table: pa.Table, name: str) -> pa.Array:
-    rows = pc.indices_nonzero(pc.is_valid(flat(table, name)))
-    if pin is None or not len(rows):
-        return pa.nulls(table.num_rows, pa.large_binary())
-    values = blob_values(store, pin, _stored_name(store, pin, table, name), flat(table, ADDRESS).take(rows))
-    return values.take(pc.index_in(pa.array(range(table.num_rows), rows.type), value_set=rows))
-
-
-def _stored_name(store: Store, pin: TablePin, table: pa.Table, name: str) -> str:
-    """The name that a property had when the version was written."""
-    key = PROPERTY_ID_METADATA.encode()
-    wanted = table.schema.field(name).metadata[key]
-    stored = store.open(pin.location, pin.lance_version).schema
-    found: str = next(field.name for field in stored if (field.metadata or {}).get(key) == wanted)
-    return found
 
 
 def _image_of(entity: Entity, row: dict[str, Any]) -> Image:
