@@ -31,7 +31,7 @@ def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> 
             "`nearest` with a text needs an embedder, and the graph was opened without one",
             hint="open it with embedder=omnigraph.embed.from_environment(), or pass a vector",
         )
-    types = dict(_variables(query.root))
+    types = dict(node_variables(query.root))
     for arm, _ in texts:
         check_model(catalog.nodes[types[arm.vector.variable]], arm.vector.name, embedder)
     vectors = _embedded({(text, _dimension(arm)) for arm, text in texts}, embedder)
@@ -62,8 +62,8 @@ def _nearest(root: Operator) -> Iterator[ir.Nearest]:
                 yield from (arm for arm in arms if isinstance(arm, ir.Nearest))
 
 
-def _variables(root: Operator) -> Iterator[tuple[str, str]]:
-    """Node variables with their types."""
+def node_variables(root: Operator) -> Iterator[tuple[str, str]]:
+    """Node variables with their types; those of ``not`` blocks stay there."""
     for operator in _operators(root):
         if isinstance(operator, Scan):
             yield operator.variable, operator.type_name

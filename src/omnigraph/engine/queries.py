@@ -41,25 +41,33 @@ class Compiler:
         return plan
 
 
-def run_query(
+def bound_query(
     snapshot: Snapshot,
     plan: QueryIR | MutationIR,
     params: Mapping[str, object] | None,
-    derived: Derived,
-    budget: Budget,
     *,
     embedder: Embedder | None,
     now_ms: int,
-    branch: str | None,
-    profile: bool,
-) -> QueryResult:
-    """Bind and run one compiled query."""
+) -> QueryIR:
+    """A compiled read with its parameters, the time and all vectors in place."""
     if isinstance(plan, MutationIR):
         raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="use graph.mutate")
     bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
-    bound = embed_texts(bound, snapshot.catalog, embedder)
+    return embed_texts(bound, snapshot.catalog, embedder)
+
+
+def run_query(
+    query: QueryIR,
+    snapshot: Snapshot,
+    derived: Derived,
+    budget: Budget,
+    *,
+    branch: str | None,
+    profile: bool,
+) -> QueryResult:
+    """Run one bound query in this process."""
     operators: list[OperatorProfile] | None = [] if profile else None
     view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
     profiler = Profiler(operators, IoMeter(snapshot.store) if profile else None, view.remarks)
-    rows = Shaper(view, budget, profiler).run(bound)
-    return QueryResult(plan.name, rows, branch, snapshot.commit_id, tuple(operators or ()))
+    rows = Shaper(view, budget, profiler).run(query)
+    return QueryResult(query.name, rows, branch, snapshot.commit_id, tuple(operators or ()))

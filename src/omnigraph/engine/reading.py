@@ -6,10 +6,12 @@ import html
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.history import History
-from omnigraph.engine.queries import run_query
+from omnigraph.engine.queries import bound_query, run_query
+from omnigraph.engine.query_engine import QueryEngine, chosen_engine, parsed_engine
 from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
@@ -21,6 +23,7 @@ from omnigraph.exec.graph_view import GraphView
 from omnigraph.history.commits import first_parents
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import MAIN
+from omnigraph.query.ir import QueryIR
 from omnigraph.schema.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -49,12 +52,27 @@ class Reading(History):
                 return self._snapshot(self._manifests.at(commit))
         raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
 
-    @told("query")
+    @overload
     def query(
         self,
         text: str,
         params: Mapping[str, object] | None = None,
         *,
+        engine: Literal["spark"],
+        spark: Any = None,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+    ) -> Any: ...
+
+    @overload
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        engine: Literal["embedded", "auto"] = "embedded",
+        spark: Any = None,
         name: str | None = None,
         branch: str | None = None,
         at: str | datetime | None = None,
@@ -62,26 +80,64 @@ class Reading(History):
         memory_limit: int | None = None,
         cancel: threading.Event | None = None,
         profile: bool = False,
-    ) -> QueryResult:
+    ) -> QueryResult: ...
+
+    @told("query")
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        engine: str = "embedded",
+        spark: Any = None,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        cancel: threading.Event | None = None,
+        profile: bool = False,
+    ) -> Any:
         """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
 
         ``timeout`` (seconds) and ``memory_limit`` (bytes; else ``OMNIGRAPH_QUERY_MEMORY``, else half of the machine's
         memory) raise ``LimitExceeded`` when the query needs more;
         setting ``cancel`` from another thread raises ``QueryCancelled`` here.
+
+        With ``engine="spark"`` the answer is a DataFrame of the session given, or of one of this machine, and its jobs
+        belong to whoever reads it. ``"auto"`` runs very large queries on Spark and gives the ordinary result.
         """
+        chosen = parsed_engine(engine)
+        if chosen is QueryEngine.SPARK and (timeout, memory_limit, cancel, profile) != (None, None, None, False):
+            raise UsageError(
+                "a query with engine='spark' takes no limits: it runs when its DataFrame is read",
+                hint="use engine='auto', or limit the jobs in the session",
+            )
+        query, snapshot = self._bound(text, params, name, branch, at)
+        if chosen is QueryEngine.SPARK:
+            return extension(SPARK).query_frame(query, self._view(snapshot), spark)
+        budget = Budget(timeout, query_memory(memory_limit), cancel or threading.Event())
+        shown = None if at is not None else branch or MAIN
+        if chosen_engine(chosen, query, snapshot.state) is QueryEngine.SPARK:
+            rows = extension(SPARK).query_rows(query, self._view(snapshot), budget, spark)
+            return QueryResult(query.name, rows, shown, snapshot.commit_id)
+        return run_query(query, snapshot, self._derived, budget, branch=shown, profile=profile)
+
+    def _bound(
+        self,
+        text: str,
+        params: Mapping[str, object] | None,
+        name: str | None,
+        branch: str | None,
+        at: str | datetime | None,
+    ) -> tuple[QueryIR, Snapshot]:
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
-        return run_query(
-            snapshot,
-            plan,
-            params,
-            self._derived,
-            Budget(timeout, query_memory(memory_limit), cancel or threading.Event()),
-            embedder=self._embedder,
-            now_ms=self._clock.now_us() // 1000,
-            branch=None if at is not None else branch or MAIN,
-            profile=profile,
-        )
+        now_ms = self._clock.now_us() // 1000
+        return bound_query(snapshot, plan, params, embedder=self._embedder, now_ms=now_ms), snapshot
+
+    def _view(self, snapshot: Snapshot) -> GraphView:
+        return GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
 
     def explain(
         self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
@@ -91,7 +147,7 @@ class Reading(History):
 
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
-        return explained(plan, GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived))
+        return explained(plan, self._view(snapshot))
 
     def read_blob(
         self,

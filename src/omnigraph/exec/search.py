@@ -71,8 +71,8 @@ class Searcher:
     def matching(self, table: TableView, search: ir.Search, uses: list[Coverage]) -> Rows | None:
         """Rows whose text holds a token of the query; None if what is searched for is null."""
         assert isinstance(search.text, ir.Property)
-        query = _text(search.query)
-        edits = _edits(search)
+        query = text_of(search.query)
+        edits = edits_of(search)
         if query is None or edits is None:
             return None
         column = search.text.name
@@ -87,7 +87,7 @@ class Searcher:
     def bm25(self, table: TableView, ranking: ir.Bm25, uses: list[Coverage]) -> tuple[Rows, npt.NDArray[np.float32]]:
         """Rows that hold a token of the query, and their relevance."""
         assert isinstance(ranking.text, ir.Property)
-        query = _text(ranking.query)
+        query = text_of(ranking.query)
         if query is None:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         column = ranking.text.name
@@ -101,12 +101,14 @@ class Searcher:
         return found.rows, found.scores
 
 
-def _text(expression: ir.Expr) -> str | None:
+def text_of(expression: ir.Expr) -> str | None:
+    """The text of a bound query; None if it is null."""
     assert isinstance(expression, ir.Constant)
     return expression.value if isinstance(expression.value, str) else None
 
 
-def _edits(search: ir.Search) -> int | None:
+def edits_of(search: ir.Search) -> int | None:
+    """The edits that a bound search allows; None if they are null."""
     if search.kind is not ir.SearchKind.FUZZY:
         return 0
     if search.edits is None:

@@ -35,3 +35,12 @@ PACKED_FACTS: Final = 500_000
 
 GROUP_FACTS: Final = 1_000_000
 """Facts that one task groups: half a second of work, and small enough to stay in memory."""
+
+QUERY_BATCH_ROWS: Final = 65_536
+"""Rows of a table that a query's task reads and tests at once: conditions are faster on many rows together."""
+
+BROADCAST_ROWS: Final = 200_000
+"""Rows of a table that is sent to every executor instead of being shuffled: some ten megabytes of ids."""
+
+UNROLLED_HOPS: Final = 3
+"""Hops that become one plan. For more every hop is a job: a plan of many joins takes longer to make than to run."""

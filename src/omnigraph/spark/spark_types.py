@@ -29,13 +29,14 @@ def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> Struct
     for field in table_schema(entity):
         type_ = entity.properties[field.name].type if field.name in entity.properties else _TEXT
         if field.name in columns if columns is not None else not type_.is_blob:
-            fields.append(StructField(field.name, _spark_type(type_), field.nullable))
+            fields.append(StructField(field.name, spark_type(type_), field.nullable))
     if columns is not None:
         fields.sort(key=lambda field: columns.index(field.name))
     return StructType(fields)
 
 
-def _spark_type(type_: PropertyType) -> DataType:
+def spark_type(type_: PropertyType) -> DataType:
+    """What values of a property are in Spark."""
     from pyspark.sql.types import ArrayType
 
     scalar = _spark_scalar(type_.scalar)

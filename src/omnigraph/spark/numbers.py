@@ -1,0 +1,173 @@
+"""Comparisons and arithmetic of Spark columns that mean what they mean in the embedded executor.
+
+Spark rounds an integer when it compares it with a float, and takes NaN for equal to itself. What becomes of an overflow
+or of a division by zero depends on the session. Nothing here does.
+"""
+
+from __future__ import annotations
+
+import operator as python
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.lang.gq_ast import BinaryOperator
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+Op = BinaryOperator
+
+_COMPARE = {Op.EQ: python.eq, Op.NE: python.ne, Op.LT: python.lt, Op.LE: python.le, Op.GT: python.gt, Op.GE: python.ge}
+_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
+
+U64 = "decimal(20,0)"
+"""What a U64 is in Spark."""
+
+_WIDE = (Scalar.I64, Scalar.U64)
+"""Integers that a float cannot hold exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A column with the scalar type of its values, and whether one may be NaN, which only arithmetic can make."""
+
+    column: Column
+    scalar: Scalar
+    may_be_nan: bool = False
+
+
+def compare(operator: BinaryOperator, left: Value, right: Value) -> Column:
+    """Comparison by value; null where one side is."""
+    if left.scalar in _WIDE and right.scalar.is_float:
+        return _compare_mixed(operator, left, right)
+    if left.scalar.is_float and right.scalar in _WIDE:
+        return _compare_mixed(_MIRRORED[operator], right, left)
+    first, second = left.column, right.column
+    if left.scalar.is_float or right.scalar.is_float:
+        first, second = first.cast("double"), second.cast("double")
+    found: Column = _COMPARE[operator](first, second)
+    if left.may_be_nan or right.may_be_nan:
+        return _unless_nan(operator, found, first, second)
+    return found
+
+
+def _unless_nan(operator: BinaryOperator, found: Column, *sides: Column) -> Column:
+    """NaN is different from everything, itself included."""
+    from pyspark.sql import functions as f
+
+    unknown = f.lit(False)
+    for side in sides:
+        unknown = unknown | f.isnan(side)
+    # The comparison is null where a side is; what is asked first must not hide that.
+    return f.when(found.isNotNull() & unknown, f.lit(operator is Op.NE)).otherwise(found)
+
+
+def _compare_mixed(operator: BinaryOperator, integers: Value, floats: Value) -> Column:
+    """An integer is below a number exactly if it is below the next integer upwards, and so on."""
+    from pyspark.sql import functions as f
+
+    low, high = INTEGER_RANGES[integers.scalar]
+    whole, number = integers.column.cast(U64), floats.column.cast("double")
+    # The first float above the largest integer is a power of two, which a float holds exactly.
+    above, below, unknown = number >= float(high + 1), number < float(low), f.isnan(number)
+    inside = f.when(above | below | unknown, f.lit(0.0)).otherwise(number)
+    floor, ceiling = _whole(f.floor, inside), _whole(f.ceil, inside)
+    decided = {
+        Op.EQ: (False, False, (floor == ceiling) & (whole == floor)),
+        Op.NE: (True, True, (floor != ceiling) | (whole != floor)),
+        Op.LT: (True, False, whole < ceiling),
+        Op.LE: (True, False, whole <= floor),
+        Op.GT: (False, True, whole > floor),
+        Op.GE: (False, True, whole >= ceiling),
+    }[operator]
+    if_above, if_below, otherwise = decided
+    known = (
+        f.when(unknown, f.lit(operator is Op.NE))
+        .when(above, f.lit(if_above))
+        .when(below, f.lit(if_below))
+        .otherwise(otherwise)
+    )
+    return f.when(whole.isNotNull() & number.isNotNull(), known)
+
+
+def _whole(rounded: object, number: Column) -> Column:
+    """A float of at most 2 ** 64, rounded to an integer, exactly. Spark's own cast goes through decimal digits."""
+    from pyspark.sql import functions as f
+
+    half = 2.0**63
+    assert callable(rounded)
+    small: Column = rounded(f.when(number < half, number)).cast("long").cast(U64)
+    large = f.when(number >= half, (number - half).cast("long")).cast(U64) + f.lit(Decimal(2**63)).cast(U64)
+    return f.coalesce(small, large.cast("decimal(21,0)"))
+
+
+def one_zero(column: Column) -> Column:
+    """Floats without a negative zero."""
+    from pyspark.sql import functions as f
+
+    return f.when(column == 0, f.lit(0.0)).otherwise(column)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------
+
+
+def arithmetic(operator: BinaryOperator, left: Value, right: Value, scalar: Scalar) -> Column:
+    """``+ - * / %`` in the type of the result. Dividing by zero gives null; what does not fit raises."""
+    from pyspark.sql import functions as f
+
+    if scalar.is_float:
+        return _float_arithmetic(operator, left.column.cast("double"), right.column.cast("double"))
+    first, second = _fitting(left, scalar), _fitting(right, scalar)
+    if operator is Op.MODULO:
+        return first % f.when(second != 0, second)
+    tried = {Op.ADD: f.try_add, Op.SUBTRACT: f.try_subtract, Op.MULTIPLY: f.try_multiply}[operator](first, second)
+    low, high = INTEGER_RANGES[scalar]
+    misfit = tried.isNull()
+    if scalar is Scalar.U64:
+        misfit = misfit | (tried < f.lit(Decimal(low))) | (tried > f.lit(Decimal(high)))
+    fitting = f.when(first.isNotNull() & second.isNotNull() & misfit, _misfit(scalar)).otherwise(tried)
+    return fitting.cast(_name(scalar))
+
+
+def _float_arithmetic(operator: BinaryOperator, left: Column, right: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    match operator:
+        case Op.ADD:
+            return left + right
+        case Op.SUBTRACT:
+            return left - right
+        case Op.MULTIPLY:
+            return left * right
+        case Op.DIVIDE:
+            return left / f.when(right != 0, right)
+        case _:
+            return left % f.when(right != 0, right)
+
+
+def _fitting(value: Value, scalar: Scalar) -> Column:
+    """An integer in another integer type."""
+    from pyspark.sql import functions as f
+
+    if value.scalar is scalar:
+        return value.column
+    if value.scalar is Scalar.U64:
+        too_large = value.column > f.lit(Decimal(INTEGER_RANGES[scalar][1]))
+        return f.when(too_large, _misfit(scalar)).otherwise(value.column.try_cast(_name(scalar)))
+    return value.column.cast(_name(scalar))
+
+
+def _name(scalar: Scalar) -> str:
+    return U64 if scalar is Scalar.U64 else "long"
+
+
+MISFIT = "arithmetic does not fit "
+"""How the error of an overflow begins."""
+
+
+def _misfit(scalar: Scalar) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.raise_error(f.lit(MISFIT + scalar.value)).cast(_name(scalar))

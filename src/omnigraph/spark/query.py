@@ -1,0 +1,104 @@
+"""Queries on Spark: the door. The same IR as the embedded executor runs, over the same snapshot, as a frame."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.engine.embedding import node_variables
+from omnigraph.errors import InputError, LimitExceeded, QueryCancelled, SparkError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.result_rows import ResultRows
+from omnigraph.query.ir import QueryIR
+from omnigraph.rows.arrow_types import column_type
+from omnigraph.spark.bound_rows import Names
+from omnigraph.spark.operators import RowOperators
+from omnigraph.spark.query_tables import QueryTables
+from omnigraph.spark.rankings import with_computed
+from omnigraph.spark.session import check_session, session
+from omnigraph.spark.shaping import ShapeOperators
+from omnigraph.spark.tasks import translated_jobs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RAISED = "USER_RAISED_EXCEPTION"
+"""What Spark calls an error that an expression raised on purpose: those of ``numbers``."""
+
+WATCH_SECONDS = 0.2
+"""How often a running query is asked whether it is still wanted."""
+
+
+def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = None) -> DataFrame:
+    """The rows of a bound query as a frame with the result's columns. It runs when it is read, save searches of many
+    hops, which take one job a hop."""
+    frame = _planned(query, view, session() if spark is None else check_session(spark))
+    return frame.toDF(*(column.name for column in query.columns))
+
+
+def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSession | None = None) -> ResultRows:
+    """The same, run and brought here. Time that runs out, or a caller that leaves, ends the jobs of the query."""
+    running = session() if spark is None else check_session(spark)
+    with _watched(running, budget), translated_jobs(), _raised():
+        table = _planned(query, view, running).toArrow()
+    schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
+    columns = [column.cast(field.type) for column, field in zip(table.columns, schema, strict=True)]
+    rows = pa.Table.from_arrays(columns, schema=schema)
+
+    def read(start: int, stop: int) -> list[pa.Array]:
+        return [column.combine_chunks() for column in rows.slice(start, stop - start).columns]
+
+    return ResultRows(schema, rows.num_rows, read)
+
+
+def _planned(query: QueryIR, view: GraphView, spark: SparkSession) -> DataFrame:
+    root, computed = with_computed(query.root)
+    tables = QueryTables(spark, view, Names(), computed, dict(node_variables(root)))
+    return ShapeOperators(RowOperators(tables)).result(root, query.columns)
+
+
+@contextmanager
+def _raised() -> Iterator[None]:
+    """What an expression raised on purpose, as our error."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if error.getCondition() != RAISED:
+            raise
+        raise InputError((error.getMessageParameters() or {}).get("errorMessage", str(error))) from error
+
+
+@contextmanager
+def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
+    """Jobs that end when the query is cancelled or its time is up."""
+    budget.check()
+    tag, done = f"omnigraph-{uuid.uuid4().hex}", threading.Event()
+
+    def watch() -> None:
+        while not done.wait(WATCH_SECONDS):
+            try:
+                budget.check()
+            except (LimitExceeded, QueryCancelled):
+                spark.interruptTag(tag)
+
+    watcher = threading.Thread(target=watch, name=tag, daemon=True)
+    spark.addTag(tag)
+    watcher.start()
+    try:
+        yield
+    except SparkError:
+        # If the jobs were ended by us, that is what happened.
+        budget.check()
+        raise
+    finally:
+        done.set()
+        spark.removeTag(tag)
+        watcher.join()
