@@ -1,0 +1,67 @@
+"""The fixtures of the named query tests, with graphs that ask both executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from omnigraph.engine.graph import create
+from tests.exec.people import RECORDS, SCHEMA, FixedClock, People
+from tests.parity.both import BothEngines
+from tests.spark.conftest import spark as started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["started"]
+
+HERE = Path(__file__).parent
+
+# The frames are tiny: compiling and planning again would take most of the time.
+SETTINGS = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here needs Spark."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(started: SparkSession) -> Iterator[SparkSession]:
+    """The session of all Spark tests, hasty for small frames while these tests run."""
+    yield started
+
+
+@pytest.fixture(autouse=True)
+def hasty(started: SparkSession) -> Iterator[None]:
+    before = {name: started.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        started.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        started.conf.set(name, value)
+
+
+def _made(path: Path, schema: str, records: list[dict[str, Any]], spark: SparkSession) -> BothEngines:
+    graph = create(path, schema, durability="os", clock=FixedClock())
+    if records:
+        graph.load(records, "append")
+    both = BothEngines(graph._store, clock=FixedClock())
+    both.spark = spark
+    return both
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> People:
+    return People(_made(tmp_path_factory.mktemp("graph") / "g", SCHEMA, RECORDS, spark))
+
+
+@pytest.fixture
+def made(tmp_path: Path, spark: SparkSession) -> Callable[[str, list[dict[str, Any]]], BothEngines]:
+    """Makes graphs: ``made(schema, records)``."""
+    return lambda schema, records: _made(tmp_path / "g", schema, records, spark)

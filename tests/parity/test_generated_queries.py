@@ -1,0 +1,87 @@
+"""Both executors agree on generated schemas, graphs and queries, however the work is divided."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+
+from omnigraph.engine.graph import create
+from omnigraph.errors import CompileError, ParameterError
+from omnigraph.spark import limits
+from tests.exec.generate import Writer, make_schema
+from tests.exec.people import FixedClock
+from tests.exec.test_differential import places
+from tests.parity.both import BothEngines
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
+
+
+@contextmanager
+def divided(spark: SparkSession, partitions: int) -> Iterator[None]:
+    """Shuffles of so many parts; tables of about as many, as far as they have fragments."""
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    spark.conf.set(name, str(partitions))
+    rows = limits.PARTITION_ROWS if partitions == 1 else max(1, 24 // partitions)
+    # Small tables are shuffled like large ones, except by one task.
+    broadcast = limits.BROADCAST_ROWS if partitions == 1 else 4
+    try:
+        with patch.object(limits, "PARTITION_ROWS", rows), patch.object(limits, "BROADCAST_ROWS", broadcast):
+            yield
+    finally:
+        spark.conf.set(name, before)
+
+
+def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: int) -> Counter[str]:
+    """One schema and graph, so many queries at each place."""
+    rng = Random(seed)
+    schema = make_schema(rng)
+    plain = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())
+    graph = BothEngines(plain._store, clock=FixedClock())
+    graph.spark = spark
+    tally: Counter[str] = Counter()
+    with divided(spark, partitions):
+        for number, place in enumerate(places(rng, graph, schema)):
+            for index in range(queries):
+                query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()
+                try:
+                    graph.query(query.text, query.params, **place.where)
+                    tally["answers"] += 1
+                except (CompileError, ParameterError):
+                    tally["refused"] += 1
+                except Exception as error:
+                    error.add_note(f"seed {seed}, place {number} {place.where}, query {index}")
+                    error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
+                    raise
+    return tally
+
+
+@pytest.mark.parametrize(("seed", "partitions"), [(0, 1), (1, 3), (2, 16)])
+def test_both_executors_agree_on_generated_queries(
+    spark: SparkSession, seed: int, partitions: int, tmp_path: Path
+) -> None:
+    tally = sweep(spark, seed, 4, tmp_path, partitions)
+    assert tally["answers"] > 12, tally
+
+
+@pytest.mark.long
+def test_both_executors_agree_on_generated_queries_for_minutes(spark: SparkSession, tmp_path: Path) -> None:
+    seed = int(os.environ.get("OMNIGRAPH_DIFFERENTIAL_SEED", "1000"))
+    stop, total = time.monotonic() + MINUTES * 60, Counter[str]()
+    while time.monotonic() < stop:
+        total += sweep(spark, seed, 10, tmp_path, (1, 3, 16)[seed % 3])
+        seed += 1
+    print(f"seeds up to {seed}: {dict(total)}")
+    assert total["answers"] > total["refused"]
