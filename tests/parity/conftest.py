@@ -32,9 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(started: SparkSession) -> Iterator[SparkSession]:
-    """The session of all Spark tests, hasty for small frames while these tests run."""
-    yield started
+def spark(started: SparkSession) -> SparkSession:
+    """The session of all Spark tests."""
+    return started
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -19,6 +19,7 @@ from omnigraph.errors import CompileError, UsageError
 if TYPE_CHECKING:
     from omnigraph.engine.query_result import QueryResult
 
+ENGINES: Final = ("embedded", "auto", "spark")
 FORMATS: Final = ("table", "kv", "csv", "jsonl", "json", "arrow")
 
 
@@ -29,6 +30,13 @@ FORMATS: Final = ("table", "kv", "csv", "jsonl", "json", "arrow")
 @click.option("--stats", is_flag=True, help="Tell on standard error what every operator did.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="embedded",
+    show_default=True,
+    help="Who runs it: this process, Spark, or auto: Spark for very large queries.",
 )
 @reads_graph
 @json_option
@@ -45,6 +53,7 @@ def command(
     format_: str | None,
     stats: bool,
     timeout: float | None,
+    engine: Literal["embedded", "auto", "spark"],
     as_json: bool,
 ) -> int:
     """Run a read and print its rows.
@@ -55,6 +64,8 @@ def command(
     if as_json and format_ not in (None, "json"):
         raise click.UsageError("pass either --json or --format, not both")
     chosen = "json" if as_json else format_ or settings().output or "table"
+    if engine == "spark" and stats:
+        raise click.UsageError("--stats is about this process; leave out --engine spark")
     if chosen == "arrow" and sys.stdout.isatty():
         raise UsageError("Arrow data is not for terminals", hint="send it to a file or a program: > rows.arrow")
     source = query_source(text, query_path)
@@ -64,7 +75,21 @@ def command(
 
     graph = address.open(from_environment())
     try:
-        result = graph.query(source.text, params, name=name, branch=branch, at=moment, timeout=timeout, profile=stats)
+        if engine == "spark":
+            from omnigraph.spark import query as query_on_spark
+
+            result = query_on_spark(graph, source.text, params, name=name, branch=branch, at=moment, timeout=timeout)
+        else:
+            result = graph.query(
+                source.text,
+                params,
+                engine=engine,
+                name=name,
+                branch=branch,
+                at=moment,
+                timeout=timeout,
+                profile=stats,
+            )
     except CompileError as error:
         raise named_by_file(error, source) from error
     _show(result, chosen, stats)

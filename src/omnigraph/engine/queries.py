@@ -12,7 +12,7 @@ from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.profile import OperatorProfile, Profiler
 from omnigraph.exec.results import Shaper
 from omnigraph.query.compile import compile_text
@@ -56,18 +56,9 @@ def bound_query(
     return embed_texts(bound, snapshot.catalog, embedder)
 
 
-def run_query(
-    query: QueryIR,
-    snapshot: Snapshot,
-    derived: Derived,
-    budget: Budget,
-    *,
-    branch: str | None,
-    profile: bool,
-) -> QueryResult:
+def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, profile: bool) -> QueryResult:
     """Run one bound query in this process."""
     operators: list[OperatorProfile] | None = [] if profile else None
-    view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
-    profiler = Profiler(operators, IoMeter(snapshot.store) if profile else None, view.remarks)
+    profiler = Profiler(operators, IoMeter(view.store) if profile else None, view.remarks)
     rows = Shaper(view, budget, profiler).run(query)
-    return QueryResult(query.name, rows, branch, snapshot.commit_id, tuple(operators or ()))
+    return QueryResult(query.name, rows, branch, view.state.head, tuple(operators or ()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.history import History
@@ -29,6 +30,8 @@ from omnigraph.schema.catalog import Catalog
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.explanation import Explanation
+
+Answer = TypeVar("Answer")
 
 
 class Reading(History):
@@ -113,28 +116,36 @@ class Reading(History):
                 "a query with engine='spark' takes no limits: it runs when its DataFrame is read",
                 hint="use engine='auto', or limit the jobs in the session",
             )
-        query, snapshot = self._bound(text, params, name, branch, at)
         if chosen is QueryEngine.SPARK:
-            return extension(SPARK).query_frame(query, self._view(snapshot), spark)
+            runner = partial(extension(SPARK).query_frame, spark=spark)
+            return self.query_with(runner, text, params, name=name, branch=branch, at=at)
         budget = Budget(timeout, query_memory(memory_limit), cancel or threading.Event())
         shown = None if at is not None else branch or MAIN
-        if chosen_engine(chosen, query, snapshot.state) is QueryEngine.SPARK:
-            rows = extension(SPARK).query_rows(query, self._view(snapshot), budget, spark)
-            return QueryResult(query.name, rows, shown, snapshot.commit_id)
-        return run_query(query, snapshot, self._derived, budget, branch=shown, profile=profile)
 
-    def _bound(
+        def run(query: QueryIR, view: GraphView) -> QueryResult:
+            if chosen_engine(chosen, query, view.state) is QueryEngine.SPARK:
+                rows = extension(SPARK).query_rows(query, view, budget, spark)
+                return QueryResult(query.name, rows, shown, view.state.head)
+            return run_query(query, view, budget, branch=shown, profile=profile)
+
+        return self.query_with(run, text, params, name=name, branch=branch, at=at)
+
+    def query_with(
         self,
+        runner: Callable[[QueryIR, GraphView], Answer],
         text: str,
-        params: Mapping[str, object] | None,
-        name: str | None,
-        branch: str | None,
-        at: str | datetime | None,
-    ) -> tuple[QueryIR, Snapshot]:
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+    ) -> Answer:
+        """Hand a read with all its values, and the snapshot it is about, to whoever runs it."""
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
         now_ms = self._clock.now_us() // 1000
-        return bound_query(snapshot, plan, params, embedder=self._embedder, now_ms=now_ms), snapshot
+        query = bound_query(snapshot, plan, params, embedder=self._embedder, now_ms=now_ms)
+        return runner(query, self._view(snapshot))
 
     def _view(self, snapshot: Snapshot) -> GraphView:
         return GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)

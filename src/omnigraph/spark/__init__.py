@@ -7,13 +7,14 @@ from omnigraph.spark.cleanup import sweeper
 from omnigraph.spark.export import export
 from omnigraph.spark.load import load
 from omnigraph.spark.maintenance import workers
-from omnigraph.spark.query import query_frame, query_rows
+from omnigraph.spark.query import query, query_frame, query_rows
 from omnigraph.spark.session import check_session, register, session
 
 __all__ = [
     "check_session",
     "export",
     "load",
+    "query",
     "query_frame",
     "query_rows",
     "register",

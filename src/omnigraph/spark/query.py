@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from omnigraph.engine.embedding import node_variables
+from omnigraph.engine.graph import Graph
+from omnigraph.engine.query_result import QueryResult
 from omnigraph.errors import InputError, LimitExceeded, QueryCancelled, SparkError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.result_rows import ResultRows
+from omnigraph.manifest.layout import MAIN
 from omnigraph.query.ir import QueryIR
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.spark.bound_rows import Names
@@ -33,6 +37,31 @@ RAISED = "USER_RAISED_EXCEPTION"
 
 WATCH_SECONDS = 0.2
 """How often a running query is asked whether it is still wanted."""
+
+
+def query(
+    graph: Graph,
+    text: str,
+    params: Mapping[str, object] | None = None,
+    *,
+    spark: SparkSession | None = None,
+    name: str | None = None,
+    branch: str | None = None,
+    at: str | datetime | None = None,
+    timeout: float | None = None,
+    cancel: threading.Event | None = None,
+) -> QueryResult:
+    """Run a read on Spark, whatever its size, and bring its rows here as the ordinary result.
+
+    Time that runs out (``timeout``, in seconds), or setting ``cancel`` from another thread, ends its jobs.
+    """
+    budget = Budget(timeout, None, cancel or threading.Event())
+    shown = None if at is not None else branch or MAIN
+
+    def run(bound: QueryIR, view: GraphView) -> QueryResult:
+        return QueryResult(bound.name, query_rows(bound, view, budget, spark), shown, view.state.head)
+
+    return graph.query_with(run, text, params, name=name, branch=branch, at=at)
 
 
 def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = None) -> DataFrame:
