@@ -1,17 +1,19 @@
-"""A graph that asks both executors and compares their answers."""
+"""A graph that asks both executors and compares their answers, and sessions with other habits."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
-from omnigraph.engine.graph import Graph
+from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.queries import run_query
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec.budget import Budget
@@ -21,6 +23,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.rewrite.tree import map_inputs
 from omnigraph.spark.query import query_rows
+from tests.exec.people import FixedClock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,6 +60,29 @@ class BothEngines(Graph):
             assert_same_answer(query, wanted, found, every)
 
         self.query_with(run, text, params, **how)
+
+
+def made_both(path: Path, schema: str, records: list[dict[str, Any]], spark: SparkSession) -> BothEngines:
+    """A graph of these records."""
+    graph = create(path, schema, durability="os", clock=FixedClock())
+    if records:
+        graph.load(records, "append")
+    both = BothEngines(graph._store, clock=FixedClock())
+    both.spark = spark
+    return both
+
+
+@contextmanager
+def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings for a while."""
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.set(name, str(old))
 
 
 def assert_same_answer(query: QueryIR, wanted: pa.Table, found: pa.Table, every: pa.Table) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.engine.graph import create
-from tests.exec.people import RECORDS, SCHEMA, FixedClock, People
-from tests.parity.both import BothEngines
+from tests.exec.people import RECORDS, SCHEMA, People
+from tests.parity.both import BothEngines, changed, made_both
 from tests.spark.conftest import spark as started
 
 if TYPE_CHECKING:
@@ -39,29 +38,16 @@ def spark(started: SparkSession) -> SparkSession:
 
 @pytest.fixture(autouse=True)
 def hasty(started: SparkSession) -> Iterator[None]:
-    before = {name: started.conf.get(name) for name in SETTINGS}
-    for name, value in SETTINGS.items():
-        started.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        started.conf.set(name, value)
-
-
-def _made(path: Path, schema: str, records: list[dict[str, Any]], spark: SparkSession) -> BothEngines:
-    graph = create(path, schema, durability="os", clock=FixedClock())
-    if records:
-        graph.load(records, "append")
-    both = BothEngines(graph._store, clock=FixedClock())
-    both.spark = spark
-    return both
+    with changed(started, SETTINGS):
+        yield
 
 
 @pytest.fixture(scope="session")
 def people(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> People:
-    return People(_made(tmp_path_factory.mktemp("graph") / "g", SCHEMA, RECORDS, spark))
+    return People(made_both(tmp_path_factory.mktemp("graph") / "g", SCHEMA, RECORDS, spark))
 
 
 @pytest.fixture
 def made(tmp_path: Path, spark: SparkSession) -> Callable[[str, list[dict[str, Any]]], BothEngines]:
     """Makes graphs: ``made(schema, records)``."""
-    return lambda schema, records: _made(tmp_path / "g", schema, records, spark)
+    return lambda schema, records: made_both(tmp_path / "g", schema, records, spark)

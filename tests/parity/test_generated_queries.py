@@ -20,7 +20,7 @@ from omnigraph.spark import limits
 from tests.exec.generate import Writer, make_schema
 from tests.exec.people import FixedClock
 from tests.exec.test_differential import places
-from tests.parity.both import BothEngines
+from tests.parity.both import BothEngines, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,18 +30,21 @@ MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
 
 @contextmanager
 def divided(spark: SparkSession, partitions: int) -> Iterator[None]:
-    """Shuffles of so many parts; tables of about as many, as far as they have fragments."""
-    name = "spark.sql.shuffle.partitions"
-    before = spark.conf.get(name)
-    spark.conf.set(name, str(partitions))
-    rows = limits.PARTITION_ROWS if partitions == 1 else max(1, 24 // partitions)
-    # Small tables are shuffled like large ones, except by one task.
-    broadcast = limits.BROADCAST_ROWS if partitions == 1 else 4
-    try:
-        with patch.object(limits, "PARTITION_ROWS", rows), patch.object(limits, "BROADCAST_ROWS", broadcast):
-            yield
-    finally:
-        spark.conf.set(name, before)
+    """Shuffles of so many parts; tables of about as many, as far as they have fragments.
+
+    With several, small tables are shuffled like large ones, and the session has habits of its own.
+    """
+    settings = {"spark.sql.shuffle.partitions": str(partitions)}
+    rows, broadcast = limits.PARTITION_ROWS, limits.BROADCAST_BYTES
+    if partitions > 1:
+        rows, broadcast = max(1, 24 // partitions), 1
+        settings |= {"spark.sql.session.timeZone": "America/New_York", "spark.sql.ansi.enabled": "false"}
+    with (
+        patch.object(limits, "PARTITION_ROWS", rows),
+        patch.object(limits, "BROADCAST_BYTES", broadcast),
+        changed(spark, settings),
+    ):
+        yield
 
 
 def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: int) -> Counter[str]:

@@ -39,8 +39,12 @@ GROUP_FACTS: Final = 1_000_000
 QUERY_BATCH_ROWS: Final = 65_536
 """Rows of a table that a query's task reads and tests at once: conditions are faster on many rows together."""
 
-BROADCAST_ROWS: Final = 200_000
-"""Rows of a table that is sent to every executor instead of being shuffled: some ten megabytes of ids."""
+BROADCAST_BYTES: Final = 16 * 1024 * 1024
+"""About how large a table may be that is sent to every executor instead of being shuffled: Spark's own default is ten
+megabytes, of what it knows the size of."""
+
+TEXT_BYTES: Final = 200
+"""What a text or a list is taken for when the size of a table is estimated; ids are shorter."""
 
 UNROLLED_HOPS: Final = 3
 """Hops that become one plan. For more every hop is a job: a plan of many joins takes longer to make than to run."""

@@ -37,6 +37,7 @@ from omnigraph.spark.rankings import scored
 from omnigraph.spark.reach import shortest_rows
 from omnigraph.spark.slices import sliced, sort_columns
 from omnigraph.spark.traversal import Follower, is_whole
+from omnigraph.spark.weights import product
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -134,7 +135,7 @@ class RowOperators:
         frame, weight = left.frame.crossJoin(right.frame), left.weight or right.weight
         if left.weight is not None and right.weight is not None:
             weight = self.tables.names.new()
-            frame = frame.withColumn(weight, left.weights * right.weights)
+            frame = frame.withColumn(weight, product(left.weights, right.weights))
         optional, carried = left.optional | right.optional, left.carried + right.carried
         return BoundRows(frame, {**left.parts, **right.parts}, weight, optional, carried)
 
@@ -163,7 +164,7 @@ class RowOperators:
         weight = rows.weight
         if inner.weight is not None:
             weight = self.tables.names.new()
-            frame = frame.withColumn(weight, rows.weights * f.coalesce(inner.weights, f.lit(1)))
+            frame = frame.withColumn(weight, product(rows.weights, f.coalesce(inner.weights, f.lit(1))))
         found = rows.binding(frame, parts, weight=weight)
         return replace(found, optional=rows.optional | set(operator.introduces))
 

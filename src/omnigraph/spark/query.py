@@ -6,8 +6,9 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from omnigraph.errors import InputError, LimitExceeded, QueryCancelled, SparkErr
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.result_rows import ResultRows
+from omnigraph.exec.weights import ROWS_MAX
 from omnigraph.manifest.layout import MAIN
 from omnigraph.query.ir import QueryIR
 from omnigraph.rows.arrow_types import column_type
@@ -28,12 +30,13 @@ from omnigraph.spark.rankings import with_computed
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.shaping import ShapeOperators
 from omnigraph.spark.tasks import translated_jobs
+from omnigraph.spark.weights import TOO_MANY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RAISED = "USER_RAISED_EXCEPTION"
-"""What Spark calls an error that an expression raised on purpose: those of ``numbers``."""
+"""What Spark calls an error that an expression raised on purpose: those of ``numbers`` and ``weights``."""
 
 WATCH_SECONDS = 0.2
 """How often a running query is asked whether it is still wanted."""
@@ -102,24 +105,27 @@ def _raised() -> Iterator[None]:
     except PySparkException as error:
         if error.getCondition() != RAISED:
             raise
-        raise InputError((error.getMessageParameters() or {}).get("errorMessage", str(error))) from error
+        said = (error.getMessageParameters() or {}).get("errorMessage", str(error))
+        if said == TOO_MANY:
+            raise LimitExceeded(said, hint="narrow the pattern", resource="rows", limit=ROWS_MAX) from error
+        raise InputError(said) from error
 
 
 @contextmanager
 def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
     """Jobs that end when the query is cancelled or its time is up."""
     budget.check()
-    tag, done = f"omnigraph-{uuid.uuid4().hex}", threading.Event()
+    jobs, done = TaggedJobs(spark, f"omnigraph-{uuid.uuid4().hex}"), threading.Event()
 
     def watch() -> None:
         while not done.wait(WATCH_SECONDS):
             try:
                 budget.check()
             except (LimitExceeded, QueryCancelled):
-                spark.interruptTag(tag)
+                jobs.end()
 
-    watcher = threading.Thread(target=watch, name=tag, daemon=True)
-    spark.addTag(tag)
+    watcher = threading.Thread(target=watch, name=jobs.tag, daemon=True)
+    jobs.begin()
     watcher.start()
     try:
         yield
@@ -129,5 +135,39 @@ def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
         raise
     finally:
         done.set()
-        spark.removeTag(tag)
         watcher.join()
+        jobs.forget()
+
+
+@dataclass(frozen=True)
+class TaggedJobs:
+    """The jobs that this thread starts, by a tag that another thread can end them with."""
+
+    spark: SparkSession
+    tag: str
+
+    @property
+    def _context(self) -> Any:
+        """Who tags jobs. In a classic session the context: results are brought here by threads that inherit its tags,
+        but not those of the session."""
+        from pyspark.sql.utils import is_remote
+
+        return None if is_remote() else self.spark.sparkContext
+
+    def begin(self) -> None:
+        if self._context is None:
+            self.spark.addTag(self.tag)
+        else:
+            self._context.addJobTag(self.tag)
+
+    def forget(self) -> None:
+        if self._context is None:
+            self.spark.removeTag(self.tag)
+        else:
+            self._context.removeJobTag(self.tag)
+
+    def end(self) -> None:
+        if self._context is None:
+            self.spark.interruptTag(self.tag)
+        else:
+            self._context.cancelJobsWithTag(self.tag)

@@ -12,10 +12,12 @@ from omnigraph.exec.tables import TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Direction, Expand
+from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
 from omnigraph.spark import limits
-from omnigraph.spark.bound_rows import Names, Part
+from omnigraph.spark.bound_rows import BoundRows, Names, Part
+from omnigraph.spark.expressions import column
 from omnigraph.spark.reads import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.spark.spark_types import arrow_schema, spark_type
 from omnigraph.storage.filters import Comparison
@@ -23,7 +25,7 @@ from omnigraph.storage.tables import fragment_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Nodes:
 
     def parts(self, variable: str) -> dict[Part, str]:
         """The columns as parts of a variable."""
-        return {(variable, name): column for name, column in self.columns.items()}
+        return {(variable, name): held for name, held in self.columns.items()}
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,8 @@ class QueryTables:
     ) -> Nodes:
         """The nodes that satisfy a predicate, with their ids and the columns that are named."""
         table = self.view.node_table(type_name)
-        wanted = tuple(dict.fromkeys([ID, *columns]))
-        frame, names = self._read(table, variable, wanted, predicate)
-        return Nodes(_spread(frame, table.rows), names)
+        frame, names = self._read(table, variable, (ID, *columns), predicate)
+        return Nodes(frame, names)
 
     def edges(self, step: Expand, *, bind: bool, by: str = NEAR) -> Edges:
         """The edges of a step, seen from its bound end: one row per edge if edges are bound, else one per pair.
@@ -79,63 +80,61 @@ class QueryTables:
         ``bind`` says that somebody reads the edge. Pairs are put together by one of their ends.
         """
         table = self.view.edge_table(step.edge)
-        ends = _ends(step)
-        bound = step.edge_variable is not None
-        extra = tuple(dict.fromkeys([ID, *step.edge_columns])) if bound and bind else ()
-        groups = self._groups(table, step.edge_predicate)
-        repeats = not bound and (ends is Ends.BOTH or not _is_unique(table))
+        ends, variable = _ends(step), step.edge_variable
+        extra = (ID, *step.edge_columns) if variable is not None and bind else ()
+        repeats = variable is None and (ends is Ends.BOTH or not _is_unique(table))
         frame, names = self._read(
             table,
-            step.edge_variable or "",
+            variable or "",
             (NEAR, FAR, *extra),
             step.edge_predicate,
             ends=ends,
-            distinct=repeats and len(groups) < 2,
+            distinct_by=by if repeats else None,
         )
-        if repeats and len(groups) > 1:
-            # Rows that are together by one end are together by both: what comes next need not move them again.
-            frame = frame.repartition(names[by]).distinct()
-        parts = {(step.edge_variable or "", name): names[name] for name in extra}
-        return Edges(_spread(frame, table.rows), names[NEAR], names[FAR], parts)
-
-    def rows(self, type_name: str) -> int:
-        """How many nodes of a type there are."""
-        return self.view.node_table(type_name).rows
+        parts = {(variable or "", name): names[name] for name in extra}
+        return Edges(frame, names[NEAR], names[FAR], parts)
 
     def _read(
         self,
         table: TableView,
         variable: str,
-        columns: tuple[str, ...],
+        columns: Sequence[str],
         predicate: ir.Expr | None,
         *,
         ends: Ends | None = None,
-        distinct: bool = False,
+        distinct_by: str | None = None,
     ) -> tuple[DataFrame, dict[str, str]]:
+        """The rows that satisfy a predicate, each once if that is asked for, and the names of their columns."""
+        from pyspark.sql import functions as f
         from pyspark.sql.types import StructField, StructType
 
-        names = {name: self.names.new() for name in columns}
-        schema = StructType([StructField(names[name], self._type(table, name)) for name in columns])
-        where, rest = _split(table, predicate)
+        here, where, rest = _split(table, predicate)
+        wanted = tuple(dict.fromkeys([*columns, *columns_of(here)]))
+        names = {name: self.names.new() for name in wanted}
+        schema = StructType([StructField(names[name], self._type(table, name)) for name in wanted])
+        groups = () if predicate == ir.FALSE else fragment_groups(table.store, table.pin, limits.PARTITION_ROWS)
         read = TableRead(
             table.store,
             table.pin,
             variable,
-            columns,
+            wanted,
             arrow_schema(schema),
-            self._groups(table, predicate),
+            tuple(groups),
             rest,
             where,
-            {name: value for name, value in self.computed.items() if name in (*columns, *columns_of(rest))},
+            {name: value for name, value in self.computed.items() if name in (*wanted, *columns_of(rest))},
             ends,
-            distinct,
+            distinct_by is not None,
         )
-        return read.frame(self.spark, schema), names
-
-    def _groups(self, table: TableView, predicate: ir.Expr | None) -> tuple[tuple[int, ...], ...]:
-        if predicate == ir.FALSE:
-            return ()
-        return tuple(fragment_groups(table.store, table.pin, limits.PARTITION_ROWS))
+        frame = read.frame(self.spark, schema)
+        if here is not None:
+            frame = frame.where(column(here, BoundRows(frame, {(variable, name): names[name] for name in wanted})))
+        if distinct_by is not None and len(read.groups) > 1:
+            # Rows that are together by one end are together by both: what comes next need not move them again.
+            frame = frame.repartition(names[distinct_by]).distinct()
+        # Spark knows nothing of the size: a small table is sent to everybody who joins with it.
+        is_small = table.rows * _width(schema) <= limits.BROADCAST_BYTES
+        return (f.broadcast(frame) if is_small else frame), names
 
     def _type(self, table: TableView, name: str) -> DataType:
         from pyspark.sql.types import BooleanType, FloatType, LongType
@@ -161,22 +160,32 @@ def _is_unique(table: TableView) -> bool:
     return any(set(columns) <= {SRC, DST} for columns in unique_columns(table.entity))
 
 
-def _spread(frame: DataFrame, rows: int) -> DataFrame:
-    """A small table is sent to everybody who joins with it: Spark knows nothing of its size."""
-    from pyspark.sql import functions as f
+def _width(schema: StructType) -> int:
+    """About how many bytes a row has."""
+    from pyspark.sql.types import ArrayType, StringType
 
-    return f.broadcast(frame) if rows <= limits.BROADCAST_ROWS else frame
+    wide = [field for field in schema.fields if isinstance(field.dataType, ArrayType | StringType)]
+    return limits.TEXT_BYTES * len(wide) + 8 * len(schema.fields)
 
 
-def _split(table: TableView, predicate: ir.Expr | None) -> tuple[Comparison | None, ir.Expr | None]:
-    """A part of a predicate that storage tests, and the rest of it."""
+def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None, Comparison | None, ir.Expr | None]:
+    """The parts of a predicate that Spark tests, one that storage tests, and those that tasks test.
+
+    Arithmetic may fail, and the error of an expression of Spark's keeps its meaning on the way to the driver.
+    """
     if predicate is None:
-        return None, None
+        return None, None, None
     is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
     parts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
-    for part in parts:
+    here = ir.conjunction(tuple(part for part in parts if _may_fail(part)))
+    others = tuple(part for part in parts if not _may_fail(part))
+    for part in others:
         if isinstance(part, ir.Compare) and isinstance(part.left, ir.Property) and part.left.name[0] != "#":
             comparison = pushed(table, part)
             if comparison is not None:
-                return comparison, ir.conjunction(tuple(other for other in parts if other is not part))
-    return None, predicate
+                return here, comparison, ir.conjunction(tuple(other for other in others if other is not part))
+    return here, None, ir.conjunction(others)
+
+
+def _may_fail(part: ir.Expr) -> bool:
+    return any(isinstance(inner, ir.Arithmetic) for inner in walk(part))

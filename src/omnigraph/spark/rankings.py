@@ -90,7 +90,7 @@ def _arm(tables: QueryTables, ranking: ir.Nearest | ir.Bm25, rows: BoundRows) ->
     variable = ranking.text.variable
     relevance = Relevance.of(tables.view.node_table(tables.types[variable]), ranking)
     id_, score = tables.names.new(), tables.names.new()
-    found = tables.spark.range(1).mapInArrow(relevance.read, "id string, score float").toDF(id_, score)
+    found = tables.spark.range(0, 1, 1, 1).mapInArrow(relevance.read, "id string, score float").toDF(id_, score)
     frame = rows.frame.join(found, rows.column(variable) == f.col(id_), "left")
     return rows.over(frame), score
 

@@ -16,6 +16,7 @@ from omnigraph.spark.expressions import column, comparable
 from omnigraph.spark.operators import RowOperators
 from omnigraph.spark.slices import sliced, sort_columns
 from omnigraph.spark.spark_types import spark_type
+from omnigraph.spark.weights import total
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -94,7 +95,7 @@ def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
     from pyspark.sql import functions as f
 
     if counts_matches(expression):
-        return f.count(f.lit(1)) if rows.weight is None else f.coalesce(f.sum(rows.weights), f.lit(0))
+        return f.count(f.lit(1)) if rows.weight is None else f.coalesce(total(rows.weights), f.lit(0))
     value = column(expression.argument, rows)
     match expression.function:
         case Function.MIN:
@@ -116,7 +117,7 @@ def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
         return f.count_distinct(comparable(expression.argument, rows))
     if rows.weight is None:
         return f.count(value)
-    return f.coalesce(f.sum(f.when(value.isNotNull(), rows.weights)), f.lit(0))
+    return f.coalesce(total(f.when(value.isNotNull(), rows.weights)), f.lit(0))
 
 
 def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
@@ -126,14 +127,14 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
     if expression.distinct:
         # In the order of the values, so that the sum does not depend on who found them first.
         different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
-        total = f.aggregate(different, f.lit(0.0), lambda added, item: added + item.cast("double"))
-        total = total / f.size(different) if expression.function is Function.AVG else total
-        return f.when(f.size(different) > 0, total)
-    total = f.sum(value.cast("double") if rows.weight is None else value.cast("double") * rows.weights)
+        added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
+        added = added / f.size(different) if expression.function is Function.AVG else added
+        return f.when(f.size(different) > 0, added)
+    added = f.sum(value.cast("double") if rows.weight is None else value.cast("double") * rows.weights)
     if expression.function is Function.SUM:
-        return total
+        return added
     number = _count(expression, rows, value)
-    return total / f.when(number > 0, number)
+    return added / f.when(number > 0, number)
 
 
 def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:

@@ -16,6 +16,7 @@ from omnigraph.spark.bound_rows import BoundRows
 from omnigraph.spark.query_tables import Edges, QueryTables
 from omnigraph.spark.reach import reached_pairs
 from omnigraph.spark.reads import FAR, NEAR
+from omnigraph.spark.weights import product, total
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -81,15 +82,15 @@ class Follower:
         from pyspark.sql import functions as f
 
         edges = self.tables.edges(step, bind=False, by=FAR)
-        frame, weight = edges.frame, f.lit(1).cast("long")
+        frame, added = edges.frame, f.count(f.lit(1))
         if rows is not None:
             frame = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
-            weight = rows.weights
+            added = added if rows.weight is None else total(rows.weights)
         parts = {(step.new_variable, ID): edges.far}
         if demand.multiplicity is Multiplicity.EXISTS:
             return self._far(step, BoundRows(frame.select(edges.far).distinct(), parts))
-        total = self.tables.names.new()
-        return self._far(step, BoundRows(frame.groupBy(edges.far).agg(f.sum(weight).alias(total)), parts, total))
+        number = self.tables.names.new()
+        return self._far(step, BoundRows(frame.groupBy(edges.far).agg(added.alias(number)), parts, number))
 
     def ways(self, steps: tuple[Expand, ...], demand: Demand) -> tuple[DataFrame, str, str]:
         """Nodes from which a walk can be made, their column, and that of the number of ways to make it."""
@@ -98,16 +99,16 @@ class Follower:
         found: tuple[DataFrame, str, str] | None = None
         for step in reversed(steps):
             edges = self._tested(step, self.tables.edges(step, bind=False, by=NEAR))
-            frame, weight = edges.frame, f.lit(1).cast("long")
+            frame, added = edges.frame, f.count(f.lit(1))
             if found is not None:
                 onwards, node, number = found
                 frame = frame.join(onwards, f.col(edges.far) == f.col(node))
-                weight = f.col(number)
-            total = self.tables.names.new()
+                added = total(f.col(number))
             if demand.multiplicity is Multiplicity.EXISTS:
                 found = frame.select(edges.near).distinct(), edges.near, edges.near
             else:
-                found = frame.groupBy(edges.near).agg(f.sum(weight).alias(total)), edges.near, total
+                number = self.tables.names.new()
+                found = frame.groupBy(edges.near).agg(added.alias(number)), edges.near, number
         assert found is not None, "a walk has steps"
         return found
 
@@ -133,5 +134,5 @@ class Follower:
         if exists:
             return rows.over(rows.frame.join(ways, condition, "left_semi"))
         weight = self.tables.names.new()
-        joined = rows.frame.join(ways, condition).withColumn(weight, rows.weights * f.col(number))
+        joined = rows.frame.join(ways, condition).withColumn(weight, product(rows.weights, f.col(number)))
         return rows.binding(joined, {}, weight=weight)
