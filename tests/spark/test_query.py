@@ -181,5 +181,5 @@ def test_the_command_prints_what_the_embedded_one_prints(spark: SparkSession, gr
         run("query", "--store", path, "-e", AGES, "--engine", engine, "--json") for engine in ("embedded", "spark")
     )
     assert json.loads(on_spark.output) == json.loads(embedded.output)
-    refused = run("query", "--store", path, "-e", AGES, "--engine", "spark", "--profile")
+    refused = run("query", "--store", path, "-e", AGES, "--engine", "spark", "--stats")
     assert refused.exit_code == 2

@@ -85,7 +85,6 @@ class Reading(History):
         profile: bool = False,
     ) -> QueryResult: ...
 
-    @told("query")
     def query(
         self,
         text: str,
@@ -100,7 +99,7 @@ class Reading(History):
         memory_limit: int | None = None,
         cancel: threading.Event | None = None,
         profile: bool = False,
-    ) -> Any:
+    ) -> QueryResult | Any:
         """Run a read over the head of a branch, a commit or a time; of several queries in the text the named one.
 
         ``timeout`` (seconds) and ``memory_limit`` (bytes; else ``OMNIGRAPH_QUERY_MEMORY``, else half of the machine's
@@ -130,6 +129,7 @@ class Reading(History):
 
         return self.query_with(run, text, params, name=name, branch=branch, at=at)
 
+    @told("query")
     def query_with(
         self,
         runner: Callable[[QueryIR, GraphView], Answer],
