@@ -99,12 +99,18 @@ class RowOperators:
         if steps:
             return self._walked(steps, demand)
         rows = self._start(operator, demand)
-        if rows is not None and rows.carried:
-            return self._follower.follow(operator, rows, demand)
         is_single = operator.hops == ONE_HOP and not operator.closes
-        if demand.may_collapse and is_single and demand.variables == {operator.new_variable}:
+        if demand.may_collapse and is_single and self._is_forgotten(operator, rows, demand):
             return self._follower.arrive(operator, rows, demand)
         return self._follower.follow(operator, rows, demand)
+
+    @staticmethod
+    def _is_forgotten(step: Expand, rows: BoundRows | None, demand: Demand) -> bool:
+        """Whether nobody wants anything of the rows that a step starts from, nor the edge."""
+        if rows is not None and rows.carried:
+            return False
+        bound = {near_variable(step)} if rows is None else {name for name, _ in rows.parts}
+        return demand.variables.isdisjoint(bound | {step.edge_variable})
 
     def _start(self, step: Expand, demand: Demand) -> BoundRows | None:
         """The rows that a step starts from; None for all nodes of its near end."""
@@ -119,9 +125,7 @@ class RowOperators:
         for step in reversed(steps):
             demands.insert(0, input_demand(step, demands[0]))
         rows = self._start(steps[0], demands[1])
-        wanted = demand.variables - {near_variable(steps[0])}
-        is_wanted = near_variable(steps[0]) in demand.variables
-        if demand.multiplicity is Multiplicity.COUNTED and not is_wanted and not wanted and not _carried(rows):
+        if demand.multiplicity is Multiplicity.COUNTED and self._is_forgotten(steps[0], rows, demand):
             # Nobody wants to know where a walk began either: rows are added up per node, hop by hop.
             for step, above in zip(steps[:-1], demands[1:-1], strict=True):
                 rows = self._follower.arrive(step, rows, above)
@@ -186,10 +190,6 @@ class RowOperators:
             return self.rows(inner, demand), keys
         finally:
             self._outer.pop()
-
-
-def _carried(rows: BoundRows | None) -> bool:
-    return rows is not None and bool(rows.carried)
 
 
 def _same(keys: Iterable[str], others: Iterable[str], rows: BoundRows) -> Column:
