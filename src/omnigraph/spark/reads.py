@@ -88,6 +88,7 @@ class TableRead:
     where: Comparison | None = None
     """A part of the predicate that storage tests."""
     computed: Mapping[str, Computed] = field(default_factory=dict)
+    """What is computed of the columns that are named here or in the predicate."""
     ends: Ends | None = None
     distinct: bool = False
     """Whether to send equal rows once. Only one task can keep that promise."""
@@ -122,8 +123,7 @@ class TableRead:
             batch_rows=limits.QUERY_BATCH_ROWS,
             fragments=fragments,
         ):
-            for values, rows in self._satisfying(batch, evaluator):
-                yield from self._sent(values, rows)
+            yield from self._sent(self._satisfying(batch, evaluator))
 
     def _stored(self) -> list[str]:
         """The stored columns that are needed."""
@@ -137,26 +137,22 @@ class TableRead:
                 names[name] = None
         return list(names) or [ID]
 
-    def _satisfying(self, batch: pa.RecordBatch, evaluator: Evaluator) -> Iterator[tuple[dict[str, pa.Array], int]]:
+    def _satisfying(self, batch: pa.RecordBatch, evaluator: Evaluator) -> dict[str, pa.Array]:
+        """The columns of the rows that satisfy the predicate, computed ones included."""
         values = {name: batch.column(name) for name in batch.schema.names}
         for name, computed in self.computed.items():
-            if name in self.columns or name in columns_of(self.predicate):
-                values[name] = compute(computed, values[computed.column])
+            values[name] = compute(computed, values[computed.column])
         if ROW in self.columns:
-            numbers = layout_of(self.store, self.pin).numbers_at(values["_rowaddr"].to_numpy())
-            values[ROW] = pa.array(numbers)
-        rows = batch.num_rows
-        if self.predicate is not None:
-            frame = Frame(rows, {})
-            for name in columns_of(self.predicate):
-                frame = frame.with_values(self.variable, name, values[name])
-            mask = pa.array(evaluator.mask(self.predicate, frame))
-            values = {name: column.filter(mask) for name, column in values.items()}
-            rows = pc.sum(mask).as_py() or 0
-        if rows:
-            yield values, rows
+            values[ROW] = pa.array(layout_of(self.store, self.pin).numbers_at(values["_rowaddr"].to_numpy()))
+        if self.predicate is None:
+            return values
+        frame = Frame(batch.num_rows, {})
+        for name in columns_of(self.predicate):
+            frame = frame.with_values(self.variable, name, values[name])
+        mask = pa.array(evaluator.mask(self.predicate, frame))
+        return {name: column.filter(mask) for name, column in values.items()}
 
-    def _sent(self, values: dict[str, pa.Array], rows: int) -> Iterator[pa.RecordBatch]:
+    def _sent(self, values: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
         if self.ends is None:
             yield self._batch(values)
             return
