@@ -13,7 +13,8 @@ import pytest
 import omnigraph
 from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, HistoryCleaned, UsageError, WriteExpired
-from omnigraph.manifest import records
+from omnigraph.history.state import RECENT_COMMITS_MAX
+from omnigraph.manifest import reader, records
 from omnigraph.write import limits
 from tests.cleanup.graphs import HOUR_US, Hands, age, check_tidy, directories, root
 from tests.cleanup.reachable import files
@@ -104,20 +105,20 @@ def test_a_snapshot_can_be_read_for_the_grace_period_however_old_its_files_are(
     graph: omnigraph.Graph, hands: Hands
 ) -> None:
     overwrite(graph, "old")
-    reader = graph.snapshot()
-    stranger = pickle.loads(pickle.dumps(reader))
+    held = graph.snapshot()
+    stranger = pickle.loads(pickle.dumps(held))
     overwrite(graph, "new")
     age(graph)
     assert graph.cleanup(keep=1).commits_waiting == 2
     hands.turn(23)
     assert graph.cleanup(keep=1).commits_waiting == 2
-    assert names(reader) == names(stranger) == ["old"]
+    assert names(held) == names(stranger) == ["old"]
     hands.turn(2)
     result = graph.cleanup(keep=1)
     assert (result.commits_waiting, result.commits_gone) == (0, 2)
     check_tidy(graph)
     with pytest.raises(CorruptionError):
-        names(pickle.loads(pickle.dumps(reader)))
+        names(pickle.loads(pickle.dumps(held)))
 
 
 def test_what_was_given_up_is_taken_back_by_keeping_more(graph: omnigraph.Graph, hands: Hands) -> None:
@@ -183,20 +184,20 @@ def test_a_deleted_branch_goes_a_grace_period_after_it_was_first_missed(graph: o
     insert(graph, "a")
     graph.create_branch("review")
     overwrite(graph, "only", branch="review")
-    reader = graph.snapshot("review")
+    held = graph.snapshot("review")
     graph.delete_branch("review")
     age(graph)
     graph.cleanup()
     hands.turn(23)
     graph.cleanup()
-    assert names(pickle.loads(pickle.dumps(reader))) == ["only"]
+    assert names(pickle.loads(pickle.dumps(held))) == ["only"]
     hands.turn(2)
     age(graph)
     graph.cleanup()
     check_tidy(graph)
     assert not list((root(graph) / "branches").iterdir())
     with pytest.raises(CorruptionError):
-        names(pickle.loads(pickle.dumps(reader)))
+        names(pickle.loads(pickle.dumps(held)))
 
 
 def test_a_branch_of_a_deleted_branch_keeps_its_history(graph: omnigraph.Graph) -> None:
@@ -263,6 +264,41 @@ def test_a_writer_that_slept_loses_nothing(graph: omnigraph.Graph) -> None:
     sleepers[2].load([person("z", age=4), person("d")])
     assert contents(reopen(graph))["Person"] == [{"age": 4, "name": "z"}, {"name": "c"}, {"name": "d"}]
     assert len(list(graph.commits())) == 76
+    assert graph.verify().is_clean
+
+
+def test_after_some_minutes_a_state_in_memory_is_not_worked_on_without_asking(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large load opens the tables of the state at hand before it looks for a newer one."""
+    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
+    overwrite(graph, "a")
+    sleeper = pickle.loads(pickle.dumps(graph))
+    assert names(sleeper) == ["a"]
+    overwrite(graph, "b")
+    graph.cleanup(keep=1, grace="0s")
+    sleeper._store._open = Lru(8)
+    with pytest.raises(CorruptionError):
+        sleeper.load([person("c")])
+    monkeypatch.setattr(reader, "WARM_SECONDS_MAX", 0)
+    sleeper.load([person("c")])
+    assert names(reopen(graph)) == ["b", "c"]
+    assert graph.verify().is_clean
+
+
+def test_a_writer_that_slept_before_a_spill_loses_nothing(graph: omnigraph.Graph) -> None:
+    """Its next write would move commits to a version of the log that is gone."""
+    for number in range(RECENT_COMMITS_MAX - 1):
+        insert(graph, f"a{number}")
+    sleeper = reopen(graph)
+    assert len(names(sleeper)) == RECENT_COMMITS_MAX - 1
+    for number in range(RECENT_COMMITS_MAX + 1):
+        insert(graph, f"b{number}")
+    graph.cleanup(keep=1, grace="0s")
+    insert(sleeper, "late", idempotency_key="once")
+    insert(sleeper, "never", idempotency_key="once")
+    assert len(names(reopen(graph))) == 2 * RECENT_COMMITS_MAX + 1
+    assert len(list(graph.commits())) == 2 * RECENT_COMMITS_MAX + 2
     assert graph.verify().is_clean
 
 

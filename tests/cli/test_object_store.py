@@ -35,9 +35,16 @@ def test_a_graph_in_a_bucket_is_made_written_read_and_verified(
         result = run(*words, *options)
         assert result.exit_code == 0, result.output
     assert len(run("export", uri, *options).stdout.splitlines()) == 5
-    for words in (["branch", "delete", "b", "--store", uri], ["load", uri, "--data", data, "--mode", "overwrite"]):
+    for words in (
+        ["branch", "delete", "b", "--store", uri],
+        ["load", uri, "--data", data, "--mode", "overwrite"],
+        ["cleanup", uri, "--keep", "1"],
+    ):
         refused = run(*words, *options)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert "--yes" in refused.stderr
+    assert run("cleanup", uri, *options).exit_code == 0
+    assert run("cleanup", uri, "--keep", "1", "--dry-run", *options).exit_code == 0
+    assert run("cleanup", uri, "--keep", "1", "--yes", *options).exit_code == 0
     assert run("branch", "delete", "b", "--store", uri, "--yes", *options).exit_code == 0
     assert as_json("branch", "list", uri, *options)["branches"] == ["main"]

@@ -23,6 +23,7 @@ from omnigraph.errors import (
     OutcomeUnknown,
     PreconditionFailed,
     ReadSetConflict,
+    StorageError,
 )
 from omnigraph.history.plan import PublishPlan, apply_plan
 from omnigraph.history.rebase import Decision, decide
@@ -150,7 +151,7 @@ class Publisher:
                 outcome = self._rebased(ticket, state)
             except Exception as error:
                 # Whatever it is, it is the failure of this one write.
-                if state is current:
+                if state is current and not self._is_overtaken(current, error):
                     _fail(ticket, error)
                 continue
             if isinstance(outcome, PublishPlan):
@@ -161,7 +162,12 @@ class Publisher:
                 ticket.published = outcome
         if not accepted:
             return
-        state = spill(self.manifests.store, state)
+        try:
+            state = spill(self.manifests.store, state)
+        except StorageError as error:
+            if self._is_overtaken(current, error):
+                return
+            raise
         try:
             place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
             swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)), files)
@@ -175,6 +181,10 @@ class Publisher:
                 _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
         else:
             self._succeed(state, accepted)
+
+    def _is_overtaken(self, current: ManifestState, error: Exception) -> bool:
+        """Whether a state failed only because it is so old that cleanup has deleted its files."""
+        return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
         self.manifests.remember(state)

@@ -68,7 +68,7 @@ def cleanup(
             outcome = run.go(context.ids.new_id())
         except CorruptionError:
             # Another run may have deleted what this one wanted to keep; everything else is damage.
-            if manifests.record().number <= run.record.number:
+            if manifests.record().number == run.known:
                 raise
             continue
         if outcome is not None:
@@ -90,11 +90,14 @@ class _Run:
     sweeper: Sweeper
     progress: Progress | None
     record: Record = field(default_factory=Record)
+    known: int = 0
+    """The number of the newest record that this run has seen or made."""
 
     def go(self, run: str) -> Outcome | None:
         """One try; None if another cleanup recorded its decision first."""
         store = self.manifests.store
         before = self.manifests.record()
+        self.known = before.number
         view = self._look(before)
         logs, grace_us = list(view.logs.values()), self.settings.grace_us
         self.record = decide(before, logs, view.unnamed_logs, self.settings.policy, self.now_us, grace_us)
@@ -103,6 +106,7 @@ class _Run:
             created = create_record(store, self.record, run)
             if created is None:
                 return None
+            self.known = self.record.number
             # Ages of files are taken by the clock that stamps them.
             anchor_us = created.modified_us
         terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
