@@ -8,6 +8,7 @@ import json
 import sys
 
 from omnigraph.errors import OmnigraphError
+from omnigraph.storage import extension
 from omnigraph.write import limits
 from tests.crash.writers import CREATE, WRITERS, create_counted, open_counted
 from tests.faults.window import armed
@@ -19,6 +20,7 @@ def main(name: str, uri: str) -> dict[str, object]:
         limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
     if writer.is_indexed:
         limits.INDEX_ROWS_MIN = 0  # type: ignore[misc] # as above
+        extension.EXTENDED_ROWS_MIN = 1
     graph = None
     if name != CREATE:
         graph = open_counted(uri, era=2)

@@ -89,7 +89,7 @@ class Writer:
     """`prepare` is done before, `warm` in the same process before the write, `write` under faults.
 
     With `is_bulk` the write takes the path of loads that do not fit into memory, with `is_indexed` every table is worth
-    an index.
+    an index and every finished fragment is worth extending it.
     """
 
     write: Callable[[Graph], object]
@@ -203,7 +203,7 @@ WRITERS: dict[str, Writer] = {
     "bulk-overwrite": Writer(_overwrite, is_bulk=True),
     "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, is_indexed=True),
     "cleanup": Writer(lambda graph: graph.cleanup(keep=2, grace="0s"), prepare=_history),
-    "extend": Writer(_finish_fragment, prepare=_indexed),
+    "extend": Writer(_finish_fragment, prepare=_indexed, is_indexed=True),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch

@@ -23,6 +23,7 @@ FIND = "query q($n: String) { match { $p: Person {name: $n} } return { $p.age } 
 def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
     """Everything a hundred times smaller, and nothing known from memory."""
     monkeypatch.setattr(fold, "TIERS", ((4, 4), (16, 2), (FINISHED, 2)))
+    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", FINISHED)
     monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 8 * FINISHED)
     monkeypatch.setattr(key_cache, "CACHED_TABLE_ROWS_MAX", 0)
 
@@ -105,6 +106,17 @@ def test_a_table_without_indexes_gets_none_and_large_rows_are_left_alone(graph: 
     assert {name: item.covered_rows for name, item in indexes(graph).items()} == covered
 
 
+def test_an_index_is_extended_when_enough_rows_wait(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 3 * FINISHED)
+    graph.optimize()
+    waiting = []
+    for start in range(300, 300 + 9 * FINISHED, FINISHED):
+        load_people(graph, start, start + FINISHED)
+        waiting.append({lacking for name, (lacking, _) in tail(graph).items() if "vector" not in name})
+    assert waiting == [{FINISHED}, {2 * FINISHED}, {0}] * 3
+    assert {segments for _, segments in tail(graph).values()} <= {1, 2, 3, 4}
+
+
 def test_a_failure_to_extend_costs_the_index_and_not_the_write(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +197,7 @@ def test_requests_of_a_write_stay_flat_while_indexes_are_extended(
     s3_server: Server, s3_bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fold, "TIERS", ((2, 2), (4, 1), (8, 1)))
+    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 8)
     monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 32)
     counted = Counted(s3_server, s3_bucket)
     graph = counted.create()

@@ -24,6 +24,7 @@ DELETE = "query q($n: String) { delete Person where name = $n }"
 def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
     """Fragments are finished, and indexes extended, every few writes."""
     monkeypatch.setattr(fold, "TIERS", ((4, 4), (16, 2), (40, 2)))
+    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 40)
     monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 320)
 
 

@@ -1,8 +1,8 @@
-"""Self-maintenance of indexes: a write that finishes a fragment takes it into the indexes that a table has.
+"""Self-maintenance of indexes: when enough rows are not covered, a write takes them into the indexes that a table has.
 
 Small fragments are folded into larger ones soon (``fold``), so they are left alone; one that is too large to be folded
-again is finished. Segments that few rows have are built anew with it, up to a bound, so there are few of them. Values
-and words are cheap to index; vectors and n-grams, larger fragments, and new indexes are left to ``optimize``.
+again is finished. Only a write that finishes one looks how many are waiting, and there is a bound to what it indexes.
+Values and words are cheap to index; vectors and n-grams, larger fragments, and new indexes are left to ``optimize``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from omnigraph.storage.store import Store
 
 EXTENDED_KINDS = (IndexKind.BTREE, IndexKind.TEXT)
 
+EXTENDED_ROWS_MIN = 32_768
+"""Rows of finished fragments that wait before an index is extended. A segment costs requests in every lookup, and
+building one costs the write some 50 ms: both have to be worth it. Queries put up with this many uncovered rows."""
+
 EXTENDED_ROWS_MAX = 65_536
-"""Rows that one write indexes at most, per index: some 50 ms, once in thousands of rows. With 256,000 rows behind an
-index, a cold lookup takes 41 requests if segments are built anew up to here, 113 if nobody extends the index, and 210
-if every finished fragment has a segment of its own."""
+"""Rows that one write indexes at most, per index."""
 
 
 def extend_indexes(store: Store, staged: StagedVersion, added: Sequence[WrittenRows]) -> StagedVersion:
@@ -73,7 +75,7 @@ def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment
             if found.segments and _is_finished(rows[number]) and size + rows[number] <= EXTENDED_ROWS_MAX:
                 finished.append(number)
                 size += rows[number]
-        if finished:
+        if size >= EXTENDED_ROWS_MIN:
             lacking = replace(found, uncovered=tuple(finished))
             absorbed = indexes.absorbed(lacking, rows, EXTENDED_ROWS_MAX)
             fragments = (*finished, *(number for part in absorbed for number in sorted(part.fragments)))
