@@ -31,7 +31,13 @@ def command_line() -> str:
         "",
     ]
     for path, command in _commands(root, "omnigraph"):
-        context = click.Context(command, info_name=path, max_content_width=WIDTH, terminal_width=WIDTH)
+        context = click.Context(
+            command,
+            info_name=path,
+            max_content_width=WIDTH,
+            terminal_width=WIDTH,
+            help_option_names=["-h", "--help"],
+        )
         lines += [f"## {path}", "", "```text", _plain(command.get_help(context)), "```", ""]
     return "\n".join(lines)
 

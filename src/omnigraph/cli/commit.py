@@ -55,10 +55,15 @@ def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ..
     metavar="KEY=VALUE",
     help="Only where actor, kind, message, idempotency_key or a key of the provenance is this; may be repeated.",
 )
+@click.option("--graph", "is_drawn", is_flag=True, help="Draw how the commits descend from each other.")
 @reads_graph
 @json_option
-def list_command(address: Address, branch: str, limit: int | None, filters: dict[str, str], as_json: bool) -> int:
+def list_command(
+    address: Address, branch: str, limit: int | None, filters: dict[str, str], is_drawn: bool, as_json: bool
+) -> int:
     """List the commits of a branch, newest first."""
+    if is_drawn and (filters or as_json):
+        raise click.UsageError("--graph draws all commits for people: pass neither --filter nor --json")
     graph = address.open()
     commits = list(graph.commits(branch, limit=limit, **filters))
     if as_json:
@@ -68,12 +73,26 @@ def list_command(address: Address, branch: str, limit: int | None, filters: dict
     elif not commits:
         say("no commits")
     else:
-        rows = [
-            (commit.id, when(commit.created_at_us), commit.kind.value, _changes(commit), commit.actor, commit.message)
-            for commit in commits
-        ]
-        say(aligned(("commit", "time", "kind", "changes", "actor", "message"), rows))
+        say(_table(commits, is_drawn=is_drawn))
     return OK
+
+
+def _table(commits: list[GraphCommit], *, is_drawn: bool) -> str:
+    headers = ("commit", "time", "kind", "changes", "actor", "message")
+    if not is_drawn:
+        return aligned(headers, [_row(commit) for commit in commits])
+    from omnigraph.cli.commit_graph import drawn
+
+    lines = list(drawn(commits))
+    listed = iter(aligned(headers, [_row(commit) for _, commit in lines if commit is not None]).split("\n"))
+    width = max(len(drawing) for drawing, _ in lines)
+    head = f"{' ' * width}  {next(listed)}"
+    rows = [drawing if commit is None else f"{drawing.ljust(width)}  {next(listed)}" for drawing, commit in lines]
+    return "\n".join([head, *rows])
+
+
+def _row(commit: GraphCommit) -> tuple[object, ...]:
+    return commit.id, when(commit.created_at_us), commit.kind.value, _changes(commit), commit.actor, commit.message
 
 
 @command.command("show")

@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "fmt": Entry(_LANGUAGES, "omnigraph.cli.fmt", "Format .pg and .gq files in place."),
     "explain": Entry(_LANGUAGES, "omnigraph.cli.explain", "Show how a query or mutation would run."),
     "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Show schemas and plan migrations."),
+    "demo": Entry(_ABOUT, "omnigraph.cli.demo", "Show what Omnigraph does, on a graph of a million entities."),
     "doctor": Entry(_ABOUT, "omnigraph.cli.doctor", "Look at this machine and a graph, and advise."),
     "profile": Entry(_ABOUT, "omnigraph.cli.profile", "Show the profiles of the operator's settings."),
     "version": Entry(_ABOUT, "omnigraph.cli.version", "Show the version of the program and of the storage format."),
