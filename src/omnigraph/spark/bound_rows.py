@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ class Names:
     Variables and properties differ in the case of their letters, which Spark may not.
     """
 
-    _next: Iterable[int] = field(default_factory=count)
+    _next: Iterator[int] = field(default_factory=count)
 
     def new(self) -> str:
-        return f"c{next(iter(self._next))}"
+        return f"c{next(self._next)}"
 
 
 @dataclass(frozen=True)
