@@ -20,7 +20,7 @@ Part = tuple[str, str]
 class Names:
     """Names of columns, each given once in a query: whatever is joined with what, no two columns are called alike.
 
-    Variables and properties differ in the case of their letters, which Spark may not.
+    Variables and properties may differ in nothing but the case of a letter, which Spark ignores.
     """
 
     _next: Iterator[int] = field(default_factory=count)
