@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.care import Care
@@ -17,6 +18,9 @@ from omnigraph.engine.writing import Writing
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.store import Store
 
+if TYPE_CHECKING:
+    from omnigraph.engine.analysis import Analysis
+
 
 class Graph(Comparing, Writing, Merging, Reverting, Care):
     """One graph: a typed property graph with branches and history, on local disk or in an object store.
@@ -24,6 +28,13 @@ class Graph(Comparing, Writing, Merging, Reverting, Care):
     Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and
     pickled.
     """
+
+    @property
+    def analyze(self) -> Analysis:
+        """Algorithms over the whole graph: ``graph.analyze.pagerank("Knows")``, for example."""
+        from omnigraph.engine.analysis import Analysis
+
+        return Analysis(self, self._derived, self.load_with)
 
 
 def open_graph(

@@ -1,0 +1,225 @@
+"""``graph.analyze``: algorithms over a whole graph, at one commit, in this process or on Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.engine.analysis_result import AnalysisResult, LoadWith
+from omnigraph.engine.extensions import SPARK, extension
+from omnigraph.engine.reading import Reading
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import UsageError
+from omnigraph.exec.analytics import algorithms
+from omnigraph.exec.analytics.algorithms import Outcome
+from omnigraph.exec.analytics.chosen import ChosenEdges, choose_edges
+from omnigraph.exec.analytics.local import local_steps
+from omnigraph.exec.analytics.nodes import NodeRef, NodeSpace
+from omnigraph.exec.analytics.sparse import require_scipy
+from omnigraph.exec.analytics.steps import Form, Steps
+from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.result_rows import ResultRows
+from omnigraph.manifest.layout import MAIN
+
+ENGINES = ("auto", "embedded", "spark")
+
+SPARK_EDGES_MIN = 200_000_000
+"""Edges from which ``auto`` takes Spark, if it is installed: they need some eight gigabytes here. Fewer are done sooner
+in one process."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisTarget:
+    """What is analysed and who does it. ``partitions`` is into how many parts Spark divides the edges."""
+
+    edges: Sequence[str] | str | None = None
+    branch: str | None = None
+    at: str | datetime | None = None
+    engine: str = "auto"
+    spark: Any = None
+    partitions: int | None = None
+
+
+class Analysis:
+    """Algorithms by name. All of them take:
+
+    ``edges``: the edge types, all if not given; every node of the types at their ends takes part.
+    ``branch``, ``at``: the moment, as in ``graph.query``.
+    ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark from 200 million edges on.
+    ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
+    """
+
+    def __init__(self, graph: Reading, derived: Derived, load_with: LoadWith) -> None:
+        self._graph = graph
+        self._derived = derived
+        self._load_with = load_with
+
+    def pagerank(
+        self,
+        edges: Sequence[str] | str | None = None,
+        *,
+        damping: float = 0.85,
+        tolerance: float = 1e-6,
+        max_iterations: int = 100,
+        personalization: Mapping[NodeRef, float] | None = None,
+        weight: str | None = None,
+        directed: bool = True,
+        **target: Any,
+    ) -> AnalysisResult:
+        """``rank``: how important a node is by who points to it; all ranks add up to one.
+
+        ``personalization`` says where walkers begin: weights of nodes, which are ids, or types and ids. With
+        ``weight`` they follow edges by that property.
+        """
+        _between("damping", damping, 0, 1)
+        _at_least("tolerance", tolerance, 0)
+        _at_least("max_iterations", max_iterations, 1)
+
+        def run(steps: Steps, space: NodeSpace) -> Outcome:
+            preference = None if personalization is None else space.weights(personalization)
+            return algorithms.pagerank(
+                steps, damping=damping, tolerance=tolerance, iterations_max=max_iterations, preference=preference
+            )
+
+        form = Form.DIRECTED if directed else Form.BOTH
+        return self._run("pagerank", AnalysisTarget(edges, **target), form, run, weight)
+
+    def components(
+        self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Any
+    ) -> AnalysisResult:
+        """``component``: the same number for connected nodes; ``strong`` ones reach each other along the edges.
+
+        Components are numbered from 0 in the order of their first node by type and id.
+        """
+        chosen = AnalysisTarget(edges, **target)
+        if strong and chosen.engine == "spark":
+            raise UsageError("strong components are found in one process only", hint="leave out the engine")
+        if strong:
+            chosen = AnalysisTarget(edges, **{**target, "engine": "embedded"})
+
+        def run(steps: Steps, space: NodeSpace) -> Outcome:
+            return algorithms.components(steps, space, strong=strong)
+
+        return self._run("components", chosen, Form.DIRECTED, run, on_spark=Form.BOTH)
+
+    def label_propagation(
+        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Any
+    ) -> AnalysisResult:
+        """``community``: nodes that share most of their connections; numbered like components.
+
+        All nodes change their label at once to the one most of their neighbours have, of several the smallest, until
+        nothing changes or ``max_iterations`` times. Directions and parallel edges do not count.
+        """
+        _at_least("max_iterations", max_iterations, 1)
+
+        def run(steps: Steps, space: NodeSpace) -> Outcome:
+            return algorithms.label_propagation(steps, space, iterations_max=max_iterations)
+
+        return self._run("label_propagation", AnalysisTarget(edges, **target), Form.SIMPLE, run)
+
+    def shortest_paths(
+        self,
+        sources: Iterable[NodeRef],
+        edges: Sequence[str] | str | None = None,
+        *,
+        weight: str | None = None,
+        max_distance: float | None = None,
+        directed: bool = True,
+        **target: Any,
+    ) -> AnalysisResult:
+        """``distance`` from the nearest of the sources: hops, or the sum of a ``weight``; null if there is no way.
+
+        Nothing farther than ``max_distance`` is looked for.
+        """
+        if max_distance is not None:
+            _at_least("max_distance", max_distance, 0)
+        named = [sources] if isinstance(sources, str) else list(sources)
+
+        def run(steps: Steps, space: NodeSpace) -> Outcome:
+            starts = space.resolve(named)
+            return algorithms.shortest_paths(steps, starts, is_weighted=weight is not None, distance_max=max_distance)
+
+        form = Form.DIRECTED if directed else Form.BOTH
+        return self._run("shortest_paths", AnalysisTarget(edges, **target), form, run, weight)
+
+    def triangles(self, edges: Sequence[str] | str | None = None, **target: Any) -> AnalysisResult:
+        """``triangles``: how many a node is part of. Directions, parallel edges and loops do not count."""
+        return self._run("triangles", AnalysisTarget(edges, **target), Form.SIMPLE, _triangles)
+
+    def degrees(self, edges: Sequence[str] | str | None = None, **target: Any) -> AnalysisResult:
+        """``degree``, ``in_degree`` and ``out_degree``: how many edges a node has; parallel edges count each."""
+        return self._run("degrees", AnalysisTarget(edges, **target), Form.DIRECTED, _degrees)
+
+    def _run(
+        self,
+        name: str,
+        target: AnalysisTarget,
+        form: Form,
+        run: Callable[[Steps, NodeSpace], Outcome],
+        weight: str | None = None,
+        on_spark: Form | None = None,
+    ) -> AnalysisResult:
+        require_scipy()
+        snapshot = self._graph.snapshot(target.branch, at=target.at)
+        chosen = choose_edges(snapshot.catalog, target.edges, weight)
+        view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
+        space = NodeSpace.of(view, chosen.node_types)
+        if chosen_engine(target, snapshot, chosen) == "spark":
+            room = extension(f"{SPARK}.analytics")
+            with room.spark_steps(snapshot, space, chosen, on_spark or form, target.spark, target.partitions) as steps:
+                outcome = run(steps, space)
+        else:
+            outcome = run(local_steps(view, space, chosen, form), space)
+        return AnalysisResult(
+            name,
+            _rows(space, outcome),
+            None if target.at is not None else target.branch or MAIN,
+            snapshot.commit_id,
+            facts=outcome.facts,
+            _load_with=self._load_with,
+            _space=space,
+            _values=outcome.columns,
+        )
+
+
+def chosen_engine(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> str:
+    """``embedded`` or ``spark``."""
+    if target.engine not in ENGINES:
+        raise UsageError(f"there is no engine {target.engine!r}", hint=f"engines are {', '.join(ENGINES)}")
+    if target.engine != "auto":
+        return target.engine
+    edges = sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges)
+    is_there = importlib.util.find_spec("pyspark") is not None
+    return "spark" if is_there and edges >= SPARK_EDGES_MIN else "embedded"
+
+
+def _rows(space: NodeSpace, outcome: Outcome) -> ResultRows:
+    fields = [("type", pa.utf8()), ("id", pa.utf8()), *((name, array.type) for name, array in outcome.columns.items())]
+
+    def read(start: int, stop: int) -> Sequence[pa.Array]:
+        return [*space.columns(start, stop), *(array.slice(start, stop - start) for array in outcome.columns.values())]
+
+    return ResultRows(pa.schema(fields), space.size, read)
+
+
+def _triangles(steps: Steps, _space: NodeSpace) -> Outcome:
+    return algorithms.triangles(steps)
+
+
+def _degrees(steps: Steps, _space: NodeSpace) -> Outcome:
+    return algorithms.degrees(steps)
+
+
+def _at_least(name: str, value: float, low: float) -> None:
+    if not value >= low:
+        raise UsageError(f"{name} is {value}", hint=f"it is at least {low}")
+
+
+def _between(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise UsageError(f"{name} is {value}", hint=f"it is from {low} to {high}")

@@ -1,0 +1,1 @@
+"""Algorithms over whole graphs, and SQL over their tables."""
