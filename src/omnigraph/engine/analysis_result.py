@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.errors import UsageError
 from omnigraph.exec.adjacency import Rows
-from omnigraph.exec.result_rows import ResultRows
+from omnigraph.exec.result_rows import table_rows
 from omnigraph.lang.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -99,12 +99,3 @@ class AnalysisResult(QueryResult):
         types, ids = self._space.columns_at(numbers)
         values = [array.take(pa.array(numbers)) for array in self._values.values()]
         return pa.Table.from_arrays([types, ids, *values], schema=self.rows.schema)
-
-
-def table_rows(table: pa.Table) -> ResultRows:
-    """Rows that are in memory already."""
-
-    def read(start: int, stop: int) -> Sequence[pa.Array]:
-        return [column.combine_chunks() for column in table.slice(start, stop - start).columns]
-
-    return ResultRows(table.schema, table.num_rows, read, _table=table)

@@ -30,6 +30,7 @@ from omnigraph.schema.catalog import Catalog
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.explanation import Explanation
+    from omnigraph.exec.sql import SqlParams
 
 Answer = TypeVar("Answer")
 
@@ -149,6 +150,27 @@ class Reading(History):
 
     def _view(self, snapshot: Snapshot) -> GraphView:
         return GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
+
+    def sql(
+        self,
+        text: str,
+        params: SqlParams | None = None,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> QueryResult:
+        """The rows of one SQL select over the tables of a branch, a commit or a time, which are named like the types.
+
+        Where a node and an edge type have one name, the tables are ``node_Name`` and ``edge_Name``. ``params`` are
+        values for ``?``, or by name for ``$name``. Nothing but these tables can be read, and nothing written.
+        """
+        from omnigraph.engine.sql import run
+
+        snapshot = self.snapshot(branch, at=at)
+        rows = run(snapshot, text, params, timeout, query_memory(memory_limit))
+        return QueryResult("sql", rows, None if at is not None else branch or MAIN, snapshot.commit_id)
 
     def explain(
         self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None

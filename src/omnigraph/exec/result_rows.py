@@ -57,3 +57,12 @@ class ResultRows:
         columns = self._read(start, stop)
         arrays = [column.cast(field.type) for column, field in zip(columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def table_rows(table: pa.Table) -> ResultRows:
+    """Rows that are in memory already."""
+
+    def read(start: int, stop: int) -> Sequence[pa.Array]:
+        return [column.combine_chunks() for column in table.slice(start, stop - start).columns]
+
+    return ResultRows(table.schema, table.num_rows, read, _table=table)

@@ -44,6 +44,10 @@ def _cells(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(kind):
         moments = pc.floor_temporal(column, unit="millisecond").cast(pa.timestamp("ms", tz=kind.tz))
         return [_time_text(moment) for moment in moments.view(pa.int64()).to_pylist()]
+    if pa.types.is_decimal(kind):
+        return [cell if cell is None else float(cell) if kind.scale > 0 else int(cell) for cell in column.to_pylist()]
+    if pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        return [cell if cell is None else str(cell) for cell in column.to_pylist()]
     if pa.types.is_nested(kind):
         return _nested_cells(column)
     if _is_bytes(kind):
