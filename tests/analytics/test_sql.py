@@ -12,7 +12,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.engine.table_names import table_names
-from omnigraph.errors import CorruptionError, LimitExceeded, UsageError
+from omnigraph.errors import CorruptionError, InputError, LimitExceeded
 from omnigraph.storage.table_source import TableSource
 from tests.cli.graphs import everything
 from tests.exec.people import RECORDS, SCHEMA
@@ -121,7 +121,7 @@ def test_anything_else_is_refused_and_changes_nothing(
     (tmp_path / "here" / "secret.csv").write_text("a\n1\n")
     secret = [{"a": 1}]
     before = everything(Path(graph.uri)), everything(tmp_path)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(InputError, match=said):
         graph.sql(text)
     assert secret
     assert (everything(Path(graph.uri)), everything(tmp_path)) == before

@@ -154,6 +154,27 @@ def test_two_ids_with_one_hash_are_noticed() -> None:
     assert found.numbers_of(pa.array(["c", "x", "a"])).tolist() == [7, -1, 5]
 
 
+def test_views_show_one_commit(spark: SparkSession, tmp_path: Path) -> None:
+    graph = Shape(["a", "b"], [("Knows", "a", "b", 2.0)], ["home"]).graph(tmp_path / "g")
+    made = graph.spark_views(prefix="then_", spark=spark)
+    assert made == {
+        "then_Hosts": "edge:Hosts",
+        "then_Knows": "edge:Knows",
+        "then_Likes": "edge:Likes",
+        "then_Lives": "edge:Lives",
+        "then_Person": "node:Person",
+        "then_Place": "node:Place",
+    }
+    graph.mutate('query more() { insert Person { name: "c" } }')
+    found = spark.sql("select p.name, k.w from then_Knows k join then_Person p on p.id = k.dst").collect()
+    assert [tuple(row) for row in found] == [("b", 2.0)]
+    assert spark.sql("select count(*) from then_Person").collect()[0][0] == 2
+    graph.spark_views("main", prefix="now_", spark=spark)
+    assert spark.sql("select count(*) from now_Person").collect()[0][0] == 3
+    with pytest.raises(UsageError, match="cannot begin the name of a view"):
+        graph.spark_views(prefix="a-b", spark=spark)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(SHAPES))
 def test_every_algorithm_agrees_with_networkx_on_spark(spark: SparkSession, tmp_path: Path, name: str) -> None:

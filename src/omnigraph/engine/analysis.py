@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -31,6 +31,16 @@ ENGINES = ("auto", "embedded", "spark")
 SPARK_EDGES_MIN = 200_000_000
 """Edges from which ``auto`` takes Spark, if it is installed: they need some eight gigabytes here. Fewer are done sooner
 in one process."""
+
+
+class TargetOptions(TypedDict, total=False):
+    """What every algorithm may be told about the moment and about who works."""
+
+    branch: str | None
+    at: str | datetime | None
+    engine: str
+    spark: Any
+    partitions: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class Analysis:
         personalization: Mapping[NodeRef, float] | None = None,
         weight: str | None = None,
         directed: bool = True,
-        **target: Any,
+        **target: Unpack[TargetOptions],
     ) -> AnalysisResult:
         """``rank``: how important a node is by who points to it; all ranks add up to one.
 
@@ -90,7 +100,7 @@ class Analysis:
         return self._run("pagerank", AnalysisTarget(edges, **target), form, run, weight)
 
     def components(
-        self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Any
+        self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Unpack[TargetOptions]
     ) -> AnalysisResult:
         """``component``: the same number for connected nodes; ``strong`` ones reach each other along the edges.
 
@@ -100,7 +110,7 @@ class Analysis:
         if strong and chosen.engine == "spark":
             raise UsageError("strong components are found in one process only", hint="leave out the engine")
         if strong:
-            chosen = AnalysisTarget(edges, **{**target, "engine": "embedded"})
+            chosen = replace(chosen, engine="embedded")
 
         def run(steps: Steps, space: NodeSpace) -> Outcome:
             return algorithms.components(steps, space, strong=strong)
@@ -108,7 +118,7 @@ class Analysis:
         return self._run("components", chosen, Form.DIRECTED, run, on_spark=Form.BOTH)
 
     def label_propagation(
-        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Any
+        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[TargetOptions]
     ) -> AnalysisResult:
         """``community``: nodes that share most of their connections; numbered like components.
 
@@ -130,7 +140,7 @@ class Analysis:
         weight: str | None = None,
         max_distance: float | None = None,
         directed: bool = True,
-        **target: Any,
+        **target: Unpack[TargetOptions],
     ) -> AnalysisResult:
         """``distance`` from the nearest of the sources: hops, or the sum of a ``weight``; null if there is no way.
 
@@ -147,11 +157,11 @@ class Analysis:
         form = Form.DIRECTED if directed else Form.BOTH
         return self._run("shortest_paths", AnalysisTarget(edges, **target), form, run, weight)
 
-    def triangles(self, edges: Sequence[str] | str | None = None, **target: Any) -> AnalysisResult:
+    def triangles(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
         """``triangles``: how many a node is part of. Directions, parallel edges and loops do not count."""
         return self._run("triangles", AnalysisTarget(edges, **target), Form.SIMPLE, _triangles)
 
-    def degrees(self, edges: Sequence[str] | str | None = None, **target: Any) -> AnalysisResult:
+    def degrees(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
         """``degree``, ``in_degree`` and ``out_degree``: how many edges a node has; parallel edges count each."""
         return self._run("degrees", AnalysisTarget(edges, **target), Form.DIRECTED, _degrees)
 

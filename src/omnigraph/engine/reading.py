@@ -172,6 +172,16 @@ class Reading(History):
         rows = run(snapshot, text, params, timeout, query_memory(memory_limit))
         return QueryResult("sql", rows, None if at is not None else branch or MAIN, snapshot.commit_id)
 
+    def spark_views(
+        self, branch: str | None = None, *, at: str | datetime | None = None, prefix: str = "", spark: Any = None
+    ) -> dict[str, str]:
+        """The tables of one commit as temporary views for Spark SQL: their names, and the table that each shows.
+
+        They are named as in ``sql``, after the prefix. ``spark`` is a session; without it ours is used.
+        """
+        made: dict[str, str] = extension(SPARK).views(self, branch, at=at, prefix=prefix, spark=spark)
+        return made
+
     def explain(
         self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
     ) -> Explanation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from omnigraph.errors import LimitExceeded, OmnigraphError, UsageError
+from omnigraph.errors import InputError, LimitExceeded, OmnigraphError
 from omnigraph.storage.table_source import TableSource
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run_sql(
     seconds_max: float | None = None,
     bytes_max: int | None = None,
 ) -> pa.Table:
-    """The rows of one select statement over tables by name; raises UsageError for anything else."""
+    """The rows of one select statement over tables by name; raises InputError for anything else."""
     with _connection(bytes_max) as connection, _translated(tables.values(), seconds_max, bytes_max):
         for name, source in tables.items():
             connection.register(name, source)
@@ -68,10 +68,10 @@ def _require_select(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
     statements = connection.extract_statements(text)
     if len(statements) != 1:
-        raise UsageError(f"one statement is wanted, {len(statements)} are given", hint="write one select")
+        raise InputError(f"one statement is wanted, {len(statements)} are given", hint="write one select")
     if statements[0].type is not duckdb.StatementType.SELECT:
         kind = statements[0].type.name.lower()
-        raise UsageError(f"a {kind} statement is not a select", hint=_READ_ONLY_HINT, statement=kind)
+        raise InputError(f"a {kind} statement is not a select", hint=_READ_ONLY_HINT, statement=kind)
 
 
 @contextmanager
@@ -112,11 +112,11 @@ def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max
             limit=bytes_max,
         ) from error
     except duckdb.PermissionException as error:
-        raise UsageError(f"this is not allowed in SQL here: {error}", hint=_READ_ONLY_HINT) from error
+        raise InputError(f"this is not allowed in SQL here: {error}", hint=_READ_ONLY_HINT) from error
     except duckdb.Error as error:
         for failure in (failure for source in sources for failure in source.failures):
             raise failure from error
-        raise UsageError(f"the statement cannot be run: {error}") from error
+        raise InputError(f"the statement cannot be run: {error}") from error
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Omnigraph on Spark: bulk load, export, queries, maintenance and the data source, for more than one machine's data.
+"""Omnigraph on Spark: for data that one machine should not carry.
+
+Loads, exports, queries, maintenance, algorithms, views and the data source.
 
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
@@ -9,6 +11,7 @@ from omnigraph.spark.load import load
 from omnigraph.spark.maintenance import workers
 from omnigraph.spark.query import query, query_frame, query_rows
 from omnigraph.spark.session import check_session, register, session
+from omnigraph.spark.views import views
 
 __all__ = [
     "check_session",
@@ -20,5 +23,6 @@ __all__ = [
     "register",
     "session",
     "sweeper",
+    "views",
     "workers",
 ]

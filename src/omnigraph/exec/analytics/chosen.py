@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from omnigraph.errors import UsageError
+from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.schema.catalog import Catalog, EdgeType
 
@@ -32,7 +32,7 @@ def choose_edges(catalog: Catalog, names: Sequence[str] | str | None, weight: st
     for name in wanted:
         edge = catalog.edge(name)
         if edge is None:
-            raise UsageError(
+            raise NotFoundError(
                 f"there is no edge type {name!r}",
                 hint=did_you_mean(name, catalog.edges) or f"edge types are {', '.join(catalog.edges) or 'none'}",
                 type=name,
