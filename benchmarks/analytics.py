@@ -1,7 +1,7 @@
 """PageRank and components: ours in one process, ours on Spark, and hand-written DataFrames over the same tables.
 
 `python -m benchmarks.analytics`, `--edges 10000000` for ten million edges; ten times as many edges as persons. The
-hand-written ones join on 64-bit hashes of the ids, which is faster than joining on ids, keep the edges cached and cut the
+hand-written ones join on 64-bit hashes of the ids, which is faster than joining on ids, cache the edges and cut the
 lineage in every round. Everything from reading the tables to the answer is timed, after one run on a small graph; the
 answers are compared. Goal: on Spark at most 1.3 times the hand-written one.
 """

@@ -17,6 +17,8 @@ import click
 import omnigraph
 from omnigraph import errors
 from omnigraph.cli.root import root
+from omnigraph.engine.analysis import Analysis
+from omnigraph.engine.analysis_result import AnalysisResult
 
 PAGES = Path(__file__).parent / "user"
 WIDTH = 100
@@ -67,6 +69,13 @@ def python() -> str:
             lines += [f"### graph.{name}", "", text(member), ""]
         else:
             lines += _function(f"graph.{name}", member, level=3)
+    lines += ["## graph.analyze", "", text(Analysis), ""]
+    for name, member in vars(Analysis).items():
+        if not name.startswith("_"):
+            lines += _function(f"graph.analyze.{name}", member, level=3)
+    lines += ["## Results of graph.analyze", "", text(AnalysisResult), ""]
+    for name in ("top", "write"):
+        lines += _function(f"result.{name}", getattr(AnalysisResult, name), level=3)
     lines += [
         "## Errors",
         "",

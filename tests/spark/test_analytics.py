@@ -17,6 +17,7 @@ from omnigraph.spark import edge_blocks
 from omnigraph.spark.edge_blocks import NodeMap, salted_hashes
 from tests.analytics import test_algorithms as in_process
 from tests.analytics.shapes import SHAPES, Shape, random_shape
+from tests.analytics.test_documentation import programs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,3 +187,15 @@ def test_every_algorithm_agrees_with_networkx_on_spark(spark: SparkSession, tmp_
     in_process.check_counts(graph, shape, ("Knows",), **how)
     in_process.check_communities(graph, shape, ("Knows",), **how)
     in_process.check_distances(graph, shape, ("Knows",), **how)
+
+
+def test_the_examples_of_the_page_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for program in programs():
+        exec(compile(program, "analytics.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "'id': 'Ada'" in said
+    assert "|Edsger|" in said

@@ -56,12 +56,12 @@ class AnalysisTarget:
 
 
 class Analysis:
-    """Algorithms by name. All of them take:
+    """Algorithms by name. All of them take these, by name or ``edges`` by place:
 
-    ``edges``: the edge types, all if not given; every node of the types at their ends takes part.
-    ``branch``, ``at``: the moment, as in ``graph.query``.
-    ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark from 200 million edges on.
-    ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
+    - ``edges``: the edge types, all if not given; every node of the types at their ends takes part.
+    - ``branch``, ``at``: the moment, as in ``graph.query``.
+    - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark from 200 million edges on.
+    - ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
     """
 
     def __init__(self, graph: Reading, derived: Derived, load_with: LoadWith) -> None:

@@ -81,9 +81,10 @@ class WriteBack:
         prop = node.properties.get(self.property)
         facts = {"type": name, "property": self.property, "declaration": line}
         if prop is None:
+            others = ", or leave the type out with types=" if len(self.space.tables) > 1 else ""
             raise UsageError(
                 f"node type {name} has no property {self.property!r}",
-                hint=f"add the line `{line}` to node {name} in the schema, or write only some types=",
+                hint=f"add the line `{line}` to node {name} in the schema{others}",
                 **facts,
             )
         if self.property in node.key:
