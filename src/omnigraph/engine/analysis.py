@@ -18,7 +18,7 @@ from omnigraph.errors import UsageError
 from omnigraph.exec.analytics import algorithms
 from omnigraph.exec.analytics.algorithms import Outcome
 from omnigraph.exec.analytics.chosen import ChosenEdges, choose_edges
-from omnigraph.exec.analytics.local import local_steps
+from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import NodeRef, NodeSpace
 from omnigraph.exec.analytics.sparse import require_scipy
 from omnigraph.exec.analytics.steps import Form, Steps
@@ -29,8 +29,8 @@ from omnigraph.manifest.layout import MAIN
 ENGINES = ("auto", "embedded", "spark")
 
 SPARK_EDGES_MIN = 200_000_000
-"""Edges from which ``auto`` takes Spark, if it is installed: they need some eight gigabytes here. Fewer are done sooner
-in one process."""
+"""Edges from which ``auto`` takes Spark, if it is installed: more than one machine should carry. Fewer are done sooner in
+one process."""
 
 
 class TargetOptions(TypedDict, total=False):
@@ -184,7 +184,7 @@ class Analysis:
             with room.spark_steps(snapshot, space, chosen, on_spark or form, target.spark, target.partitions) as steps:
                 outcome = run(steps, space)
         else:
-            outcome = run(local_steps(view, space, chosen, form), space)
+            outcome = run(LocalSteps(view, space, chosen, form), space)
         return AnalysisResult(
             name,
             _rows(space, outcome),

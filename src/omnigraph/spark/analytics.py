@@ -78,16 +78,14 @@ def _blocks(spark: SparkSession, edges: int) -> int:
 
 
 @contextmanager
-def shipped(spark: SparkSession, value: Any) -> Iterator[Shipped]:
+def shipped(spark: Any, value: Any) -> Iterator[Shipped]:
     """A value for executors: sent to each once, and taken back; over Spark Connect, sent with every job."""
-    try:
-        context = spark.sparkContext
-    except Exception:
-        context = None
-    if context is None:
+    from pyspark.sql.session import SparkSession as ClassicSession
+
+    if not isinstance(spark, ClassicSession):
         yield _Carried(value)
         return
-    broadcast = context.broadcast(value)
+    broadcast = spark.sparkContext.broadcast(value)
     try:
         yield broadcast
     finally:

@@ -22,7 +22,7 @@ from omnigraph.exec.adjacency import Integers, Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
 from omnigraph.exec.analytics.local import checked_weights
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Block, EdgeArrays, Form, block_of
+from omnigraph.exec.analytics.steps import Block, EdgeArrays, Form, block_of, number_kind
 from omnigraph.exec.id_map import Hashes, hashes
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import EdgeType
@@ -223,7 +223,7 @@ def _chunks(edges: EdgeArrays, division: Division) -> pa.RecordBatch:
     weights = None if edges.weights is None else edges.weights[order]
     present, cuts = np.unique(owners[order], return_index=True)
     ranges = list(zip(cuts.tolist(), [*cuts[1:].tolist(), len(order)], strict=True))
-    kind = np.int32 if division.nodes <= np.iinfo(np.int32).max else np.int64
+    kind = number_kind(division.nodes)
     return _rows(
         CHUNKS,
         present.tolist(),
@@ -235,7 +235,7 @@ def _chunks(edges: EdgeArrays, division: Division) -> pa.RecordBatch:
 
 def _build(form: Form, division: Division, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What came to one task, as whole blocks."""
-    kind = np.int32 if division.nodes <= np.iinfo(np.int32).max else np.int64
+    kind = number_kind(division.nodes)
     parts: dict[int, list[EdgeArrays]] = {}
     for batch in batches:
         for row in batch.to_pylist():
@@ -264,7 +264,7 @@ def block_row(number: int, block: Block) -> pa.RecordBatch:
 
 def row_block(row: Mapping[str, Any], division: Division) -> Block:
     """A row as a block; its arrays are not copied."""
-    kind = np.int32 if division.nodes <= np.iinfo(np.int32).max else np.int64
+    kind = number_kind(division.nodes)
     weights = None if row["weights"] is None else np.frombuffer(row["weights"], np.float64)
     first, _ = division.range_of(row["block"])
     offsets, neighbours = np.frombuffer(row["offsets"], np.int64), np.frombuffer(row["neighbours"], kind)

@@ -9,29 +9,64 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.errors import UsageError
-from omnigraph.exec.adjacency import Rows
+from omnigraph.exec.adjacency import Adjacency, Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Block, EdgeArrays, Form, Kernel, Vector, Weights, block_of, leaving_weights
+from omnigraph.exec.analytics.steps import (
+    Block,
+    EdgeArrays,
+    Form,
+    Kernel,
+    Vector,
+    Weights,
+    block_of,
+    leaving_weights,
+    narrow_numbers,
+)
 from omnigraph.exec.analytics.triangles import triangle_counts, triangles_among
 from omnigraph.exec.graph_view import GraphView
+from omnigraph.schema.catalog import EdgeType
 
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """All edges in memory."""
+    """All edges in memory. What an algorithm does not ask for is not made."""
 
-    edges: EdgeArrays
-    nodes: int
+    view: GraphView
+    space: NodeSpace
+    chosen: ChosenEdges
+    form: Form
+
+    @property
+    def nodes(self) -> int:
+        return self.space.size
+
+    @cached_property
+    def edges(self) -> EdgeArrays:
+        """The edges along which values travel."""
+        pieces = [self._edges(edge) for edge in self.chosen.edges]
+        weights = [piece.weights for piece in pieces if piece.weights is not None]
+        every = EdgeArrays(
+            np.concatenate([piece.sources for piece in pieces]),
+            np.concatenate([piece.targets for piece in pieces]),
+            np.concatenate(weights) if weights else None,
+        )
+        return every.seen_as(self.form, self.nodes)
 
     @cached_property
     def block(self) -> Block:
         """The whole graph."""
+        if self._is_one_table:
+            (edge,) = self.chosen.edges
+            return self._block_of_lists(self.view.topology(edge.name).into.whole, edge.target, edge.source)
         return block_of(self.edges, 0, self.nodes, self.nodes)
 
     @cached_property
     def forward(self) -> Block:
         """The whole graph, by the nodes that values come from."""
+        if self._is_one_table:
+            (edge,) = self.chosen.edges
+            return self._block_of_lists(self.view.topology(edge.name).out.whole, edge.source, edge.target)
         turned = EdgeArrays(self.edges.targets, self.edges.sources, self.edges.weights)
         return block_of(turned, 0, self.nodes, self.nodes)
 
@@ -39,33 +74,40 @@ class LocalSteps:
         return kernel(self.block, vector)
 
     def leaving(self) -> Weights:
-        return leaving_weights(self.edges.sources, self.edges.weights, self.nodes)
+        return leaving_weights(self.block.neighbours, self.block.weights, self.nodes)
 
     def triangles(self) -> Rows:
         return triangle_counts(triangles_among(self.edges.sources, self.edges.targets), self.nodes)
 
+    @property
+    def _is_one_table(self) -> bool:
+        """Whether the neighbour lists of one edge type are all there is: they need not be sorted again."""
+        return self.form is Form.DIRECTED and len(self.chosen.edges) == 1
 
-def local_steps(view: GraphView, space: NodeSpace, chosen: ChosenEdges, form: Form) -> LocalSteps:
-    """The chosen edges of a snapshot."""
-    pieces = [_edges(view, space, chosen, edge.name) for edge in chosen.edges]
-    weights = [piece.weights for piece in pieces if piece.weights is not None]
-    every = EdgeArrays(
-        np.concatenate([piece.sources for piece in pieces]),
-        np.concatenate([piece.targets for piece in pieces]),
-        np.concatenate(weights) if weights else None,
-    )
-    return LocalSteps(every.seen_as(form, space.size), space.size)
+    def _edges(self, edge: EdgeType) -> EdgeArrays:
+        lists = self.view.topology(edge.name).out.whole
+        sources = self.space.numbers(edge.source, lists.origins())
+        return EdgeArrays(sources, self.space.numbers(edge.target, lists.neighbours), self._weights(edge, lists))
 
+    def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> Block:
+        """Lists by the rows of one table as lists by number: a table's rows have ascending numbers."""
+        (edge,) = self.chosen.edges
+        table = self.space.tables[near]
+        by_row = np.zeros(table.size, np.int64)
+        by_row[: lists.nodes] = np.diff(lists.offsets)
+        counts = np.zeros(self.nodes, np.int64)
+        start = self.space.starts[near]
+        counts[start : start + table.rows] = by_row[table.live()]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        neighbours = narrow_numbers(self.space.numbers(far, lists.neighbours), self.nodes)
+        return Block(0, offsets, neighbours, self.nodes, self._weights(edge, lists))
 
-def _edges(view: GraphView, space: NodeSpace, chosen: ChosenEdges, name: str) -> EdgeArrays:
-    edge = view.catalog.edges[name]
-    lists = view.topology(name).out.whole
-    weights = None
-    if chosen.weight is not None:
-        column = view.edge_table(name).column(chosen.weight)
-        weights = checked_weights(column.take(pa.array(lists.edges)), name, chosen.weight)
-    sources, targets = space.numbers(edge.source, lists.origins()), space.numbers(edge.target, lists.neighbours)
-    return EdgeArrays(sources, targets, weights)
+    def _weights(self, edge: EdgeType, lists: Adjacency) -> Weights | None:
+        weight = self.chosen.weight
+        if weight is None:
+            return None
+        column = self.view.edge_table(edge.name).column(weight)
+        return checked_weights(column.take(pa.array(lists.edges)), edge.name, weight)
 
 
 def checked_weights(column: pa.Array, edge_name: str, weight: str) -> Weights:

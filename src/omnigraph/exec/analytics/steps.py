@@ -105,8 +105,17 @@ def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> Block:
     """The block of the nodes from ``first`` on, of edges that all end there."""
     lists: Adjacency = adjacency(edges.targets - first, edges.sources, np.arange(len(edges.sources)), size)
     weights = None if edges.weights is None else edges.weights[lists.edges]
-    neighbours = lists.neighbours.astype(np.int32) if nodes <= np.iinfo(np.int32).max else lists.neighbours
-    return Block(first, lists.offsets, neighbours, nodes, weights)
+    return Block(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
+
+
+def narrow_numbers(numbers: Integers, nodes: int) -> Integers:
+    """Numbers of nodes in as few bytes as there are nodes for."""
+    return numbers.astype(number_kind(nodes))
+
+
+def number_kind(nodes: int) -> type[np.int32] | type[np.int64]:
+    """The integers that numbers of nodes are kept in."""
+    return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
 Kernel = Callable[[Block, Vector], Vector]
