@@ -104,7 +104,7 @@ def test_every_algorithm_runs(graph: Path) -> None:
         (("analyze", "pagerank", "--edges", "Knos"), 1, "there is no edge type 'Knos'"),
         (
             ("analyze", "pagerank", "--edges", "Knows", "--write", "score"),
-            1,
+            2,
             "add the line `score: F64?` to node Person",
         ),
         (("analyze", "degrees", "--top", "3", "--all"), 2, "pass either --top or --all"),

@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "init": Entry(_GRAPHS, "omnigraph.cli.init", "Create a graph from a schema."),
     "load": Entry(_GRAPHS, "omnigraph.cli.load", "Load entities from JSON lines as one commit."),
     "query": Entry(_GRAPHS, "omnigraph.cli.query", "Run a read and print its rows.", deprecated=("read",)),
-    "sql": Entry(_GRAPHS, "omnigraph.cli.sql", "Run one SQL select over the tables."),
+    "sql": Entry(_GRAPHS, "omnigraph.cli.sql", "Run one SQL select over the tables of a graph."),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.analyze", "Run an algorithm over a whole graph."),
     "mutate": Entry(_GRAPHS, "omnigraph.cli.mutate", "Insert, update and delete as one commit.", ("change",)),
     "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),

@@ -35,7 +35,7 @@ def command(
     timeout: float | None,
     as_json: bool,
 ) -> int:
-    """Run one SQL select over the tables of a graph and print its rows.
+    """Run one SQL select over the tables of a graph.
 
     Tables are named like the types. Nothing else can be read, and nothing written.
     """
