@@ -29,8 +29,8 @@ from omnigraph.manifest.layout import MAIN
 ENGINES = ("auto", "embedded", "spark")
 
 SPARK_EDGES_MIN = 200_000_000
-"""Edges from which ``auto`` takes Spark, if it is installed: more than one machine should carry. With fewer, one process
-is done sooner."""
+"""Edges from which ``auto`` takes Spark, if it is installed: more than one machine should carry. With fewer, one
+process is done sooner."""
 
 
 class TargetOptions(TypedDict, total=False):
