@@ -22,6 +22,7 @@ def test_every_line_is_in_exactly_one_split(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], is_ended: bool, partitions: int, chunk: int
 ) -> None:
     monkeypatch.setattr(limits, "READ_BYTES", chunk)
+    monkeypatch.setattr(limits, "LINE_REST_BYTES", 2)
     content = b"\n".join(lines) + (b"\n" if is_ended else b"")
     path = tmp_path / "lines"
     path.write_bytes(content)

@@ -15,15 +15,15 @@ from omnigraph.cli.files import unreadable
 from omnigraph.errors import InputError
 
 STDIN = "-"
+STDIN_PATH = "/dev/stdin"
 
 
 class DataFile:
     """An open file that knows its name, its size where it has one, and how much of it was read."""
 
-    def __init__(self, file: BinaryIO, name: str, path: str) -> None:
+    def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
         self.name = name
-        self.path = path
         self.position = 0
         self.is_read = False
         self.size = _size(file)
@@ -50,10 +50,10 @@ def _size(file: BinaryIO) -> int | None:
 def open_data(path: str) -> Iterator[DataFile]:
     """Open a file for reading; ``-`` is standard input. What cannot be read is said before anything starts."""
     if path == STDIN:
-        yield DataFile(sys.stdin.buffer, "<stdin>", "/dev/stdin")
+        yield DataFile(sys.stdin.buffer, "<stdin>")
         return
     with _opened(path) as file:
-        yield DataFile(file, click.format_filename(path), path)
+        yield DataFile(file, click.format_filename(path))
 
 
 def _opened(path: str) -> BinaryIO:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import BinaryIO
 
 import click
 
@@ -11,6 +14,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import replacing
 from omnigraph.cli.options import at_option, json_option, read_branch_option, types_option
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.storage.source_files import is_remote
 
 
 @click.command("export")
@@ -18,7 +22,7 @@ from omnigraph.cli.output import count, paint, say, say_json
 @read_branch_option
 @at_option
 @types_option
-@click.option("--out", "out_path", metavar="PATH", help="A file to write instead of standard output.")
+@click.option("--out", "out_path", metavar="PATH", help="A file, or s3://..., to write instead of standard output.")
 @reads_graph
 @json_option
 def command(
@@ -44,7 +48,7 @@ def command(
         stream.flush()
         return OK
     entities = written = 0
-    with replacing(out_path) as file:
+    with _writing(out_path, address.storage_options) as file:
         for chunk in lines:
             entities += chunk.count(b"\n")
             written += file.write(chunk)
@@ -55,3 +59,13 @@ def command(
         ok = paint("ok", "green", bold=True)
         say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")
     return OK
+
+
+def _writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
+    """A file that is there when it is complete."""
+    if not is_remote(path):
+        return replacing(path)
+    from omnigraph.storage.target_files import TargetDirectory
+
+    directory, _, name = path.rpartition("/")
+    return TargetDirectory.at(directory, options).writing(name)

@@ -9,7 +9,7 @@ import click
 
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.completion import branch_names
-from omnigraph.cli.data_files import DataFile, open_data
+from omnigraph.cli.data_files import STDIN, STDIN_PATH, DataFile, open_data
 from omnigraph.cli.errors import Interrupted
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.load_engine import chosen_engine, spark_sources
@@ -25,6 +25,7 @@ from omnigraph.cli.options import (
 )
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar, stage_bar
+from omnigraph.storage.source_files import is_remote
 
 if TYPE_CHECKING:
     from omnigraph.engine.results import LoadResult
@@ -39,7 +40,8 @@ MODES = ("append", "merge", "overwrite")
     "paths",
     multiple=True,
     metavar="FILE",
-    help="JSON lines; may be repeated; - is stdin. With --mapping: NAME=FILE for a source.",
+    help="JSON lines: a file, s3://... or, ending in /, all below it; may be repeated; - is stdin. "
+    "With --mapping: NAME=FILE for a source.",
 )
 @click.option(
     "--mode",
@@ -99,16 +101,16 @@ def command(
         "idempotency_key": idempotency_key,
     }
     wants = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
-    with_spark = chosen_engine(engine, mapping, paths, wants) == "spark"
+    with_spark = chosen_engine(engine, mapping, paths, wants, address.storage_options) == "spark"
     with ExitStack() as stack:
         # What is wrong with the files is said before anything starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
-        files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths]
+        files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths if not is_remote(path)]
         graph = address.open()
         if mode == "overwrite":
             address.confirm_loss(f"replace entities of branch {branch}", yes=yes)
         address.announce("load", quiet)
-        watched = files[0] if len(files) == 1 else None
+        watched = files[0] if len(paths) == 1 and files else None
         try:
             if with_spark:
                 watch = stack.enter_context(stage_bar("entities", quiet=quiet))
@@ -118,7 +120,7 @@ def command(
                 total = watched.size if watched else None
                 report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
                 result = graph.load(
-                    watched or [file.path for file in files],
+                    watched or [STDIN_PATH if path == STDIN else path for path in paths],
                     mode,
                     progress=lambda entities: report(watched.position if watched else 0, entities),
                     **said,

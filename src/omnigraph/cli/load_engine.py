@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,9 +11,16 @@ import click
 from omnigraph.cli.data_files import STDIN
 from omnigraph.engine.engine_choice import is_large
 from omnigraph.errors import InputError
+from omnigraph.storage.source_files import find_files, is_remote
 
 
-def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], wants: Sequence[str] = ()) -> str:
+def chosen_engine(
+    engine: str,
+    mapping: str | None,
+    paths: Sequence[str],
+    wants: Sequence[str] = (),
+    storage_options: Mapping[str, str] | None = None,
+) -> str:
     """``embedded`` or ``spark``; raises for what makes no sense together. ``wants`` are options that only Spark has."""
     if mapping is None and not paths:
         raise click.UsageError("missing option '--data'")
@@ -29,18 +36,20 @@ def chosen_engine(engine: str, mapping: str | None, paths: Sequence[str], wants:
         return "spark"
     if engine != "auto":
         return engine
-    return "spark" if STDIN not in paths and is_large(_size(paths)) else "embedded"
+    is_spark = STDIN not in paths and is_large(_size(paths, storage_options or {}))
+    return "spark" if is_spark else "embedded"
 
 
-def _size(paths: Sequence[str]) -> int:
-    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+def _size(paths: Sequence[str], options: Mapping[str, str]) -> int:
+    remote = (file.size for path in paths if is_remote(path) for file in find_files(path, options))
+    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) + sum(remote)
 
 
 def spark_sources(mapping: str | None, paths: Sequence[str]) -> tuple[Any, dict[str, Any] | None]:
     """Sources and mapping as ``graph.load_spark`` takes them."""
     if mapping is None:
         for path in paths:
-            if not os.path.isfile(path):
+            if not is_remote(path) and not os.path.isfile(path):
                 raise InputError(f"cannot read {click.format_filename(path)}: no such file", path=path)
         return list(paths), None
     from omnigraph.wire.mapping_file import read_mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.limits import FEED_KEPT_BYTES
@@ -62,6 +63,11 @@ class GraphHandle:
     def uri(self) -> str:
         """Where the graph is."""
         return str(self._store.root)
+
+    @property
+    def storage_options(self) -> Mapping[str, str]:
+        """Options of the object store, as it was opened with them."""
+        return self._store.options
 
     @property
     def id(self) -> str:

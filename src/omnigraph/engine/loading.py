@@ -72,12 +72,19 @@ class LoadJob:
 Loader = Callable[[LoadJob], tuple[dict[str, int], Published]]
 
 
-def embedded(data: sources.Loadable, type_name: str | None, progress: Callable[[int], None] | None) -> Loader:
-    """The loader that reads in this process."""
+def embedded(
+    data: sources.Loadable,
+    type_name: str | None,
+    progress: Callable[[int], None] | None,
+    source_options: Mapping[str, str] | None = None,
+) -> Loader:
+    """The loader that reads in this process. Sources in an object store are read with the graph's options if none are
+    given."""
 
     def load(job: LoadJob) -> tuple[dict[str, int], Published]:
         violations = Violations()
-        rows = sources.read(data, job.reading, type_name, job.context.ids.new_ids, violations)
+        options = job.context.store.options if source_options is None else source_options
+        rows = sources.read(data, job.reading, type_name, job.context.ids.new_ids, violations, options)
         return load_rows(
             job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress, job.embedding
         )

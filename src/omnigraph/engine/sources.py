@@ -17,6 +17,7 @@ from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.source_files import SourceFile, find_files, is_remote, open_ranges, unreadable
 
 Loadable: TypeAlias = (
     str
@@ -28,8 +29,8 @@ Loadable: TypeAlias = (
     | pa.RecordBatchReader
     | Any
 )
-"""A path, several paths or an open file of JSON lines, records in that shape, or anything that speaks the Arrow stream
-protocol."""
+"""A path or an address (``s3://...``), several of them or an open file of JSON lines, records in that shape, or what
+speaks the Arrow stream protocol."""
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -40,9 +41,13 @@ def read(
     type_name: str | None,
     mint_ids: MintIds,
     violations: Violations,
+    options: Mapping[str, str],
 ) -> Iterator[tuple[str, TypedRows]]:
-    """The rows of a source, or of several files one after the other, each with the source's name for messages."""
-    for part in _parts(data):
+    """The rows of a source, or of several files one after the other, each with the source's name for messages.
+
+    ``options`` are those of the object store that files may be in.
+    """
+    for part in [file for given in _parts(data) for file in _found(given, options)]:
         name, rows = _read_one(part, catalog, type_name, mint_ids, violations)
         for typed in rows:
             yield name, typed
@@ -53,6 +58,12 @@ def _parts(data: Loadable) -> Sequence[Loadable]:
     return cast("Sequence[Loadable]", data) if is_paths else [data]
 
 
+def _found(part: Loadable, options: Mapping[str, str]) -> Sequence[Loadable]:
+    """Files in an object store, in place of their address."""
+    is_address = isinstance(part, str) and is_remote(part)
+    return find_files(cast(str, part), options) if is_address else [part]
+
+
 def _read_one(
     data: Loadable,
     catalog: Catalog,
@@ -60,9 +71,9 @@ def _read_one(
     mint_ids: MintIds,
     violations: Violations,
 ) -> tuple[str, Iterator[TypedRows]]:
-    if isinstance(data, str | os.PathLike):
-        name = os.fspath(data)
-        chunks = _file_chunks(name)
+    if isinstance(data, str | os.PathLike | SourceFile):
+        name = data.path if isinstance(data, SourceFile) else os.fspath(data)
+        chunks = _range_chunks(data) if isinstance(data, SourceFile) else _file_chunks(name)
         return name, read_lines(chunks, catalog=catalog, source=name, mint_ids=mint_ids, violations=violations)
     if hasattr(data, "read"):
         name = str(getattr(data, "name", "<stream>"))
@@ -93,10 +104,14 @@ def _file_chunks(path: str) -> Iterator[bytes]:
     try:
         with open(path, "rb") as file:
             yield from _stream_chunks(file)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"there is no file {path!r}", path=path) from error
     except OSError as error:
-        raise UsageError(f"{path!r} cannot be read: {error.strerror or error}", path=path) from error
+        raise unreadable(path, error) from error
+
+
+def _range_chunks(file: SourceFile) -> Iterator[bytes]:
+    with open_ranges(file) as read:
+        for start in range(0, file.size, READ_BYTES):
+            yield read(start, READ_BYTES)
 
 
 def _stream_chunks(stream: BinaryIO) -> Iterator[bytes]:

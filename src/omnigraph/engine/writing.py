@@ -60,17 +60,20 @@ class Writing(Branching):
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
+        source_options: Mapping[str, str] | None = None,
     ) -> LoadResult:
         """Load entities of any number of types as one commit.
 
-        ``data`` is a JSON-lines file (path or open file), a list of paths, an iterable of records, or an Arrow table,
-        reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is forked from that
-        one first. ``progress`` is told how many rows were read so far. There is no limit to the size of the input.
+        ``data`` is a JSON-lines file (path, ``s3://`` address or open file), a list of them, an iterable of records, or
+        an Arrow table, reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is
+        forked from that one first. ``progress`` is told how many rows were read so far. ``source_options`` are options
+        of the object store that files are in, those of the graph if not given. There is no limit to the size of the
+        input.
         """
         from omnigraph.engine import loading
 
         request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
-        return self.load_with(loading.embedded(data, type_name, progress), request)
+        return self.load_with(loading.embedded(data, type_name, progress, source_options), request)
 
     def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
         """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""

@@ -11,7 +11,6 @@ who lost the journal deletes nothing at all: the other may publish it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +21,7 @@ from omnigraph.errors import ConflictError, OmnigraphError, OutcomeUnknown
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.spark.parts import Part, PartTable, Span
 from omnigraph.spark.rejected_rows import Reasons
-from omnigraph.spark.splits import FileSplit, unreadable
+from omnigraph.spark.splits import FileSplit
 from omnigraph.storage.descriptions import is_there, rows_from_json, rows_to_json
 from omnigraph.storage.jobs import DIRECTORY, ENDED, owner_mark
 from omnigraph.storage.store import Store
@@ -137,17 +136,9 @@ def asked_for(splits: Sequence[FileSplit], **said: Any) -> dict[str, Any]:
     """What makes two loads the same: the files as they are, how they are cut, and what the caller said."""
     return {
         **said,
-        "files": [_file(split) for split in splits if split.start == 0],
+        "files": [[split.file.address, split.file.size, split.file.stamp] for split in splits if split.start == 0],
         "splits": [[split.entry, split.path, split.start, split.end] for split in splits],
     }
-
-
-def _file(split: FileSplit) -> list[str | int]:
-    try:
-        status = os.stat(split.file)
-    except OSError as error:
-        raise unreadable(split.path, error) from error
-    return [split.file, status.st_size, status.st_mtime_ns]
 
 
 def _text(value: Mapping[str, Any]) -> bytes:

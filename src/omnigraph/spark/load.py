@@ -48,6 +48,7 @@ def load(
     progress: Report | None = None,
     reject_to: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    source_options: Mapping[str, str] | None = None,
 ) -> LoadResult:
     """Load as one commit, on the session given or on one of this machine.
 
@@ -56,7 +57,8 @@ def load(
     ``checks`` says who compares keys: the ``driver`` alone, the ``cluster``, or by the number of rows (``auto``).
     ``progress`` is told the stage, its tasks and the rows written so far. With ``reject_to``, rows that something is
     wrong with are written into that new file, and the others are loaded. With ``resume``, a load that was asked for
-    the same and killed goes on where it was.
+    the same and killed goes on where it was. ``source_options`` are options of the object store that files of JSON
+    lines are in, those of the graph if not given.
     """
     running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
@@ -74,7 +76,8 @@ def load(
             return LoadInput(writer.store, parsed, found)
 
         return graph.load_with(partial(load_parts, running, write_mapped, chosen, watch, None), request)
-    lines = LineLoad(running, plan_splits(_paths(sources), partitions), chosen, watch)
+    options = graph.storage_options if source_options is None else source_options
+    lines = LineLoad(running, plan_splits(_paths(sources), partitions, options), chosen, watch)
     return lines.run(graph, request, None if reject_to is None else os.fspath(reject_to), resume=resume)
 
 

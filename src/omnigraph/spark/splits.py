@@ -6,55 +6,40 @@ lines from 1; what it reports gets the line of the file when all parts are known
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
 
-from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.spark import limits
+from omnigraph.storage.source_files import ReadRange, SourceFile, find_files, open_ranges
 
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded.
-
-    ``path`` is the name it was given; executors open ``file``, for they do not work where the driver does.
-    """
+    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded."""
 
     entry: int
-    path: str
-    file: str
+    file: SourceFile
     start: int
     end: int
 
+    @property
+    def path(self) -> str:
+        """The name of the file in messages."""
+        return self.file.path
 
-def plan_splits(paths: Sequence[str], partitions: int | None = None) -> list[FileSplit]:
+
+def plan_splits(
+    paths: Sequence[str], partitions: int | None = None, options: Mapping[str, str] | None = None
+) -> list[FileSplit]:
     """All of the files, in order, in about as many parts as wanted, or in parts of a good size."""
-    sizes = [_size(path) for path in paths]
-    wanted = -(-sum(sizes) // partitions) if partitions else limits.SPLIT_BYTES
+    files = [file for path in paths for file in find_files(path, options or {})]
+    wanted = -(-sum(file.size for file in files) // partitions) if partitions else limits.SPLIT_BYTES
     step = max(1, wanted)
     return [
-        FileSplit(entry, path, os.path.abspath(path), start, min(start + step, size))
-        for entry, (path, size) in enumerate(zip(paths, sizes, strict=True))
-        for start in range(0, size, step)
+        FileSplit(entry, file, start, min(start + step, file.size))
+        for entry, file in enumerate(files)
+        for start in range(0, file.size, step)
     ]
-
-
-def _size(path: str) -> int:
-    try:
-        if os.path.isdir(path):
-            raise UsageError(f"{path!r} is a directory", hint="name the files in it", path=path)
-        return os.path.getsize(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def unreadable(path: str, error: OSError) -> NotFoundError | UsageError:
-    """What is wrong with a file that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return NotFoundError(f"there is no file {path!r}", path=path)
-    return UsageError(f"{path!r} cannot be read: {error.strerror or error}", path=path)
 
 
 class SplitLines:
@@ -66,41 +51,30 @@ class SplitLines:
         self._last = b"\n"
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            with open(self._split.file, "rb") as file:
-                for chunk in self._chunks(file):
-                    self.count += chunk.count(b"\n")
-                    self._last = chunk[-1:]
-                    yield chunk
-        except OSError as error:
-            raise unreadable(self._split.path, error) from error
+        with open_ranges(self._split.file) as read:
+            for chunk in self._chunks(read):
+                self.count += chunk.count(b"\n")
+                self._last = chunk[-1:]
+                yield chunk
         self.count += self._last != b"\n"
 
-    def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        position = _first_line_start(file, self._split.start)
-        if position is None:
-            return
-        file.seek(position)
+    def _chunks(self, read: ReadRange) -> Iterator[bytes]:
+        split, is_in_line = self._split, self._split.start > 0
+        # The byte before tells whether a line starts right here.
+        position = split.start - is_in_line
         last = b"\n"
-        while position < self._split.end:
-            chunk = file.read(min(limits.READ_BYTES, self._split.end - position))
-            if not chunk:
-                return
+        while position < split.end:
+            chunk = read(position, min(limits.READ_BYTES, split.end - position))
             position += len(chunk)
-            last = chunk[-1:]
-            yield chunk
+            if is_in_line:
+                _, line_end, chunk = chunk.partition(b"\n")
+                is_in_line = not line_end
+            if chunk:
+                last = chunk[-1:]
+                yield chunk
         # The last line may end in the next split, which leaves it out.
-        while last != b"\n" and (chunk := file.readline(limits.READ_BYTES)):
-            last = chunk[-1:]
-            yield chunk
-
-
-def _first_line_start(file: BinaryIO, start: int) -> int | None:
-    """Where the first line begins at or after an offset; None at the end of the file."""
-    if start == 0:
-        return 0
-    file.seek(start - 1)
-    while chunk := file.readline(limits.READ_BYTES):
-        if chunk.endswith(b"\n"):
-            return file.tell()
-    return None
+        wanted = limits.LINE_REST_BYTES
+        while last != b"\n" and position < split.file.size:
+            head, line_end, _ = read(position, wanted).partition(b"\n")
+            position, last, wanted = position + len(head), line_end or head[-1:], limits.READ_BYTES
+            yield head + line_end

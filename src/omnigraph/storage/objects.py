@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
-from omnigraph.storage.s3_options import split_options
+from omnigraph.storage.s3_client import open_s3
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
@@ -252,15 +252,7 @@ class S3Objects:
     @property
     def _store(self) -> S3Store:
         if self._opened is None:
-            from obstore.store import S3Store
-
-            options = split_options(self._options, os.environ)
-            self._opened = S3Store.from_url(
-                self._root.url,
-                config=options.config,  # type: ignore[arg-type] # options are the user's
-                client_options=options.client,  # type: ignore[arg-type] # the same
-                retry_config=options.retry,  # type: ignore[arg-type] # the same
-            )
+            self._opened = open_s3(self._root.url, self._options)
         return self._opened
 
     def read(self, path: str) -> bytes | None:
