@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.embed import MockEmbedder
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.errors import KeyConflictError, UsageError
+from omnigraph.errors import KeyConflictError
 from omnigraph.spark import bulk_load
 from omnigraph.spark.journal import Journal
 from omnigraph.spark.progress import LoadProgress
@@ -40,7 +40,7 @@ def graph(tmp_path: Path) -> Graph:
     return create(tmp_path / "graph", SCHEMA, durability="os")
 
 
-def kill_load(graph: Graph, source: str, spark: SparkSession, **options: Any) -> None:
+def kill_load(graph: Graph, source: Any, spark: SparkSession, **options: Any) -> None:
     """A load that is gone once its tasks are done: neither its files nor its journal are taken away."""
 
     def killed(*values: Any) -> Any:
@@ -50,7 +50,7 @@ def kill_load(graph: Graph, source: str, spark: SparkSession, **options: Any) ->
         patch.setattr(bulk_load, "publish_input", killed)
         patch.setattr(Journal, "_delete", lambda journal: None)
         with pytest.raises(Killed):
-            graph.load_spark(source, "append", spark=spark, partitions=PARTITIONS, **options)
+            graph.load_spark(source, **{"mode": "append", "partitions": PARTITIONS, **options}, spark=spark)
 
 
 def written(graph: Graph) -> set[str]:
@@ -88,8 +88,6 @@ def test_another_load_does_not_go_on_with_it(graph: Graph, spark: SparkSession, 
     assert len(lines(graph)) == len(PEOPLE)
     assert written(graph) >= left
     assert journals(graph) == notes
-    with pytest.raises(UsageError, match="rows of a mapping cannot be resumed"):
-        graph.load_spark(mapping={}, spark=spark, resume=True)
 
 
 def test_rejected_rows_are_remembered(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:

@@ -163,8 +163,6 @@ def test_nothing_rejected_makes_no_file_and_an_old_one_is_not_touched(
         graph.load_spark(good, "merge", spark=spark, reject_to=tmp_path / "missing" / "x")
     with pytest.raises(UsageError, match="rows cannot be rejected with checks by the cluster"):
         graph.load_spark(good, "merge", spark=spark, checks="cluster", reject_to=tmp_path / "x")
-    with pytest.raises(UsageError, match="rows of a mapping cannot be rejected"):
-        graph.load_spark(mapping={}, spark=spark, reject_to=tmp_path / "x")
     monkeypatch.setattr(limits, "REJECTED_ROWS_MAX", 2)
     with pytest.raises(LimitExceeded, match="more than 2 rows would be rejected"):
         graph.load_spark(write_lines(tmp_path / "bad.jsonl", ["{"] * 3), spark=spark, reject_to=tmp_path / "x")

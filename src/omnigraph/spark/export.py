@@ -98,8 +98,7 @@ def _write(store: Store, target: TargetDirectory, format: str, piece: _Piece) ->
                 for batch in counted:
                     writer.write_batch(_plain(batch, schema))
         else:
-            for lines in write_lines(piece.entity, counted):
-                file.write(lines)
+            file.writelines(write_lines(piece.entity, counted))
     return counted.rows
 
 

@@ -1,32 +1,36 @@
-"""Tables that Spark reads, to fragments: the columns that a mapping names travel to Python workers as Arrow data.
+"""Tables that Spark reads, through a mapping: which columns of them are written as what, by which tasks.
 
-A row is known by its file and its number in it, or by its number in the frame. Spark tells where a block of a file
-begins; the rows of blocks that other tasks read are added up on the driver.
+The columns that a mapping names travel to Python workers as Arrow data. A load can be resumed if Spark tells which part
+of which file each task reads; nobody knows what a frame gives the second time. For the same reason no row is read
+again: what is rejected is kept by the task, or read from what was written.
 """
 
 from __future__ import annotations
 
-import itertools
+import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from omnigraph.core.ports import UlidSource
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.lang.diagnostics import did_you_mean
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
-from omnigraph.rows.read_arrow import from_arrow, reference_ids
-from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import EdgeType, NodeType
-from omnigraph.spark.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_source
-from omnigraph.spark.parts import Part, PartWriter, Span, discard_part
-from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results
+from omnigraph.rows.arrow_types import DST, ID, SRC
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.spark.frame_partitions import files_of_tasks
+from omnigraph.spark.frame_parts import FrameColumns, Numbering, write_part
+from omnigraph.spark.input import LoadInput, RowLines
+from omnigraph.spark.journal import Journal
+from omnigraph.spark.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
+from omnigraph.spark.parts import Part, PartWriter
+from omnigraph.spark.records import stored_records
+from omnigraph.spark.runs import Identity, Unrepeatable, disposable, undoing
+from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
+from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,40 +39,110 @@ READING = {"csv": {"header": "true", "escape": '"', "mode": "FAILFAST"}, "json":
 """How files are read unless a mapping says otherwise: quotes are doubled, and what does not fit is an error."""
 
 _ENDS = {"from": SRC, "to": DST}
+_ENTRY_SHIFT = 32
+"""Parts are numbered by the entry of the mapping, and by the task within its job."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameColumns:
-    """What the columns of a selected frame are. With ``has_files`` the first two say where a row came from."""
+class MappedTables:
+    """What a load through a mapping reads. ``frames`` are frames or paths by the names of sources; they come first."""
 
-    entry: int
-    source: str
-    entity: Entity
-    ends: Mapping[str, NodeType]
-    names: tuple[str, ...]
-    has_files: bool
+    def __init__(self, spark: SparkSession, mapping: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
+        self.spark = spark
+        self._mapping = mapping
+        self._frames = frames
+        self._read: dict[str, tuple[DataFrame, bool]] = {}
+        self._ids_given: list[bool] = []
+        """By number of a part: whether the mapping gives ids."""
+
+    def identity(self, catalog: Catalog) -> Identity:
+        """The files as they are, and how the tasks of this session share them."""
+        tasks = []
+        for frame, columns in self._selected(catalog):
+            found = files_of_tasks(frame) if columns.has_files else "it is no file"
+            if isinstance(found, str):
+                return Unrepeatable(f"source {columns.source!r} may be other rows the second time: {found}")
+            tasks.append(found)
+        # Options of readers may hold what nobody else should read.
+        told = json.dumps([self._mapping, self._frames], sort_keys=True, default=str)
+        return {"mapping": hashlib.sha256(told.encode()).hexdigest(), "tasks": tasks}
+
+    def _selected(self, catalog: Catalog) -> list[tuple[DataFrame, FrameColumns]]:
+        """A frame for each entry of the mapping, with the columns that it needs."""
+        mapping = parse_mapping(self._mapping, catalog)
+        with translated_jobs():
+            for name in dict.fromkeys(spec.source for spec in mapping.entities):
+                if name not in self._read:
+                    self._read[name] = _frame(self.spark, name, mapping, self._frames)
+            specs = enumerate(mapping.entities)
+            return [_select(spec, number, *self._read[spec.source], catalog.nodes) for number, spec in specs]
+
+    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode) -> LoadInput:
+        """Run the tasks that no earlier run of this load has finished; a job for each entry of the mapping."""
+        done = {} if journal is None else journal.finished()
+        selected = self._selected(writer.catalog)
+        ours: dict[int, Part] = {}
+        undo = undoing(writer.store, journal)
+        try:
+            for frame, columns in selected:
+                task = FrameTask(writer, columns, journal, frozenset(done), attempts_max(self.spark))
+                ours |= dict(results(frame.mapInArrow(task, OUTCOMES), lambda item: undo(item[1])))
+        except BaseException:
+            for part in ours.values():
+                undo(part)
+            raise
+        numbers = sorted({**done, **ours})
+        self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
+        parts = [ours[number] if number in ours else done[number] for number in numbers]
+        kept = disposable(journal, list(ours.values()))
+        return LoadInput(writer.store, mode, parts, partial(_find_lines, parts), disposable=kept)
+
+    def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
+        """Records of rows, by number of the part and line in it. A part has rows of one type."""
+        found: dict[int, dict[int, object]] = {}
+        for number, lines in wanted.items():
+            part = whole.parts[number]
+            found[number] = {line: part.records[line] for line in lines if line in part.records}
+            numbering = Numbering(part)
+            rows = {numbering.row(line): line for line in lines if line not in part.records}
+            for key in part.tables if rows else ():
+                stored = stored_records(whole, number, key, list(rows), with_id=self._ids_given[number])
+                found[number] |= {rows[row]: record for row, record in stored.items()}
+        return found
 
 
-def write_frames(
-    spark: SparkSession, writer: PartWriter, mapping: LoadMapping, frames: Mapping[str, Any]
-) -> list[Part]:
-    """Write everything a mapping names. ``frames`` are frames or paths by the names of sources; they come first."""
-    read = {name: _frame(spark, name, mapping, frames) for name in dict.fromkeys(e.source for e in mapping.entities)}
-    selected = [_select(spec, number, *read[spec.source], writer) for number, spec in enumerate(mapping.entities)]
-    parts: list[Part] = []
-    undo = partial(discard_part, writer.store)
-    try:
-        for frame, columns in selected:
-            work = partial(_write, writer, columns, attempts_max(spark))
-            parts += results(frame.mapInArrow(work, OUTCOMES), undo)
-    except BaseException:
-        for part in parts:
-            undo(part)
-        raise
-    return parts
+def _find_lines(parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
+    """Every row that was not set aside was written, in its order."""
+    found = {}
+    for (number, key), rows in wanted.items():
+        numbering = Numbering(parts[number])
+        found[number, key] = {row: numbering.line(row) for row in rows}
+    return found
 
 
-# --- driver ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class FrameTask:
+    """What the tasks of one job do. Travels to the executors."""
+
+    writer: PartWriter
+    columns: FrameColumns
+    journal: Journal | None
+    done: frozenset[int]
+    attempts: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        task = 0 if context is None else context.partitionId()
+        number = (self.columns.entry << _ENTRY_SHIFT) | task
+        if number not in self.done:
+            yield outcome_batch(number, outcome(partial(self._write, number, task, batches), self.attempts))
+
+    def _write(self, number: int, task: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, Part]:
+        part = write_part(self.writer, self.columns, task, batches)
+        if self.journal is not None:
+            self.journal.note(number, part)
+        return number, part
 
 
 def _frame(spark: SparkSession, name: str, mapping: LoadMapping, frames: Mapping[str, Any]) -> tuple[DataFrame, bool]:
@@ -77,13 +151,24 @@ def _frame(spark: SparkSession, name: str, mapping: LoadMapping, frames: Mapping
     if given is not None and hasattr(given, "mapInArrow"):
         return given, False
     if given is not None:
-        return _read(spark, name, parse_source(given, f"sources.{name}")), True
+        return _with_files(_read(spark, name, parse_source(given, f"sources.{name}")))
     spec = mapping.sources.get(name)
     if spec is None:
         known = [*frames, *mapping.sources]
         hint = did_you_mean(name, known) or f"the sources are {', '.join(known) or 'none'}"
         raise UsageError(f"there is no source {name!r}", hint=hint, source=name)
-    return _read(spark, name, spec), True
+    return _with_files(_read(spark, name, spec))
+
+
+def _with_files(frame: DataFrame) -> tuple[DataFrame, bool]:
+    """A frame, and whether Spark tells which file a row came from: not every format has files."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        _ = frame.select("_metadata.file_path", "_metadata.file_block_start").schema
+    except AnalysisException:
+        return frame, False
+    return frame, True
 
 
 def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
@@ -93,7 +178,10 @@ def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
     try:
         # The JVM may have been started elsewhere.
         paths = [path if "://" in path else os.path.abspath(path) for path in spec.paths]
-        return spark.read.format(spec.format).options(**options).load(paths)
+        frame = spark.read.format(spec.format).options(**options).load(paths)
+        # A session of Spark Connect looks at the files only when it is asked what is in them.
+        _ = frame.schema
+        return frame
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise NotFoundError(f"source {name!r}: there is no file {', '.join(spec.paths)}", source=name) from error
@@ -101,7 +189,7 @@ def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
 
 
 def _select(
-    spec: EntitySpec, number: int, frame: DataFrame, has_files: bool, writer: PartWriter
+    spec: EntitySpec, number: int, frame: DataFrame, has_files: bool, nodes: Mapping[str, NodeType]
 ) -> tuple[DataFrame, FrameColumns]:
     from pyspark.sql import functions as f
 
@@ -115,7 +203,6 @@ def _select(
     columns = {name: _resolved(frame, expression) for name, expression in given.items()}
     ends: dict[str, NodeType] = {}
     if isinstance(spec.entity, EdgeType):
-        nodes = writer.catalog.nodes
         ends = {SRC: nodes[spec.entity.source], DST: nodes[spec.entity.target]}
         for end, parts in spec.ends.items():
             columns |= {f"{_ENDS[end]}.{n}": _resolved(frame, part) for n, part in enumerate(parts)}
@@ -140,93 +227,7 @@ def _resolved(frame: DataFrame, expression: Expression) -> Column:
         return f.lit(expression.value)
     try:
         column = f.expr(expression.sql)
-        frame.select(column)
+        _ = frame.select(column).schema
     except AnalysisException as error:
         raise UsageError(f"{expression.at}: {error}", at=expression.at) from error
     return column
-
-
-# --- executors -------------------------------------------------------------------------------------------
-
-
-def _write(
-    writer: PartWriter, columns: FrameColumns, attempts: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    yield outcome_batch(number, outcome(partial(write_part, writer, columns, number, batches), attempts))
-
-
-def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]) -> Part:
-    """Write what comes to one task."""
-    spans = _Spans(columns, number)
-    violations = Violations()
-    first = next(batches, None)
-    if first is None:
-        return Part((), violations, {})
-    arriving = itertools.chain([first], batches)
-    typed = (_named(columns, batch) for batch in arriving if spans.note(batch))
-    schema = _named(columns, first).schema
-    rows = from_arrow(
-        columns.entity,
-        pa.RecordBatchReader.from_batches(schema, typed),
-        source=columns.source,
-        mint_ids=UlidSource().new_ids,
-        violations=violations,
-        from_texts=True,
-    )
-    tables = writer.write_rows(columns.source, rows, violations)
-    return Part(tuple(spans.found), violations, tables)
-
-
-def _named(columns: FrameColumns, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns under the names of the table, with the ids of both ends made from their columns."""
-    given = batch.columns[2 if columns.has_files else 0 :]
-    arrays = {name: array for name, array in zip(columns.names, given, strict=True) if "." not in name}
-    if ID in arrays:
-        arrays[ID] = arrays[ID].cast(pa.utf8())
-    for end, node in columns.ends.items():
-        parts = [array for name, array in zip(columns.names, given, strict=True) if name.startswith(f"{end}.")]
-        arrays[end] = reference_ids(node, parts)
-    return pa.RecordBatch.from_pydict(arrays)
-
-
-class _Spans:
-    """Which rows of which files came by."""
-
-    def __init__(self, columns: FrameColumns, number: int) -> None:
-        self.found: list[Span] = []
-        self._columns = columns
-        self._number = number
-
-    def note(self, batch: pa.RecordBatch) -> bool:
-        """Take note of a batch; always true."""
-        for source, start, rows in self._runs(batch):
-            last = self.found[-1] if self.found else None
-            if last is not None and (last.source, last.start) == (source, start):
-                self.found[-1] = Span(last.entry, source, start, last.lines + rows)
-            else:
-                self.found.append(Span(self._columns.entry, source, start, rows))
-        return True
-
-    def _runs(self, batch: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-        if not self._columns.has_files:
-            yield f"<{self._columns.source}>", self._number, batch.num_rows
-            return
-        files, blocks = batch.column(0), batch.column(1)
-        ends = sorted({*_run_ends(files), *_run_ends(blocks)})
-        for start, end in zip([0, *ends], ends, strict=False):
-            yield _shown_path(files[start].as_py()), blocks[start].as_py(), end - start
-
-
-def _run_ends(array: pa.Array) -> Sequence[int]:
-    encoded = pc.run_end_encode(array, run_end_type=pa.int64())
-    ends: list[int] = encoded.run_ends.to_pylist()
-    return ends
-
-
-def _shown_path(url: str) -> str:
-    parsed = urlparse(url)
-    return unquote(parsed.path) if parsed.scheme == "file" else url

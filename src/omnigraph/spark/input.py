@@ -6,6 +6,8 @@ checks read the input from it as they read any table, and the address of a row i
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -145,6 +147,12 @@ class LoadInput:
             first = self.parts[number].tables[key].first_line
             lines[address] = (number, found[number, key][row] if first is None else first + row)
         return lines
+
+    def addresses(self, number: int, key: str, rows: Iterable[int]) -> list[int]:
+        """Where rows of a part are in the version that holds the input."""
+        own = sorted((first, at) for at, (part, first) in self.tables[key].origins.items() if part == number)
+        places = ((row, own[bisect_right(own, (row, sys.maxsize)) - 1]) for row in rows)
+        return [(fragment << OFFSET_BITS) | (row - first) for row, (first, fragment) in places]
 
     def discard(self, *, with_data: bool) -> None:
         """Delete the versions that held the input alone, and its fragments if no other version may have them."""

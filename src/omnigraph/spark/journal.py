@@ -11,7 +11,7 @@ who lost the journal deletes nothing at all: the other may publish it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -21,7 +21,6 @@ from omnigraph.errors import ConflictError, OmnigraphError, OutcomeUnknown
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.spark.parts import Part, PartTable, Span
 from omnigraph.spark.rejected_rows import Reasons
-from omnigraph.spark.splits import FileSplit
 from omnigraph.storage.descriptions import is_there, rows_from_json, rows_to_json
 from omnigraph.storage.jobs import DIRECTORY, ENDED, owner_mark
 from omnigraph.storage.store import Store
@@ -132,15 +131,6 @@ class Journal:
             return
 
 
-def asked_for(splits: Sequence[FileSplit], **said: Any) -> dict[str, Any]:
-    """What makes two loads the same: the files as they are, how they are cut, and what the caller said."""
-    return {
-        **said,
-        "files": [[split.file.address, split.file.size, split.file.stamp] for split in splits if split.start == 0],
-        "splits": [[split.entry, split.path, split.start, split.end] for split in splits],
-    }
-
-
 def _text(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, sort_keys=True).encode()
 
@@ -153,6 +143,7 @@ def _part_json(part: Part) -> dict[str, Any]:
             for key, table in part.tables.items()
         },
         "rejected": [asdict(violation) for reasons in part.rejected.values() for violation in reasons],
+        "records": [[line, record] for line, record in part.records.items()],
     }
 
 
@@ -166,4 +157,5 @@ def _part(said: Mapping[str, Any]) -> Part:
         key: PartTable(rows, first, tuple(rows_from_json(one) for one in written))
         for key, (rows, first, written) in said["tables"].items()
     }
-    return Part(tuple(Span(*span) for span in said["spans"]), Violations(), tables, rejected)
+    spans = tuple(Span(*span) for span in said["spans"])
+    return Part(spans, Violations(), tables, rejected, dict(said["records"]))

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.graph import Graph
 from omnigraph.engine.loading import LoadRequest
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import UsageError
-from omnigraph.spark.bulk_load import Checks, load_parts
-from omnigraph.spark.frames import write_frames
-from omnigraph.spark.input import LoadInput
-from omnigraph.spark.lines import LineLoad
-from omnigraph.spark.mapping import parse_mapping
-from omnigraph.spark.parts import PartWriter
+from omnigraph.spark.bulk_load import Checks
+from omnigraph.spark.frames import MappedTables
+from omnigraph.spark.lines import LineFiles
 from omnigraph.spark.progress import Report, Watch
+from omnigraph.spark.runs import Run, Work
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.splits import plan_splits
-from omnigraph.spark.tasks import translated_jobs
 from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
@@ -62,23 +58,16 @@ def load(
     """
     running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
-    parsed = request.parsed_mode()
+    request.parsed_mode()
     chosen = _checks(checks)
-    watch = Watch(running, progress)
+    work: Work
     if mapping is not None:
-        if reject_to is not None or resume:
-            what = "rejected" if reject_to is not None else "resumed"
-            raise UsageError(f"rows of a mapping cannot be {what}", hint="load files of JSON lines")
-
-        def write_mapped(writer: PartWriter) -> LoadInput:
-            with translated_jobs():
-                found = write_frames(running, writer, parse_mapping(mapping, writer.catalog), _named(sources))
-            return LoadInput(writer.store, parsed, found)
-
-        return graph.load_with(partial(load_parts, running, write_mapped, chosen, watch, None), request)
-    options = graph.storage_options if source_options is None else source_options
-    lines = LineLoad(running, plan_splits(_paths(sources), partitions, options), chosen, watch)
-    return lines.run(graph, request, None if reject_to is None else os.fspath(reject_to), resume=resume)
+        work = MappedTables(running, mapping, _named(sources))
+    else:
+        options = graph.storage_options if source_options is None else source_options
+        work = LineFiles(running, plan_splits(_paths(sources), partitions, options))
+    aside = None if reject_to is None else os.fspath(reject_to)
+    return Run(work, chosen, Watch(running, progress), aside, resume).load(graph, request)
 
 
 def _checks(given: str | Checks) -> Checks:

@@ -63,6 +63,8 @@ class Part:
     tables: Mapping[str, PartTable]
     rejected: Reasons = field(default_factory=dict)
     """Lines that were set aside, if that is what the caller wants, and why."""
+    records: Mapping[int, object] = field(default_factory=dict)
+    """What those lines held, where nobody can read them again."""
 
 
 @dataclass

@@ -18,8 +18,8 @@ from omnigraph.rows.violations import Violation
 from omnigraph.spark import limits
 from omnigraph.spark.input import LoadInput, Sources
 
-Records = Callable[[Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
-"""Reads lines of parts again: the record of each, or its text where it is none."""
+Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
+"""Finds lines of parts of an input: the record of each, or its text where it is none."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Rejects:
         wanted: dict[int, list[int]] = {}
         for number, line in sorted(self.rows):
             wanted.setdefault(number, []).append(line)
-        records = self.read(wanted)
+        records = self.read(whole, wanted)
         sources = Sources(whole.parts)
         unfinished = f"{self.path}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:

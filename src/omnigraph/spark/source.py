@@ -30,7 +30,7 @@ from omnigraph.spark import limits
 from omnigraph.spark.bulk_load import publish_input
 from omnigraph.spark.change_stream import ChangeStreamReader, parse_change_options, stream_schema
 from omnigraph.spark.driver_checks import publish_checked
-from omnigraph.spark.frames import FrameColumns, write_part
+from omnigraph.spark.frame_parts import FrameColumns, write_part
 from omnigraph.spark.input import LoadInput
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.source_options import SourceOptions, parse_options
