@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ from omnigraph.cli.progress import counted
 from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
+from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.progress import LoadProgress
+from omnigraph.spark.splits import FileSplit
 from omnigraph.wire import read_mapping
 from tests.cli.graphs import LINES, SCHEMA, exported, head, write_lines
 from tests.cli.run import run
@@ -136,6 +139,8 @@ def test_a_mapping_file_is_read_and_its_paths_are_relative_to_it(mapping: Path, 
 def test_a_rate_is_told_once_it_says_something() -> None:
     assert counted(3_000_000, "entities", 2.0) == "3,000,000 entities (1,500,000/s)"
     assert counted(4, "entities", 0.0) == counted(4, "entities", 0.5) == "4 entities"
+    assert counted(3_000_000, "entities", 2.0, 2_000_000) == "3,000,000 entities (500,000/s)"
+    assert counted(4, "entities", 2.0, 4) == "4 entities"
 
 
 def test_progress_tells_stages_tasks_and_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -147,6 +152,31 @@ def test_progress_tells_stages_tasks_and_rows(spark: SparkSession, tmp_path: Pat
     assert all(seen.tasks_done <= seen.tasks for seen in told)
     assert max(seen.tasks for seen in told if seen.stage == "reading") in (0, 8), "0 if it was over before it was asked"
     assert {seen.rows for seen in told if seen.stage == "checking"} == {4}
-    assert {seen.seconds for seen in told if seen.stage == "reading"} == {0.0}
+    assert {seen.rows for seen in told if seen.stage == "reading"} <= {0, 1, 2, 3, 4}
+    seconds = [seen.seconds for seen in told if seen.stage == "reading"]
+    assert seconds == sorted(seconds)
     assert all(seen.seconds > 0 for seen in told if seen.stage == "checking"), "what reading took is known then"
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_rows_are_told_while_tasks_still_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = create(tmp_path / "graph", SCHEMA, durability="os")
+    data, seen_rows = write_lines(tmp_path / "data.jsonl", LINES), tmp_path / "seen"
+    size, write = Path(data).stat().st_size, PartWriter.write_split
+
+    def waits(writer: PartWriter, split: FileSplit) -> Part:
+        """The last task goes on once the rows of another one were told."""
+        deadline = time.monotonic() + 60
+        while split.end == size and not seen_rows.exists():
+            assert time.monotonic() < deadline, "nothing was told"
+            time.sleep(0.02)
+        return write(writer, split)
+
+    def report(progress: LoadProgress) -> None:
+        if progress.rows:
+            seen_rows.touch()
+
+    monkeypatch.setattr(PartWriter, "write_split", waits)
+    assert graph.load_spark(data, "append", spark=spark, partitions=2, progress=report).total == 4

@@ -63,6 +63,11 @@ def test_only_what_is_lost_is_read_again(graph: Graph, spark: SparkSession, tmp_
         graph.load_spark({"people": source}, **asked, progress=told.append)
     assert len(written(graph) - before) == 1
     assert written(graph) >= before - {lost}
+    # What was there is not speed.
+    reused = told[-1].reused
+    assert 0 < reused < told[-1].rows == PEOPLE + 9
+    assert [seen.rows for seen in told if seen.stage == "reading"][-1] >= reused
+    assert told[-1].rows_per_second == (told[-1].rows - reused) / told[-1].seconds
     assert [json.loads(line)["data"]["age"] for line in lines(graph) if b'"type"' in line] == sorted(
         range(PEOPLE), key=lambda number: f"p{number}"
     )

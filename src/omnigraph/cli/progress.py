@@ -46,7 +46,7 @@ def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], 
         task = drawing.add_task("starting Spark", total=None, counted="")
 
         def report(seen: LoadProgress) -> None:
-            rows = f", {counted(seen.rows, things, seen.seconds)}" if seen.rows else ""
+            rows = f", {counted(seen.rows, things, seen.seconds, seen.reused)}" if seen.rows else ""
             tasks = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
             drawing.update(
                 task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=tasks
@@ -55,9 +55,9 @@ def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], 
         yield report
 
 
-def counted(count: int, things: str, seconds: float) -> str:
-    """How many things, and how many a second once that says something."""
-    rate = f" ({count / seconds:,.0f}/s)" if seconds > 1 else ""
+def counted(count: int, things: str, seconds: float, reused: int = 0) -> str:
+    """How many things, and how many a second once that says something. Those ``reused`` were there before."""
+    rate = f" ({(count - reused) / seconds:,.0f}/s)" if seconds > 1 and count > reused else ""
     return f"{count:,} {things}{rate}"
 
 

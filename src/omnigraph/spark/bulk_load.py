@@ -142,13 +142,14 @@ def load_parts(
     spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
-    with watch.stage("reading", 0):
-        rejecting = rejects is not None
-        whole = write_parts(PartWriter(job.context.store, _pins(job), job.reading, job.embedding, rejecting))
+    with watch.stage("reading"):
+        store, rejecting = job.context.store, rejects is not None
+        whole = write_parts(PartWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())
-        with watch.stage("checking", rows):
+        watch.is_read(rows)
+        with watch.stage("checking"):
             if rejects is not None or checks.is_driver(rows):
                 return publish_checked(job, whole, rejects)
             return _publish(spark, job, whole)

@@ -27,6 +27,7 @@ from omnigraph.spark.input import LoadInput, RowLines
 from omnigraph.spark.journal import Journal
 from omnigraph.spark.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
 from omnigraph.spark.parts import Part, PartWriter
+from omnigraph.spark.progress import Watch
 from omnigraph.spark.records import stored_records
 from omnigraph.spark.runs import Identity, Unrepeatable, disposable, undoing
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
@@ -76,9 +77,10 @@ class MappedTables:
             specs = enumerate(mapping.entities)
             return [_select(spec, number, *self._read[spec.source], catalog.nodes) for number, spec in specs]
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode) -> LoadInput:
+    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
         """Run the tasks that no earlier run of this load has finished; a job for each entry of the mapping."""
         done = {} if journal is None else journal.finished()
+        watch.reuse(sum(part.rows for part in done.values()))
         selected = self._selected(writer.catalog)
         ours: dict[int, Part] = {}
         undo = undoing(writer.store, journal)

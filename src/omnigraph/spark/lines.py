@@ -11,6 +11,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.input import LoadInput, RowLines
 from omnigraph.spark.journal import Journal
 from omnigraph.spark.parts import Part, PartWriter, lines_of_rows
+from omnigraph.spark.progress import Watch
 from omnigraph.spark.rejected_rows import Reasons, records_of_lines
 from omnigraph.spark.runs import Identity, disposable, undoing
 from omnigraph.spark.splits import FileSplit
@@ -39,9 +40,10 @@ class LineFiles:
             "splits": [[split.entry, split.path, split.start, split.end] for split in self.splits],
         }
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode) -> LoadInput:
+    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
         """Run the tasks that no earlier run of this load has finished."""
         done = {} if journal is None else journal.finished()
+        watch.reuse(sum(part.rows for part in done.values()))
         left = [(number, split) for number, split in enumerate(self.splits) if number not in done]
         work = partial(_write_noted, journal, writer.write_split)
         written = run_tasks(self.spark, work, left, undoing(writer.store, journal))

@@ -18,6 +18,7 @@ from omnigraph.rows.read_json import read_lines
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.progress import RowCounter
 from omnigraph.spark.rejected_rows import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.spark.splits import FileSplit, SplitLines
 from omnigraph.storage.discard import discard_rows
@@ -66,6 +67,11 @@ class Part:
     records: Mapping[int, object] = field(default_factory=dict)
     """What those lines held, where nobody can read them again."""
 
+    @property
+    def rows(self) -> int:
+        """How many were written."""
+        return sum(table.rows for table in self.tables.values())
+
 
 @dataclass
 class LineNotes:
@@ -107,6 +113,8 @@ class PartWriter:
     embedding: RowEmbedding | None = None
     rejects: bool = False
     """Whether rows that something is wrong with are set aside, and the others written."""
+    counter: RowCounter | None = None
+    """Counts the rows that were written."""
 
     def write_split(self, split: FileSplit) -> Part:
         """Rows of a split of a file of JSON lines."""
@@ -148,6 +156,8 @@ class PartWriter:
             return {}
         for key, written in writer.written.items():
             notes.tables[key].written = tuple(written)
+        if self.counter is not None:
+            self.counter.add(sum(table.rows for table in notes.tables.values()))
         return notes.tables
 
 

@@ -48,7 +48,7 @@ class Work(Protocol):
         """The input as it is now."""
         ...
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode) -> LoadInput:
+    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
         """Run the tasks that no earlier run of this load has finished."""
         ...
 
@@ -79,7 +79,7 @@ class Run:
         mode = request.parsed_mode()
 
         def write(writer: PartWriter) -> LoadInput:
-            return self.work.write(writer, journal, mode)
+            return self.work.write(writer, journal, mode, self.watch)
 
         loader = partial(load_parts, self.work.spark, write, self.checks, self.watch, rejects)
         kept = nullcontext() if journal is None else journal.kept_if_killed()
