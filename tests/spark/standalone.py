@@ -12,8 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,14 +39,17 @@ class Cluster:
     url: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def start(self, name: str, class_name: str, *arguments: str) -> None:
+    def start(self, name: str, class_name: str, *arguments: str, host: str = LOOPBACK) -> None:
         """Start a process of the cluster."""
-        command = [str(_spark_class()), class_name, "--host", LOOPBACK, "--port", "0", "--webui-port", "0", *arguments]
+        self.launch(name, class_name, "--host", host, "--port", "0", "--webui-port", "0", *arguments, host=host)
+
+    def launch(self, name: str, class_name: str, *arguments: str, host: str = LOOPBACK) -> None:
+        """Start a process of Spark."""
         with self._log(name).open("wb") as out:
             self.processes[name] = subprocess.Popen(
-                command,
+                [str(_spark_class()), class_name, *arguments],
                 cwd=self.directory,
-                env=dict(self.environment),
+                env={**self.environment, "SPARK_LOCAL_IP": host},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -116,28 +119,33 @@ def _members(sessions: set[int]) -> list[int]:
 
 
 @contextmanager
-def standalone(directory: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster while the block runs. Fails if it leaves a process behind."""
-    with ExitStack() as stack:
-        home = stack.enter_context(java_home())
+def spark_environment() -> Iterator[dict[str, str]]:
+    """What processes of Spark find in their environment. Java is there while the block runs."""
+    with java_home() as home:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
         # What executors can import is the driver's to say, as it is on a cluster of somebody else.
         environment.pop("PYTHONPATH", None)
-        environment |= {
+        yield environment | {
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_DAEMON_JAVA_OPTS": QUICK,
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
             "JAVA_HOME": home,
         }
+
+
+@contextmanager
+def standalone(directory: Path, hosts: Sequence[str] = (LOOPBACK, LOOPBACK)) -> Iterator[Cluster]:
+    """A cluster with a worker on each of the hosts while the block runs. Fails if it leaves a process behind."""
+    with spark_environment() as environment:
         cluster = Cluster(directory, environment)
         try:
             cluster.start("master", _MASTER)
             cluster.url = cluster.said("master", _MASTER_READY)
-            names = [f"worker-{number}" for number in range(workers)]
-            for name in names:
+            names = {f"worker-{number}": host for number, host in enumerate(hosts)}
+            for name, host in names.items():
                 size = ("--cores", "1", "--memory", "768m", "--work-dir", str(directory / name))
-                cluster.start(name, _WORKER, *size, cluster.url)
+                cluster.start(name, _WORKER, *size, cluster.url, host=host)
             for name in names:
                 cluster.said(name, _WORKER_READY)
             yield cluster

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.core.ids import encode_ulid
+from omnigraph.spark.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +64,7 @@ class Watch:
         self._began = time.monotonic()
         # A remote session has no counters.
         self.counter: RowCounter | None = None
-        if report is not None and not _is_remote(spark):
+        if report is not None and not is_connect(spark):
             self.counter = spark.sparkContext.accumulator(0)
 
     def reuse(self, rows: int) -> None:
@@ -81,7 +82,7 @@ class Watch:
             yield
             return
         self._tell(name, 0, 0)
-        with _handled(self._spark, name, self._tell) if _is_remote(self._spark) else self._asked(name):
+        with _handled(self._spark, name, self._tell) if is_connect(self._spark) else self._asked(name):
             yield
 
     def _tell(self, name: str, done: int, tasks: int) -> None:
@@ -143,7 +144,3 @@ def _handled(spark: SparkSession, name: str, tell: Callable[[str, int, int], Non
             spark.removeProgressHandler(handle)
 
     return handling()
-
-
-def _is_remote(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import warnings
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import SparkUnavailable
+from omnigraph.spark.connect import connect, require
 from omnigraph.spark.java import java_home
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 SPARK_MAJOR_MIN = 4
 """The first line with the Python data source and Arrow both ways."""
 
-MISSING_HINT = 'pip install "omnigraph[spark]"'
-
 _ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 _LOOPBACK = "127.0.0.1"
+_REMOTE = "spark.remote"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 """Neither greetings nor warnings about the machine: what goes wrong reaches the caller as an error."""
@@ -51,7 +50,8 @@ def session(
 ) -> SparkSession:
     """A session on this machine, or the one that is running already. ``config`` adds to our settings or replaces them.
 
-    Starts a JVM, which takes some seconds.
+    Starts a JVM, which takes some seconds. With ``SPARK_REMOTE`` in the environment, or ``spark.remote`` in ``config``,
+    it is one of that Spark Connect server instead, and settings of this machine mean nothing.
     """
     _require_packages()
     from pyspark.sql import SparkSession
@@ -59,6 +59,9 @@ def session(
     running = SparkSession.getActiveSession()
     if running is not None:
         return check_session(running)
+    remote = (config or {}).get(_REMOTE) or os.environ.get("SPARK_REMOTE")
+    if remote:
+        return connect(remote, app_name, config)
     number = cores or os.cpu_count() or 1
     settings = {
         **_SETTINGS,
@@ -129,6 +132,4 @@ def check_session(spark: SparkSession) -> SparkSession:
 
 
 def _require_packages() -> None:
-    missing = [name for name in ("pyspark", "pandas") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise SparkUnavailable(f"Spark needs {' and '.join(missing)}, not installed here", hint=MISSING_HINT)
+    require(("pyspark", "pandas"), "Spark", 'pip install "omnigraph[spark]"')

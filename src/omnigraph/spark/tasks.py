@@ -28,7 +28,7 @@ OUTCOMES = "number long, outcome binary"
 """The columns in which outcomes come back."""
 
 SHOWN_CHARS_MAX = 1_000
-"""Characters of what Spark says that are repeated: the end, where Python's own error is."""
+"""Characters of what Spark says that are repeated: the beginning, and the end, where Python's own error is."""
 
 _DEFAULT_ATTEMPTS = 4
 
@@ -68,8 +68,8 @@ def translated_jobs() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        said = str(error)
-        shown = said if len(said) <= SHOWN_CHARS_MAX else "... " + said[-SHOWN_CHARS_MAX:]
+        said, half = str(error), SHOWN_CHARS_MAX // 2
+        shown = said if len(said) <= SHOWN_CHARS_MAX else f"{said[:half]} ... {said[-half:]}"
         raise SparkError(f"a Spark job failed: {shown}", hint="nothing was changed; look at the cluster") from error
 
 
