@@ -14,7 +14,8 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import replacing
 from omnigraph.cli.options import at_option, json_option, read_branch_option, types_option
 from omnigraph.cli.output import count, paint, say, say_json
-from omnigraph.storage.source_files import is_remote
+from omnigraph.errors import UsageError
+from omnigraph.storage.source_files import bucket_and_key, is_remote
 
 
 @click.command("export")
@@ -67,5 +68,7 @@ def _writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[Bi
         return replacing(path)
     from omnigraph.storage.target_files import TargetDirectory
 
-    directory, _, name = path.rpartition("/")
-    return TargetDirectory.at(directory, options).writing(name)
+    bucket, key = bucket_and_key(path)
+    if not key or key.endswith("/"):
+        raise UsageError(f"{path!r} names no object", hint="write s3://bucket/key", path=path)
+    return TargetDirectory.at(bucket, options).writing(key)

@@ -14,6 +14,7 @@ from omnigraph.spark.bulk_load import Checks
 from omnigraph.spark.frames import MappedTables
 from omnigraph.spark.lines import LineFiles
 from omnigraph.spark.progress import Report, Watch
+from omnigraph.spark.rejects import require_new
 from omnigraph.spark.runs import Run, Work
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.splits import plan_splits
@@ -56,17 +57,18 @@ def load(
     the same and killed goes on where it was. ``source_options`` are options of the object store that files of JSON
     lines are in, those of the graph if not given.
     """
-    running = session() if spark is None else check_session(spark)
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
     request.parsed_mode()
     chosen = _checks(checks)
-    work: Work
-    if mapping is not None:
-        work = MappedTables(running, mapping, _named(sources))
-    else:
-        options = graph.storage_options if source_options is None else source_options
-        work = LineFiles(running, plan_splits(_paths(sources), partitions, options))
     aside = None if reject_to is None else os.fspath(reject_to)
+    if aside is not None:
+        require_new(aside)
+    # What can be said without Spark is said before it starts.
+    options = graph.storage_options if source_options is None else source_options
+    splits = plan_splits(_paths(sources), partitions, options) if mapping is None else []
+    frames = {} if mapping is None else _named(sources)
+    running = session() if spark is None else check_session(spark)
+    work: Work = LineFiles(running, splits) if mapping is None else MappedTables(running, mapping, frames)
     return Run(work, chosen, Watch(running, progress), aside, resume).load(graph, request)
 
 

@@ -17,9 +17,21 @@ from omnigraph.errors import AlreadyExistsError, LimitExceeded, OutcomeUnknown, 
 from omnigraph.rows.violations import Violation
 from omnigraph.spark import limits
 from omnigraph.spark.input import LoadInput, Sources
+from omnigraph.storage.source_files import is_remote
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
 """Finds lines of parts of an input: the record of each, or its text where it is none."""
+
+
+def require_new(path: str) -> None:
+    """Raise if rejected rows cannot be written there, before anything is read for them."""
+    if is_remote(path):
+        raise UsageError("rejected rows are written to a file on this machine", hint="name a local file", path=path)
+    if os.path.lexists(path):
+        raise AlreadyExistsError(f"{path!r} exists already", hint="name a new file for what is rejected", path=path)
+    directory = os.path.dirname(os.path.abspath(path))
+    if not os.access(directory, os.W_OK):
+        raise UsageError(f"{path!r} cannot be written: no such directory, or not ours", path=path)
 
 
 @dataclass
@@ -30,15 +42,6 @@ class Rejects:
     read: Records
     rows: dict[tuple[int, int], list[Violation]] = field(default_factory=dict)
     """By number of the part and line in it."""
-
-    def __post_init__(self) -> None:
-        if os.path.lexists(self.path):
-            raise AlreadyExistsError(
-                f"{self.path!r} exists already", hint="name a new file for what is rejected", path=self.path
-            )
-        directory = os.path.dirname(os.path.abspath(self.path))
-        if not os.access(directory, os.W_OK):
-            raise UsageError(f"{self.path!r} cannot be written: no such directory, or not ours", path=self.path)
 
     @property
     def count(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
-from omnigraph.storage.s3_client import open_s3
+from omnigraph.storage.s3_client import open_s3, told
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
@@ -350,4 +350,4 @@ def _listed(item: ObjectMeta) -> Listed:
 
 
 def _unusable(root: Root, path: str, error: Exception) -> StorageError:
-    return StorageError(f"cannot use {path!r} below {root}: {error}", root=str(root), path=path)
+    return StorageError(f"cannot use {path!r} below {root}: {told(error)}", root=str(root), path=path)

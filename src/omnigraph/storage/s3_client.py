@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 
+def told(error: Exception) -> str:
+    """What a client says of a failure. After the first line it speaks to its own authors."""
+    return str(error).partition("\n")[0]
+
+
 def open_s3(url: str, options: Mapping[str, str]) -> S3Store:
     """A client whose paths are relative to a bucket, or to a prefix of one."""
     from obstore.store import S3Store

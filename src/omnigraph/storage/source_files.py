@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from omnigraph.errors import InputError, NotFoundError, StorageError, UsageError
-from omnigraph.storage.s3_client import open_s3
+from omnigraph.storage.s3_client import open_s3, told
 
 if TYPE_CHECKING:
     from obstore import GetOptions
@@ -75,7 +75,7 @@ def _find_s3(path: str, options: Mapping[str, str]) -> Iterator[SourceFile]:
             f"there is no file {path!r}", hint="the address of a prefix ends in /", path=path
         ) from error
     except Exception as error:
-        raise StorageError(f"{path!r} cannot be read: {error}", path=path) from error
+        raise StorageError(f"{path!r} cannot be read: {told(error)}", path=path) from error
     if not found:
         raise NotFoundError(f"there is no file below {path!r} that ends in {', '.join(LINES_ENDINGS)}", path=path)
     for item in found:
@@ -159,6 +159,6 @@ def _open_s3(file: SourceFile) -> Iterator[ReadRange]:
         except PreconditionError as error:
             raise _changed(file) from error
         except Exception as error:
-            raise StorageError(f"{file.path!r} cannot be read: {error}", path=file.path) from error
+            raise StorageError(f"{file.path!r} cannot be read: {told(error)}", path=file.path) from error
 
     yield read

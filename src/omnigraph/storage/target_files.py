@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from omnigraph.errors import AlreadyExistsError, OmnigraphError, StorageError
-from omnigraph.storage.s3_client import open_s3
+from omnigraph.storage.s3_client import open_s3, told
 from omnigraph.storage.source_files import bucket_and_key, is_remote
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ class TargetDirectory:
     @classmethod
     def at(cls, path: str, options: Mapping[str, str]) -> TargetDirectory:
         """The directory of that name. Executors do not work where the driver does."""
-        return cls(path.rstrip("/") if is_remote(path) else os.path.abspath(path), options)
+        if not is_remote(path):
+            return cls(os.path.abspath(path), options)
+        bucket, key = bucket_and_key(path)
+        return cls(f"{bucket}/{key}".rstrip("/"), options)
 
     def create(self, name: str, content: bytes) -> None:
         """Begin the directory with one file; raises if anything is there."""
@@ -62,7 +65,7 @@ class TargetDirectory:
         except Taken as error:
             raise self._is_there() from error
         except Exception as error:
-            raise self._unwritable(self.path, str(error)) from error
+            raise self._unwritable(self.path, told(error)) from error
         if not is_empty:
             raise self._is_there()
 
@@ -93,7 +96,7 @@ class TargetDirectory:
             # Only here: closing makes a file of what was sent so far.
             upload.complete()
         except BaseError as error:
-            raise self._unwritable(target, str(error)) from error
+            raise self._unwritable(target, told(error)) from error
 
     def _is_there(self) -> AlreadyExistsError:
         return AlreadyExistsError(f"{self.path!r} exists already", hint="name a new directory", path=self.path)
