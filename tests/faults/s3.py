@@ -119,19 +119,17 @@ class Server:
         self._client.create_bucket(Bucket=name)
         return Bucket(name, self._client)
 
+    def another_proxy(self) -> Proxy:
+        """A proxy that only its caller uses, who closes it."""
+        return Proxy(self._upstream)
+
     def storage_options(self) -> dict[str, str]:
         """For Lance, in this process: through the counting proxy."""
-        return {
-            "aws_endpoint": self.proxy.endpoint,
-            "aws_access_key_id": _ACCESS_KEY,
-            "aws_secret_access_key": _SECRET_KEY,
-            "aws_region": _REGION,
-            "allow_http": "true",
-        }
+        return storage_options(self.proxy)
 
     def boto3_options(self) -> dict[str, Any]:
         """For `boto3.client("s3", **options)`, in this process: through the counting proxy."""
-        return _boto3_options(self.proxy.endpoint)
+        return boto3_options(self.proxy)
 
     def run(
         self,
@@ -189,6 +187,22 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL to a program and its children."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def storage_options(proxy: Proxy) -> dict[str, str]:
+    """For Lance, through a proxy."""
+    return {
+        "aws_endpoint": proxy.endpoint,
+        "aws_access_key_id": _ACCESS_KEY,
+        "aws_secret_access_key": _SECRET_KEY,
+        "aws_region": _REGION,
+        "allow_http": "true",
+    }
+
+
+def boto3_options(proxy: Proxy) -> dict[str, Any]:
+    """For boto3, through a proxy."""
+    return _boto3_options(proxy.endpoint)
 
 
 def _boto3_options(endpoint: str) -> dict[str, Any]:

@@ -1,18 +1,14 @@
 """What the Lance tests share: a place for datasets, a table of people, and an S3 server that counts.
 
-The tests in this directory use Lance only, none of our own code. Each of them holds one fact the storage design rests
+The tests in this directory use Lance only, none of our package. Each of them holds one fact the storage design rests
 on, so that an upgrade of Lance which changes the fact fails here, by name, before anything else does.
 
 There is no `__init__.py` here on purpose: with one, this directory would be imported as the package `lance`.
 """
 
-import itertools
-import json
-import subprocess
-import sys
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +19,12 @@ import pyarrow as pa
 import pytest
 from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
+from tests.faults.fixtures import s3_bucket, s3_server
+from tests.faults.proxy import Proxy
+from tests.faults.request_log import Request
+from tests.faults.s3 import Bucket, Server, boto3_options, storage_options
 
-BUCKET_NUMBERS = itertools.count(1)
+__all__ = ["s3_bucket", "s3_server"]
 
 PEOPLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("age", pa.int32())])
 
@@ -122,90 +122,42 @@ def coverage() -> Callable[[LanceDataset], dict[str, list[list[int]]]]:
 
 @dataclass(frozen=True, slots=True)
 class S3:
-    """A bucket on the counting server."""
+    """A bucket, seen through a proxy that counts."""
 
-    endpoint: str
-    bucket: str
+    proxy: Proxy
+    bucket: Bucket
 
     def uri(self, name: str) -> str:
-        return f"s3://{self.bucket}/{name}"
+        return self.bucket.uri(name)
 
     @property
     def options(self) -> dict[str, str]:
-        return {
-            "aws_access_key_id": "test",
-            "aws_secret_access_key": "test",
-            "aws_region": "us-east-1",
-            "aws_endpoint": self.endpoint,
-            "aws_virtual_hosted_style_request": "false",
-            "allow_http": "true",
-        }
+        return storage_options(self.proxy)
 
     def client(self) -> Any:
-        return boto3.client(
-            "s3",
-            endpoint_url=self.endpoint,
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            region_name="us-east-1",
-        )
+        return boto3.client("s3", **boto3_options(self.proxy))
 
     def open(self, name: str, **arguments: Any) -> LanceDataset:
         return lance.dataset(self.uri(name), storage_options=self.options, **arguments)
 
-    def create(self) -> "S3":
-        """Make the bucket, with nothing counted yet."""
-        self.client().create_bucket(Bucket=self.bucket)
-        self.requests()
-        return self
-
-    def lose_the_answer_of_the_next_put(self, text: str) -> None:
-        """The next PUT of a key containing `text` happens, but its answer is an error."""
-        with urllib.request.urlopen(f"{self.endpoint}/-/lose-answers?{text}"):
-            pass
-
-    def requests(self) -> list[dict[str, str]]:
+    def requests(self) -> list[Request]:
         """Everything the server was asked since the last call."""
-        with urllib.request.urlopen(f"{self.endpoint}/-/requests") as answer:
-            return json.load(answer)
+        asked = list(self.proxy.requests())
+        self.proxy.reset()
+        return asked
 
     def counts(self) -> dict[str, int]:
         """Requests by kind since the last call; a GET that lists counts as LIST, not as GET."""
-        return dict(Counter(kind(request) for request in self.requests()))
-
-
-def kind(request: dict[str, str]) -> str:
-    if "list-type" in request["query"]:
-        return "LIST"
-    if request["method"] == "POST" and request["query"].startswith("delete"):
-        return "DELETE"
-    return request["method"]
-
-
-@pytest.fixture(scope="session")
-def s3_endpoint() -> Iterator[str]:
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("s3_server.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-    finally:
-        server.stdin.close()
-        server.wait(timeout=20)
-        server.stdout.close()
+        return dict(Counter(request.kind.value for request in self.requests()))
 
 
 @pytest.fixture
-def s3(s3_endpoint: str) -> S3:
-    return S3(s3_endpoint, f"bucket-{next(BUCKET_NUMBERS)}").create()
+def s3(s3_server: Server, s3_bucket: Bucket) -> S3:
+    return S3(s3_server.proxy, s3_bucket)
 
 
 @pytest.fixture
-def careless_s3(s3_endpoint: str) -> S3:
+def careless_s3(s3_server: Server) -> Iterator[S3]:
     """A bucket of a store that ignores `If-None-Match`."""
-    return S3(s3_endpoint, f"careless-{next(BUCKET_NUMBERS)}").create()
+    with closing(s3_server.another_proxy()) as proxy, proxy.ignoring_preconditions():
+        yield S3(proxy, s3_server.bucket())

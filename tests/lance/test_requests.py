@@ -9,8 +9,12 @@ from botocore.exceptions import ClientError
 from lance import LanceDataset, LanceOperation
 from lance.commit import CommitConflictError
 from lance.fragment import write_fragments
+from tests.faults.fault import RespondAt
 
 pytestmark = pytest.mark.s3
+
+PUTS = ("data", "_transactions", "_versions")
+"""What a commit with data writes, in this order."""
 
 
 @pytest.fixture
@@ -40,15 +44,15 @@ def publish(base, people, ages):
 def test_a_warm_append_and_its_detached_commit_are_three_puts(s3, people, table):
     """Half of the promise "six PUTs, no reads, no lists": data, transaction, table manifest."""
     people.append(table, {"zoe": 1})
-    paths = [(request["method"], request["path"].split("/")[3]) for request in s3.requests()]
-    assert paths == [("PUT", "data"), ("PUT", "_transactions"), ("PUT", "_versions")]
+    paths = [(request.method, request.key.split("/")[1]) for request in s3.requests()]
+    assert paths == [("PUT", name) for name in PUTS]
 
 
 def test_a_strict_overwrite_of_the_manifest_is_three_puts(s3, people, manifest):
     """The other half of the promise."""
     publish(manifest, people, {"main": 2})
-    paths = [(request["method"], request["path"].split("/")[3]) for request in s3.requests()]
-    assert paths == [("PUT", "data"), ("PUT", "_transactions"), ("PUT", "_versions")]
+    paths = [(request.method, request.key.split("/")[1]) for request in s3.requests()]
+    assert paths == [("PUT", name) for name in PUTS]
 
 
 def test_the_cost_of_a_write_does_not_grow_with_history(s3, people, table, manifest):
@@ -95,9 +99,9 @@ def test_finding_the_latest_manifest_version_is_one_list_however_many_there_are(
     for number in range(2, 1_102):
         target = f"m/_versions/{2**64 - 1 - number:020d}.manifest"
         if number < 1_101:
-            client.put_object(Bucket=s3.bucket, Key=target, Body=b"never read")
+            client.put_object(Bucket=s3.bucket.name, Key=target, Body=b"never read")
         else:
-            client.copy_object(Bucket=s3.bucket, Key=target, CopySource={"Bucket": s3.bucket, "Key": copied})
+            client.copy_object(Bucket=s3.bucket.name, Key=target, CopySource={"Bucket": s3.bucket.name, "Key": copied})
     s3.counts()
     assert manifest.latest_version == 1_101
     assert s3.counts() == {"LIST": 1}
@@ -171,7 +175,7 @@ def test_a_store_that_ignores_if_none_match_makes_every_writer_win(careless_s3, 
 
 def create_if_absent(store, key: str) -> bool:
     try:
-        store.client().put_object(Bucket=store.bucket, Key=key, Body=b"", IfNoneMatch="*")
+        store.client().put_object(Bucket=store.bucket.name, Key=key, Body=b"", IfNoneMatch="*")
     except ClientError as refused:
         if refused.response["ResponseMetadata"]["HTTPStatusCode"] != 412:
             raise
@@ -185,12 +189,13 @@ def test_creating_an_object_twice_tells_a_careless_store_from_a_strict_one(s3, c
     assert [create_if_absent(careless_s3, "probe") for _ in range(2)] == [True, True]
 
 
-@pytest.mark.parametrize("lost", ["_versions", "_transactions", "data"])
+@pytest.mark.parametrize("lost", ["data", "_transactions", "_versions"])
 def test_a_publish_whose_answer_got_lost_happens_exactly_once(s3, people, manifest, lost):
     """Lance's own retry finds its write in place, so we never retry a commit ourselves."""
-    s3.lose_the_answer_of_the_next_put(f"/{lost}/")
-    new = publish(manifest, people, {"main": 2})
-    assert sum(f"/{lost}/" in request["path"] for request in s3.requests()) >= 2, "it was asked again"
+    with s3.proxy.inject(RespondAt(PUTS.index(lost) + 1, 500, after=True)) as injection:
+        new = publish(manifest, people, {"main": 2})
+    assert f"/{lost}/" in injection.hit.key
+    assert sum(f"/{lost}/" in request.key for request in s3.requests()) >= 2, "it was asked again"
     assert new.version == manifest.version + 1
     latest = s3.open("m")
     assert latest.version == new.version
@@ -199,8 +204,9 @@ def test_a_publish_whose_answer_got_lost_happens_exactly_once(s3, people, manife
 
 def test_a_detached_commit_whose_answer_got_lost_happens_exactly_once(s3, people, table):
     """Staging survives a lost answer as well: the number we got is a version that is there."""
-    s3.lose_the_answer_of_the_next_put("/_versions/")
-    new = people.append(table, {"zoe": 1})
+    with s3.proxy.inject(RespondAt(PUTS.index("_versions") + 1, 500, after=True)) as injection:
+        new = people.append(table, {"zoe": 1})
+    assert "/_versions/" in injection.hit.key
     assert people.ages(s3.open("t", version=new.version)) == {**people.ages(table), "zoe": 1}
 
 
