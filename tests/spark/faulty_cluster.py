@@ -21,13 +21,20 @@ from omnigraph.spark.splits import FileSplit
 
 ROWS = 600
 WRITE = PartWriter.write_split
+SLOW_SECONDS = 120
 QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS = {
-    "spark.master": "local-cluster[2,1,512]",
     "spark.executor.memory": "512m",
     "spark.task.maxFailures": "3",
+    "spark.cores.max": "2",
     "spark.driver.extraJavaOptions": QUICK,
     "spark.executor.extraJavaOptions": QUICK,
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+    # A task that takes far longer than the others is started a second time, on another host.
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "3s",
 }
 
 
@@ -49,6 +56,18 @@ def killed(writer: PartWriter, split: FileSplit) -> Part:
     return part
 
 
+def slow(writer: PartWriter, split: FileSplit) -> Part:
+    """The first copy of a task is never done; it says so if it is not ended."""
+    part = WRITE(writer, split)
+    if split.start == 0:
+        beside = Path(split.file.address).parent / f"slow-{attempt()}"
+        beside.touch()
+        if attempt() == 0:
+            time.sleep(SLOW_SECONDS)
+            raise AssertionError("there was no second copy")
+    return part
+
+
 def fails_twice(writer: PartWriter, split: FileSplit) -> Part:
     part = WRITE(writer, split)
     if split.start == 0 and attempt() < 2:
@@ -67,12 +86,12 @@ def fragments(graph: Graph) -> int:
     return len(list(Path(graph.uri).glob("nodes/*/data/*.lance")))
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, master: str, python_path: str) -> None:
     data = directory / "data.jsonl"
     data.write_text("".join(f'{{"type": "Person", "data": {{"name": "p{number}"}}}}\n' for number in range(ROWS)))
-    spark = session(config=SETTINGS)
+    spark = session(config={**SETTINGS, "spark.master": master, "spark.executorEnv.PYTHONPATH": python_path})
     told: dict[str, Any] = {}
-    for disturbed in (fails_twice, fails_always, killed):
+    for disturbed in (fails_twice, fails_always, slow, killed):
         PartWriter.write_split = disturbed  # type: ignore[method-assign] # what the tasks of this load will run
         graph = create(directory / disturbed.__name__, "node Person {\n name: String @key\n}\n", durability="os")
         failed = None
@@ -89,8 +108,10 @@ def main(directory: Path) -> None:
             "failed": failed,
             "fragments": fragments(graph),
         }
+    told["copies"] = sorted(path.name for path in directory.glob("slow-*"))
+    spark.stop()
     print("told", json.dumps(told))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
