@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -72,12 +73,12 @@ def arrange(moment: str, root: Path, size: int) -> None:
             raise AssertionError(moment)
 
 
-def main(root: Path, data: Path, mode: str, moment: str) -> None:
-    arrange(moment, root, data.stat().st_size)
+def main(root: str, data: str, mode: str, moment: str, options: dict[str, str]) -> None:
+    arrange(moment, Path(root), 0 if options else Path(data).stat().st_size)
     spark = session(cores=2, memory="512m", config=TEST_SETTINGS)
-    graph = open_graph(root, durability="os")
+    graph = open_graph(root, durability="os", storage_options=options)
     graph.load_spark(data, mode, spark=spark, partitions=PARTITIONS, checks="driver")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4])
+    main(*sys.argv[1:5], json.loads(sys.argv[5]))

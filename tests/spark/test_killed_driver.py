@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from omnigraph.engine.graph import Graph, create
+from tests.faults.s3 import Bucket, Server
 from tests.spark import killed_driver
 from tests.spark.outcomes import write_lines
 from tests.spark.standalone import survivors
@@ -44,8 +47,8 @@ def referenced(graph: Graph) -> set[str]:
     return {file.path for fragment in fragments for file in fragment.metadata.files}
 
 
-def run_until_killed(*arguments: str) -> None:
-    program = [sys.executable, "-m", killed_driver.__name__, *arguments]
+def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) -> None:
+    program = [sys.executable, "-m", killed_driver.__name__, *arguments, json.dumps(options or {})]
     process = subprocess.Popen(
         program, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -103,3 +106,31 @@ def test_a_killed_driver_leaves_all_rows_or_none_and_the_next_load_works(
     assert referenced(graph) - committed >= left
     assert graph.verify().is_clean
     assert list(Path(graph.uri).glob("jobs/*")) == []
+
+
+@pytest.mark.s3
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_load_within_a_bucket_goes_on_after_its_driver_was_killed(
+    s3_server: Server, s3_bucket: Bucket, spark: SparkSession
+) -> None:
+    options = s3_server.storage_options()
+    graph = create(s3_bucket.uri("graph"), SCHEMA, storage_options=options)
+    people = [person(f"p{number}", number) for number in range(ROWS)]
+    body = "".join(json.dumps(one) + "\n" for one in people)
+    s3_bucket.client.put_object(Bucket=s3_bucket.name, Key="in/data.jsonl", Body=body.encode())
+    source = s3_bucket.uri("in/data.jsonl")
+
+    def written() -> set[str]:
+        return {key for key in s3_bucket.keys("graph/nodes/") if "/data/" in key}
+
+    run_until_killed(graph.uri, source, "append", "tasks done", options=options)
+    left = written()
+    assert (len(left), ages(graph)) == (killed_driver.PARTITIONS, [])
+    assert len(s3_bucket.keys("graph/jobs/")) == killed_driver.PARTITIONS + 1
+    with s3_server.proxy.recording() as log:
+        graph.load_spark(source, "append", spark=spark, partitions=killed_driver.PARTITIONS, resume=True)
+    assert ages(graph) == sorted((f"p{number}", number) for number in range(ROWS))
+    assert written() == left
+    assert [request for request in log.requests() if request.key == "in/data.jsonl" and request.method == "GET"] == []
+    assert s3_bucket.keys("graph/jobs/") == []
+    assert graph.verify().is_clean
