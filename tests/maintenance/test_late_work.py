@@ -7,7 +7,7 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
-from omnigraph.storage import indexes, maintenance
+from omnigraph.storage import fold, indexes, maintenance
 from omnigraph.storage.indexes import IndexKind, IndexSpec
 from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.store import Store
@@ -58,6 +58,11 @@ def check(graph: omnigraph.Graph, staged: StagedWork) -> None:
     assert indexed == exact
 
 
+def _fold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fragments of these tests are so small that a writer would fold them, and nothing were left of the work."""
+    monkeypatch.setattr(fold, "TIERS", ((0, 0),))
+
+
 def nothing(graph: omnigraph.Graph) -> None:
     pass
 
@@ -84,6 +89,7 @@ def test_what_others_left_alone_is_kept_and_answers_stay_right(
     graph: omnigraph.Graph, change: Change, is_indexed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexes, "NGRAM_ROWS_MIN", 1)
+    _fold_nothing(monkeypatch)
     if is_indexed:
         graph.optimize(compact=False)
         load_people(graph, 300, 500)
@@ -121,10 +127,15 @@ def test_numbers_that_others_took_meanwhile_are_not_used(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "NUMBERS_AHEAD", 1)
+    _fold_nothing(monkeypatch)
     staged = late(graph, append)
     assert staged is not None
     assert staged.groups == ()
     check(graph, staged)
+
+
+def test_work_on_fragments_that_a_writer_folded_is_dropped(graph: omnigraph.Graph) -> None:
+    assert late(graph, append) is None
 
 
 def test_work_on_a_table_that_others_maintained_is_dropped(graph: omnigraph.Graph) -> None:
