@@ -3,10 +3,12 @@
 import inspect
 import pickle
 
+import pyarrow as pa
 import pytest
 
 from omnigraph import errors
-from omnigraph.errors import CompileError, OmnigraphError, OutcomeUnknown, ViolationError
+from omnigraph.errors import CompileError, MergeConflicts, OmnigraphError, OutcomeUnknown, ViolationError
+from omnigraph.history.conflicts import ConflictKind, MergeConflict
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.rows.violations import Place, Violation, ViolationCode
@@ -26,6 +28,9 @@ def example(error_type: type[OmnigraphError]) -> OmnigraphError:
     if error_type is ViolationError:
         sample = Violation(ViolationCode.KEY, "twice", "node:Person", "ann", "name", Place("f", 3))
         return ViolationError("one", total=1, samples=[sample], counts={"key": 1})
+    if error_type is MergeConflicts:
+        conflict = MergeConflict("node:Person", "ann", ConflictKind.DIVERGENT_UPDATE, "age", 1, 2, 3)
+        return MergeConflicts("one", conflicts=[conflict], table=pa.table({"id": ["ann"]}), hint="do this")
     if error_type is OutcomeUnknown:
         return OutcomeUnknown("01HF7YAT000000000000000005", "no answer")
     return error_type("something", hint="do this", table="node:Person", expected=3)

@@ -118,7 +118,8 @@ def test_what_a_three_way_merge_reads_follows_the_change_and_not_the_table(tmp_p
             merged = graph.query(ONE, {"name": f"p{number:07}"})
             assert merged.table.to_pylist() == [{"age": -1, "city": city}]
         assert graph.snapshot().counts()["node:Person"] == rows
-    (requests, size), (requests_more, size_more) = read
-    assert requests_more <= requests + 10
+    (_, size), (requests_more, size_more) = read
+    # Rows that lie far apart are read one by one: three columns of the changed rows of both sides, and a few manifests.
+    assert requests_more <= 3 * (CHANGED + CHANGED // 2) + 20
     assert size_more <= 2 * size
     assert size_more < 4 * 1024 * 1024

@@ -46,7 +46,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Give up old commits and delete files that nothing refers to.
+    """Give up old commits and delete unreferenced files.
 
     Without --keep and --older-than no commit is given up. Files are deleted when nothing has referred to them for the
     grace period: what this run gives up is deleted by a run after it.
