@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph.engine import query_engine
 from omnigraph.engine.analysis_result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
-from omnigraph.spark import edge_blocks
+from omnigraph.spark import analytics, edge_blocks
 from omnigraph.spark.edge_blocks import NodeMap, salted_hashes
 from tests.analytics import test_algorithms as in_process
 from tests.analytics.shapes import SHAPES, Shape, random_shape
@@ -119,6 +120,25 @@ def test_what_is_wrong_with_a_weight_arrives_as_it_was_raised(spark: SparkSessio
         graph.analyze.pagerank("Knows", weight="n", engine="spark", spark=spark)
     with pytest.raises(UsageError, match="0 partitions make no sense"):
         graph.analyze.degrees("Knows", engine="spark", spark=spark, partitions=0)
+
+
+def test_auto_takes_spark_for_very_many_edges(
+    spark: SparkSession, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    original = analytics.spark_steps
+
+    def spark_steps(*given: Any) -> Any:
+        seen.append(1)
+        return original(*given)
+
+    monkeypatch.setattr(analytics, "spark_steps", spark_steps)
+    few = graph.analyze.degrees("Knows", spark=spark)
+    assert not seen
+    monkeypatch.setenv(query_engine.VARIABLE, "100")
+    many = graph.analyze.degrees("Knows", spark=spark)
+    assert seen
+    assert many.to_arrow() == few.to_arrow()
 
 
 def test_nothing_is_kept_on_the_cluster_afterwards(spark: SparkSession, graph: Graph) -> None:

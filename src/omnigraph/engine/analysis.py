@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.engine.analysis_result import AnalysisResult, LoadWith
 from omnigraph.engine.extensions import SPARK, extension
+from omnigraph.engine.query_engine import QueryEngine, is_for_spark, parsed_engine
 from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
@@ -25,12 +25,6 @@ from omnigraph.exec.analytics.steps import Form, Steps
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
-
-ENGINES = ("auto", "embedded", "spark")
-
-SPARK_EDGES_MIN = 200_000_000
-"""Edges from which ``auto`` takes Spark, if it is installed: more than one machine should carry. With fewer, one
-process is done sooner."""
 
 
 class TargetOptions(TypedDict, total=False):
@@ -60,7 +54,7 @@ class Analysis:
 
     - ``edges``: the edge types, all if not given; every node of the types at their ends takes part.
     - ``branch``, ``at``: the moment, as in ``graph.query``.
-    - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark from 200 million edges on.
+    - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark for very many edges.
     - ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
     """
 
@@ -179,7 +173,7 @@ class Analysis:
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
         view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
         space = NodeSpace.of(view, chosen.node_types)
-        if chosen_engine(target, snapshot, chosen) == "spark":
+        if is_on_spark(target, snapshot, chosen):
             room = extension(f"{SPARK}.analytics")
             with room.spark_steps(snapshot, space, chosen, on_spark or form, target.spark, target.partitions) as steps:
                 outcome = run(steps, space)
@@ -197,15 +191,12 @@ class Analysis:
         )
 
 
-def chosen_engine(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> str:
-    """``embedded`` or ``spark``."""
-    if target.engine not in ENGINES:
-        raise UsageError(f"there is no engine {target.engine!r}", hint=f"engines are {', '.join(ENGINES)}")
-    if target.engine != "auto":
-        return target.engine
-    edges = sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges)
-    is_there = importlib.util.find_spec("pyspark") is not None
-    return "spark" if is_there and edges >= SPARK_EDGES_MIN else "embedded"
+def is_on_spark(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> bool:
+    """Whether Spark does it: because the caller says so, or because there are very many edges."""
+    engine = parsed_engine(target.engine)
+    if engine is not QueryEngine.AUTO:
+        return engine is QueryEngine.SPARK
+    return is_for_spark(sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges))
 
 
 def _rows(space: NodeSpace, outcome: Outcome) -> ResultRows:

@@ -42,9 +42,13 @@ def chosen_engine(
     """Embedded or Spark."""
     if engine is not QueryEngine.AUTO:
         return engine
-    is_large = estimated_rows(query.root, state) >= _spark_from(environment)
-    is_there = is_large and importlib.util.find_spec("pyspark") is not None
-    return QueryEngine.SPARK if is_there else QueryEngine.EMBEDDED
+    is_large = is_for_spark(estimated_rows(query.root, state), environment)
+    return QueryEngine.SPARK if is_large else QueryEngine.EMBEDDED
+
+
+def is_for_spark(rows: int, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether ``auto`` leaves so many rows to Spark; never where it is not installed."""
+    return rows >= _spark_from(environment) and importlib.util.find_spec("pyspark") is not None
 
 
 def estimated_rows(root: Operator, state: ManifestState) -> int:
