@@ -216,6 +216,4 @@ def test_the_examples_of_the_page_run(
     names: dict[str, object] = {}
     for program in programs():
         exec(compile(program, "analytics.md", "exec"), names)
-    said = capsys.readouterr().out
-    assert "'id': 'Ada'" in said
-    assert "|Edsger|" in said
+    assert "|Edsger|" in capsys.readouterr().out
