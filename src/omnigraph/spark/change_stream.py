@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
-from pyspark.sql.types import StructType
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.feed import Feed
@@ -30,6 +29,8 @@ SCHEMA = (
     "commit_id string, parent_commit_id string, branch string, actor string, committed_at timestamp, number long, "
     "kind string, type string, id string, op string, changed array<string>, before string, after string"
 )
+"""The columns of the stream, as text: Spark asks for them where there is no session. Images are JSON texts, for types
+have different properties."""
 
 _ARROW = pa.schema(
     [
@@ -151,10 +152,3 @@ def _row(commit: GraphCommit, number: int, change: Change) -> dict[str, Any]:
 
 def _text(image: Image | None) -> str | None:
     return None if image is None else json.dumps(image.to_json(), ensure_ascii=False)
-
-
-def stream_schema() -> StructType:
-    """The columns of the stream; images are JSON texts, for types have different properties."""
-    schema = StructType.fromDDL(SCHEMA)
-    assert isinstance(schema, StructType)
-    return schema

@@ -28,7 +28,7 @@ from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.spark import limits
 from omnigraph.spark.bulk_load import publish_input
-from omnigraph.spark.change_stream import ChangeStreamReader, parse_change_options, stream_schema
+from omnigraph.spark.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
 from omnigraph.spark.driver_checks import publish_checked
 from omnigraph.spark.frame_parts import FrameColumns, write_part
 from omnigraph.spark.input import LoadInput
@@ -60,9 +60,9 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
     def name(cls) -> str:
         return "omnigraph"
 
-    def schema(self) -> StructType:
+    def schema(self) -> StructType | str:
         if self._changes is not None:
-            return stream_schema()
+            return SCHEMA
         snapshot = self._options.snapshot()
         self._commit = snapshot.commit_id
         entity = self._options.entity(snapshot.catalog)
