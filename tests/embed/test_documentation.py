@@ -59,19 +59,6 @@ def test_nothing_on_the_page_goes_unchecked() -> None:
     assert len(QUERIES) == len(FOUND)
 
 
-def test_the_program_on_the_page_opens_a_graph(
-    graph: omnigraph.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (program,) = (body for language, body in BLOCKS if language == "python")
-    (tmp_path / "articles.omni").symlink_to(graph.uri)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(program, names)
-    opened = names["graph"]
-    assert isinstance(opened, omnigraph.Graph)
-    assert opened.snapshot().counts() == graph.snapshot().counts()
-
-
 def test_providers_and_their_defaults_are_those_of_the_code() -> None:
     for name, defaults in PROVIDERS.items():
         (row,) = re.findall(rf"^\| `{name}`.*$", PAGE, re.MULTILINE)
