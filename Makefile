@@ -31,8 +31,8 @@ $(STAMP): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .; \
 	echo "$$digest" > $@
 
-demo: $(STAMP) ## show what works, on a small example
-	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+demo: $(STAMP) ## show what it does, on a graph of a million entities
+	@PATH="$(CURDIR)/$(BIN):$$PATH" omnigraph demo --replace omnigraph-demo
 
 test: $(STAMP) ## run the tests
 	@$(PYTEST)

@@ -112,18 +112,3 @@ def test_the_examples_are_formatted_and_correct() -> None:
     assert checked.returncode == 0, checked.stdout
     for schema in ("social.pg", "social_v2.pg"):
         subprocess.run([str(PROGRAM), "lint", "--schema", schema], cwd=EXAMPLES, capture_output=True, check=True)
-
-
-def test_the_demo_runs_from_anywhere_twice_alike_and_changes_nothing(tmp_path: Path) -> None:
-    before = {file.name: file.read_bytes() for file in EXAMPLES.iterdir() if file.is_file()}
-    command = ["bash", str(EXAMPLES / "demo.sh")]
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "OMNIGRAPH": str(PROGRAM), "HOME": str(tmp_path)}
-    runs = [
-        subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False) for _ in range(2)
-    ]
-    for done in runs:
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert _steady(runs[0].stdout, tmp_path) == _steady(runs[1].stdout, tmp_path)
-    assert "What to try next" in runs[0].stdout
-    assert "\x1b[" not in runs[0].stdout
-    assert {file.name: file.read_bytes() for file in EXAMPLES.iterdir() if file.is_file()} == before
