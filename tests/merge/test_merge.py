@@ -206,6 +206,21 @@ def test_all_conflicts_are_reported_at_once(graph: omnigraph.Graph) -> None:
     ]
 
 
+@pytest.mark.parametrize("side", ["b", "main"])
+def test_a_number_of_edges_that_each_side_keeps_can_be_broken_by_both(tmp_path: Path, side: str) -> None:
+    graph = create(tmp_path, "node P { name: String @key }\nedge Needs: P -> P @card(2..3)")
+    graph.load([{"type": "P", "data": {"name": name}} for name in "abcd"])
+    graph.load([edge("Needs", "a", end, f"a-{end}") for end in "bcd"])
+    graph.create_branch("b")
+    other = "main" if side == "b" else "b"
+    run(graph, 'delete Needs where to = "b"', branch=side)
+    run(graph, 'delete Needs where to = "c"', branch=other)
+    assert kinds(refused(graph)) == [("cardinality_violation", None, "src")]
+    graph.load([edge("Needs", "a", "c", "a-c2")], branch=other)
+    graph.merge("b")
+    assert set(edges(graph, "Needs")) == {"a-d", "a-c2"}
+
+
 def test_a_unique_value_may_move_from_one_entity_to_another(graph: omnigraph.Graph) -> None:
     put(graph, "ann", email="x@")
     graph.merge("main", "b")

@@ -50,11 +50,26 @@ def deleted_offsets(store: Store, location: str, fragment: lance.LanceFragment) 
     known = store.deletions.get(key)
     if known is None:
         with translated(f"the deleted rows of {key[0]} cannot be read", file=key[1]):
-            scanned = fragment.scanner(columns=[], with_row_address=True).to_table().column("_rowaddr").to_numpy()
-        offsets = (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
-        known = np.delete(np.arange(metadata.physical_rows), offsets)
+            known = _listed(store, f"{location}/{key[1]}")
+            if known is None:
+                known = _missing(fragment, metadata.physical_rows)
         store.deletions.put(key, known)
     return known
+
+
+def _listed(store: Store, path: str) -> Rows | None:
+    """The offsets that a deletion file lists, without looking at the rows that stay; None if it is a bitmap."""
+    content = store.objects.read(path) if path.endswith(".arrow") else None
+    if content is None:
+        return None
+    listed = pa.ipc.open_file(pa.BufferReader(content)).read_all().column(0)
+    return np.sort(listed.to_numpy().astype(np.int64))
+
+
+def _missing(fragment: lance.LanceFragment, rows: int) -> Rows:
+    """The offsets that a scan does not show."""
+    scanned = fragment.scanner(columns=[], with_row_address=True).to_table().column("_rowaddr").to_numpy()
+    return np.delete(np.arange(rows), (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64))
 
 
 def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) -> pa.Array:
