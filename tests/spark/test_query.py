@@ -158,9 +158,11 @@ def test_an_offset_beyond_what_spark_can_skip_leaves_nothing(spark: SparkSession
 
 
 def test_names_that_differ_in_case_are_different(spark: SparkSession, tmp_path: Path) -> None:
-    graph = create(tmp_path / "g", "node N { k: String @key a: I32 A: I32 }", durability="os")
-    graph.load([{"type": "N", "data": {"k": "x", "a": 1, "A": 2}}, {"type": "N", "data": {"k": "y", "a": 3, "A": 4}}])
-    text = "query q() { match { $n: N $N: N $n.a < $N.a } return { $n.a, $n.A, $N.a, $N.A, $n, $N } }"
+    graph = create(tmp_path / "g", "node N { k: String @key ab: I32 aB: I32 }", durability="os")
+    graph.load(
+        [{"type": "N", "data": {"k": "x", "ab": 1, "aB": 2}}, {"type": "N", "data": {"k": "y", "ab": 3, "aB": 4}}]
+    )
+    text = "query q() { match { $nn: N $nN: N $nn.ab < $nN.ab } return { $nn.ab, $nn.aB, $nN.ab, $nN.aB, $nn, $nN } }"
     assert query(graph, text, spark=spark).to_pylist() == graph.query(text).to_pylist()
 
 
