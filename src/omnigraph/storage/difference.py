@@ -29,7 +29,7 @@ from omnigraph.storage.tables import IDS_PER_FILTER_MAX
 ADDRESS = "_rowaddr"
 """The column that says where in its version a row lies."""
 
-TAKEN_SHARE = 20
+TAKEN_SHARE = 150
 """A fragment of which more than one row in so many is wanted is read whole: single rows cost more than their bytes."""
 
 
@@ -150,6 +150,17 @@ class _Reader:
             ).to_table()
         ]
 
+    def _scanned(self, fragment: lance.LanceFragment, places: Rows) -> pa.Table:
+        """Rows of a fragment at some places among those that are not deleted, which is the order of a scan."""
+        found: list[pa.RecordBatch] = []
+        start = 0
+        for batch in fragment.scanner(columns=self.names, with_row_address=True).to_batches():
+            low, high = np.searchsorted(places, (start, start + batch.num_rows))
+            if high > low:
+                found.append(batch.take(pa.array(places[low:high] - start)))
+            start += batch.num_rows
+        return pa.Table.from_batches(found)
+
     def partial(self, pieces: Sequence[Piece]) -> list[pa.Table]:
         """Rows at offsets: taken one by one where they are few, else found by reading their fragment."""
         start = 0
@@ -161,16 +172,13 @@ class _Reader:
             live = fragment.metadata.num_rows
             offsets = wanted.get(fragment.fragment_id)
             if offsets is not None:
-                address = offsets + (fragment.fragment_id << OFFSET_BITS)
+                dead = deleted_offsets(self.store, self.pin.location, fragment)
+                places = offsets - np.searchsorted(dead, offsets)
                 if len(offsets) * TAKEN_SHARE > live:
-                    table = fragment.scanner(columns=self.names, with_row_address=True).to_table()
-                    tables.append(
-                        table.filter(pc.is_in(table.column(ADDRESS), value_set=pa.array(address, pa.uint64())))
-                    )
+                    tables.append(self._scanned(fragment, places))
                 else:
-                    dead = deleted_offsets(self.store, self.pin.location, fragment)
-                    positions.append(start + offsets - np.searchsorted(dead, offsets))
-                    addresses.append(address)
+                    positions.append(start + places)
+                    addresses.append(offsets + (fragment.fragment_id << OFFSET_BITS))
             start += live
         if positions:
             taken = self.dataset.take(np.concatenate(positions), columns=self.names)
