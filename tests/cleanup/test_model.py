@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from hypothesis import settings
@@ -18,7 +18,7 @@ from omnigraph.write import limits
 from tests.cleanup.graphs import check_tidy
 from tests.cleanup.reachable import files, needed, readable_commits
 from tests.model.operations import parse
-from tests.model.test_model import BRANCHES, HANDLES, GraphMachine, record
+from tests.model.test_model import BRANCHES, HANDLES, GraphMachine
 
 KEEPS = st.sampled_from([None, 1, 1, 2, 3, 6])
 
@@ -33,19 +33,6 @@ class CleanedMachine(GraphMachine):
         super().create()
         self.given_up: set[str] = set()
         self.gone: set[str] = set()
-
-    @rule(
-        data=st.data(),
-        number=HANDLES,
-        rows=st.lists(record, max_size=6),
-        mode=st.sampled_from(["append", "merge", "overwrite"]),
-        is_bulk=st.booleans(),
-    )
-    def load(self, data: st.DataObject, number: int, rows: list[Any], mode: str, is_bulk: bool) -> None:
-        if mode == "overwrite":
-            # Replacing everything from a state that is behind is a conflict, which is not the question here.
-            self.handles[number].branches()
-        super().load(data=data, number=number, rows=rows, mode=mode, is_bulk=is_bulk)
 
     @rule(data=st.data(), number=HANDLES)
     def optimize(self, data: st.DataObject, number: int) -> None:
