@@ -211,7 +211,7 @@ def _what_next(place: Path) -> None:
         "omnigraph query -e 'query q() { match { $p: Person { city: \"Oslo\" } } return { count($p) as people } }'",
         "omnigraph analyze pagerank --edges Knows --top 5",
         "omnigraph sql 'select industry, count(*) from Company group by all'",
-        "omnigraph changes poll --start --limit 3",
+        "omnigraph changes poll --start beginning --limit 3",
         "omnigraph doctor",
     )
     say(f"\n{paint('What to try next', bold=True)}")

@@ -37,7 +37,7 @@ def pagerank(
     """How often a walker is at each node who follows edges, by weight, and now and then begins anew.
 
     He begins anew where ``preference`` says, by default anywhere, and also where a node has no way out. It ends when
-    the ranks of one node moved by less than the tolerance on average.
+    all ranks together, which add up to one, moved by less than the tolerance.
     """
     nodes = steps.nodes
     begins = np.full(nodes, 1 / max(nodes, 1)) if preference is None else preference / preference.sum()
@@ -52,9 +52,9 @@ def pagerank(
         moved = float(np.abs(following - ranks).sum())
         ranks = following
         iterations += 1
-        if moved < nodes * tolerance:
+        if moved < tolerance:
             break
-    has_converged = not nodes or moved < nodes * tolerance
+    has_converged = not nodes or moved < tolerance
     return Outcome({"rank": pa.array(ranks)}, {"iterations": iterations, "converged": has_converged, "moved": moved})
 
 
