@@ -466,7 +466,7 @@ class Naive:
             case ast.Binary():
                 return self._binary(node, row)
             case _:
-                raise NotImplementedError(type(node).__name__)
+                raise AssertionError(f"the grammar has no {type(node).__name__} here")
 
     def _property(self, node: ast.PropertyAccess, row: Row) -> Any:
         entity, name = row[node.variable.name], node.property.text
