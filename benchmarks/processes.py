@@ -18,10 +18,12 @@ class Cost(NamedTuple):
     processor: float
 
 
-def timed(work: Callable[[], object]) -> Cost:
-    start, used = time.perf_counter(), processor_seconds()
+def timed(work: Callable[[], object], used: Callable[[], float] | None = None) -> Cost:
+    """What work costs. ``used`` tells the seconds of processors so far; those of the whole tree if not given."""
+    used = used or processor_seconds
+    start, before = time.perf_counter(), used()
     work()
-    return Cost(time.perf_counter() - start, processor_seconds() - used)
+    return Cost(time.perf_counter() - start, used() - before)
 
 
 def processor_seconds() -> float:

@@ -66,8 +66,8 @@ class Counted:
         self.ticks += 1
         return encode_ulid(self.era, self.ticks)
 
-    def new_ids(self, count: int) -> list[str]:
-        return [self.new_id() for _ in range(count)]
+    def new_ids(self, count: int) -> str:
+        return "".join(self.new_id() for _ in range(count))
 
 
 def open_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync") -> Graph:

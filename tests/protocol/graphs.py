@@ -47,8 +47,8 @@ class Counting:
         self._last += 1
         return encode_ulid(START_US // 1000, self._process * 2**60 + self._last)
 
-    def new_ids(self, count: int) -> list[str]:
-        return [self.new_id() for _ in range(count)]
+    def new_ids(self, count: int) -> str:
+        return "".join(self.new_id() for _ in range(count))
 
 
 def create(path: Path, schema: str = SCHEMA, **options: Any) -> omnigraph.Graph:

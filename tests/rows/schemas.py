@@ -71,7 +71,7 @@ CATALOG = catalog()
 
 def minting() -> MintIds:
     numbers = count(1)
-    return lambda wanted: [f"minted-{number}" for number in islice(numbers, wanted)]
+    return lambda wanted: "".join(f"minted-{number:06}" for number in islice(numbers, wanted))
 
 
 def read(

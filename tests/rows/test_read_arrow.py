@@ -215,8 +215,8 @@ def test_unknown_doubled_and_missing_columns_are_reported_once() -> None:
 
 def test_ids_are_derived_given_or_minted() -> None:
     assert _read("Person", pa.table({"name": ["a"]}))[0][0]["id"] == "a"
-    assert _read("Every", pa.table({"id": ["x", None]}))[0][1]["id"] == "minted-1"
-    assert _read("Every", pa.table({"s": ["x"]}))[0][0]["id"] == "minted-1"
+    assert _read("Every", pa.table({"id": ["x", None]}))[0][1]["id"] == "minted-000001"
+    assert _read("Every", pa.table({"s": ["x"]}))[0][0]["id"] == "minted-000001"
     pairs = pa.table({"tenant": ["t", "t"], "number": [1, 2], "id": ['["1","t"]', "other"]})
     rows, lines, violations = _read("Pair", pairs)
     assert (rows[0]["id"], lines) == ('["1","t"]', [1])

@@ -111,9 +111,9 @@ def test_rows_have_exactly_the_columns_of_their_table() -> None:
         ('{"type":"Pair","data":{"tenant":"acme","number":7,"id":"[\\"7\\",\\"acme\\"]"}}', '["7","acme"]'),
         ('{"type":"Every","data":{"id":"mine"}}', "mine"),
         ('{"type":"Every","data":{"id":""}}', ""),
-        ('{"type":"Every"}', "minted-1"),
-        ('{"type":"Every","data":{"id":null}}', "minted-1"),
-        ('{"edge":"Knows","from":"a","to":"b"}', "minted-1"),
+        ('{"type":"Every"}', "minted-000001"),
+        ('{"type":"Every","data":{"id":null}}', "minted-000001"),
+        ('{"edge":"Knows","from":"a","to":"b"}', "minted-000001"),
         ('{"edge":"kNOWS","from":"a","to":"b","data":{"id":"e"}}', "e"),
     ],
 )

@@ -20,17 +20,20 @@ def encode_ulid(milliseconds: int, randomness: int) -> str:
     return _leading(number >> 20) + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
 
 
-def encode_ulids(milliseconds: int, randomness: int, count: int) -> list[str]:
-    """ULIDs that count up from one. They differ in their last characters, so most of each is made only once."""
+def encode_ulids(milliseconds: int, randomness: int, count: int) -> str:
+    """ULIDs that count up from one, written one after the other.
+
+    They differ in their last characters, so most of each is made only once.
+    """
     made: list[str] = []
     end = randomness + count
     while randomness < end:
         first = randomness & 1023
         pairs = _PAIRS[first : first + end - randomness]
         start = encode_ulid(milliseconds, randomness)[:-2]
-        made += [start + pair for pair in pairs]
+        made.append(start + start.join(pairs))
         randomness += len(pairs)
-    return made
+    return "".join(made)
 
 
 @lru_cache(maxsize=64)

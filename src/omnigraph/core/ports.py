@@ -27,8 +27,8 @@ class IdSource(Protocol):
         """A ULID, larger than every one this source gave before."""
         ...
 
-    def new_ids(self, count: int) -> list[str]:
-        """That many of them, in ascending order."""
+    def new_ids(self, count: int) -> str:
+        """That many of them in ascending order, written one after the other: a text for each costs more than the id."""
         ...
 
 
@@ -67,7 +67,7 @@ class UlidSource:
     def new_id(self) -> str:
         return encode_ulid(*self._take(1))
 
-    def new_ids(self, count: int) -> list[str]:
+    def new_ids(self, count: int) -> str:
         return encode_ulids(*self._take(count), count)
 
     def _take(self, count: int) -> tuple[int, int]:

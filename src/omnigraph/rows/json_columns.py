@@ -24,7 +24,7 @@ from omnigraph.rows.json_lines import Block, Malformed, parse_line
 from omnigraph.rows.keys import node_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
 from omnigraph.rows.minting import MintIds, given_or_minted
-from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 
 NumberedLine = tuple[int, bytes]
@@ -56,8 +56,7 @@ class ColumnarReader:
             return [], _numbered(block)
         parser = self._parser_of_all(block)
         if parser is not None:
-            numbers = range(block.first_line, block.first_line + block.lines)
-            rows = parser.parse(data, numbers)
+            rows = parser.parse(data, counting(block.first_line, block.lines))
             return ([rows], []) if rows is not None else ([], _numbered(block))
         return self._read_mixed(block)
 
@@ -78,7 +77,7 @@ class ColumnarReader:
             group[2].append(line)
         pieces = []
         for parser, numbers, lines in groups.values():
-            rows = parser.parse(b"\n".join(lines), numbers)
+            rows = parser.parse(b"\n".join(lines), pa.array(numbers, pa.int64()))
             if rows is None:
                 unjudged += zip(numbers, lines, strict=True)
             else:
@@ -118,7 +117,7 @@ class _TypeParser:
         self._properties = [name for name in self._schema.names if name in entity.properties]
         self._numbers: frozenset[str] | None = None
 
-    def parse(self, data: bytes, numbers: list[int] | range) -> TypedRows | None:
+    def parse(self, data: bytes, numbers: pa.Array) -> TypedRows | None:
         if self._numbers is None:
             self._sniff(data, 1)
         try:
@@ -136,7 +135,7 @@ class _TypeParser:
             batch = self._batch(table, data)
         except (Unusual, pa.ArrowInvalid):
             return None
-        return TypedRows(self._entity, batch, pa.array(numbers, pa.int64()))
+        return TypedRows(self._entity, batch, numbers)
 
     def _sniff(self, data: bytes, lines: int) -> bool:
         """Learn from the first lines which dates are numbers; whether that is news."""

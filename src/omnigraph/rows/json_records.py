@@ -156,7 +156,7 @@ class _Table:
         self.lines.append(line)
 
     def _mint_unless(self, given: str | None) -> str:
-        return self._mint_ids(1)[0] if given is None else given
+        return self._mint_ids(1) if given is None else given
 
     def _end(self, record: Mapping[str, object], key: str, line: int) -> str | None:
         value = record.get(key)

@@ -31,7 +31,7 @@ class TypedRows:
 
 
 class Gathering:
-    """Collects rows per type, in the order given, until they make a full batch."""
+    """Collects rows per type, in the order given, until they make at least half a batch: joining more copies them."""
 
     def __init__(self, batch_rows: int) -> None:
         self._batch_rows = batch_rows
@@ -40,14 +40,14 @@ class Gathering:
         self._bytes: dict[str, int] = {}
 
     def add(self, piece: TypedRows) -> Iterator[TypedRows]:
-        """Take a piece; gives the batches that are full now."""
+        """Take a piece; gives the batches that are large enough now."""
         if piece.batch.num_rows == 0:
             return
         key = piece.table_key
         self._pieces.setdefault(key, []).append(piece)
         self._rows[key] = self._rows.get(key, 0) + piece.batch.num_rows
         self._bytes[key] = self._bytes.get(key, 0) + piece.batch.nbytes
-        if self._rows[key] >= self._batch_rows or self._bytes[key] >= BATCH_BYTES:
+        if 2 * self._rows[key] >= self._batch_rows or self._bytes[key] >= BATCH_BYTES:
             yield from self._give(key)
         elif sum(self._bytes.values()) >= PENDING_BYTES:
             yield from self._give(max(self._bytes, key=self._bytes.__getitem__))
