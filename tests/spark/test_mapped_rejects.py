@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.errors import UsageError, ViolationError
+from omnigraph.errors import ViolationError
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.spark.frame_parts import Numbering
 from omnigraph.spark.parts import Part
@@ -99,14 +99,16 @@ def expected(tmp_path: Path) -> list[bytes]:
     return lines(other)
 
 
-@pytest.mark.parametrize("size", [None, 100])
+@pytest.mark.parametrize(("size", "checks"), [(None, "driver"), (100, "cluster")])
 def test_bad_rows_of_files_are_set_aside_with_file_row_and_record(
-    graph: Graph, spark: SparkSession, tmp_path: Path, size: int | None
+    graph: Graph, spark: SparkSession, tmp_path: Path, size: int | None, checks: str
 ) -> None:
     source, aside = csv(tmp_path / "people.csv"), tmp_path / "rejected.jsonl"
     with cut_small(spark, size):
         parts = spark.read.csv(source).rdd.getNumPartitions()
-        loaded = graph.load_spark({"people": source}, mapping={"load": MAPPED}, spark=spark, reject_to=aside)
+        loaded = graph.load_spark(
+            {"people": source}, mapping={"load": MAPPED}, spark=spark, checks=checks, reject_to=aside
+        )
     assert (parts > 3) == (size is not None)
     found = rejected(aside)
     assert {said["file"] for said in found} == {source}
@@ -154,8 +156,6 @@ def test_what_is_no_single_rows_fault_ends_the_load(graph: Graph, spark: SparkSe
     with pytest.raises(ViolationError, match="@card"):
         graph.load_spark({"people": str(source)}, **asked)
     assert (graph.snapshot().commit_id, data_files(graph), aside.exists()) == (head, files, False)
-    with pytest.raises(UsageError, match="rows cannot be rejected with checks by the cluster"):
-        graph.load_spark({"people": str(source)}, **asked, checks="cluster")
 
 
 def test_the_command_rejects_rows_of_a_mapping(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:

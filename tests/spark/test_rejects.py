@@ -11,6 +11,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, LimitExceeded, UsageError, ViolationError
 from omnigraph.spark import limits
+from omnigraph.spark.cluster_checks import Judging
 from omnigraph.write import bulk_load as write_bulk_load
 from tests.cli.run import run
 from tests.spark.outcomes import data_files, lines, write_lines
@@ -82,16 +83,18 @@ def rejected(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7])
-@pytest.mark.parametrize("mode", ["append", "merge"])
+@pytest.mark.parametrize(
+    ("mode", "partitions", "checks"),
+    [("append", 1, "driver"), ("merge", 7, "driver"), ("append", 2, "cluster"), ("merge", 2, "cluster")],
+)
 def test_bad_rows_are_set_aside_and_the_rest_is_one_commit(
-    graph: Graph, spark: SparkSession, tmp_path: Path, mode: str, partitions: int
+    graph: Graph, spark: SparkSession, tmp_path: Path, mode: str, partitions: int, checks: str
 ) -> None:
     given = mixed()
     source = write_lines(tmp_path / "data.jsonl", given)
     aside = tmp_path / "rejected.jsonl"
     before = len(list(graph.commits()))
-    loaded = graph.load_spark(source, mode, spark=spark, partitions=partitions, reject_to=aside)
+    loaded = graph.load_spark(source, mode, spark=spark, partitions=partitions, checks=checks, reject_to=aside)
     found = rejected(aside)
     assert [said["record"] for said in found] == [record for record, _ in BAD]
     assert [said["file"] for said in found] == [source] * len(BAD)
@@ -106,6 +109,41 @@ def test_bad_rows_are_set_aside_and_the_rest_is_one_commit(
     other.load(COMMITTED, "append")
     other.load([*GOOD, *EDGES], mode)
     assert lines(graph) == lines(other)
+    assert graph.verify().is_clean
+
+
+MESSY: list[dict[str, Any] | str] = [
+    *GOOD,
+    person("old", mail="older@x"),
+    # Fine as long as 'old' gives its value up, which only a row does that is rejected.
+    person("next", mail="old@x"),
+    person("p3", mail="again@x"),
+    person("again", mail="again@x"),
+    {"type": "Note", "data": {"id": "n", "text": "first"}},
+    {"type": "Note", "data": {"id": "n", "text": "last"}},
+    *(record for record, _ in BAD),
+    *EDGES,
+    knows("p4", "next", "k4"),
+    knows("p1", "older", "k5"),
+]
+
+
+@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
+def test_the_cluster_and_the_driver_reject_the_same_rows_for_the_same_reasons(
+    graph: Graph, spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    source = write_lines(tmp_path / "data.jsonl", MESSY)
+    told = []
+    for checks in ("driver", "cluster"):
+        graph.create_branch(checks)
+        aside = tmp_path / f"{checks}.jsonl"
+        loaded = graph.load_spark(
+            source, mode, branch=checks, spark=spark, partitions=3, checks=checks, reject_to=aside
+        )
+        moved = [(change.key, change.inserted, change.updated, change.deleted) for change in loaded.commit.tables]
+        told.append((loaded.rejected, moved, lines(graph, checks), aside.read_text()))
+    assert told[0] == told[1]
+    assert told[0][0] > len(BAD)
     assert graph.verify().is_clean
 
 
@@ -135,15 +173,16 @@ def test_rows_that_stay_because_others_are_rejected_are_looked_at_again(
     assert graph.verify().is_clean
 
 
+@pytest.mark.parametrize("checks", ["driver", "cluster"])
 def test_what_is_no_single_rows_fault_ends_the_load_and_leaves_no_file(
-    graph: Graph, spark: SparkSession, tmp_path: Path
+    graph: Graph, spark: SparkSession, tmp_path: Path, checks: str
 ) -> None:
     too_many = [knows("p1", f"p{number}", f"k{number}") for number in range(4)]
     source = write_lines(tmp_path / "data.jsonl", [*GOOD, *too_many, "{"])
     head, files = graph.snapshot().commit_id, data_files(graph)
     aside = tmp_path / "rejected.jsonl"
     with pytest.raises(ViolationError, match="@card"):
-        graph.load_spark(source, "append", spark=spark, reject_to=aside)
+        graph.load_spark(source, "append", spark=spark, checks=checks, reject_to=aside)
     assert not list(tmp_path.glob("rejected*"))
     assert (graph.snapshot().commit_id, data_files(graph)) == (head, files)
 
@@ -161,19 +200,26 @@ def test_nothing_rejected_makes_no_file_and_an_old_one_is_not_touched(
     assert aside.read_text() == "mine"
     with pytest.raises(UsageError, match="cannot be written"):
         graph.load_spark(good, "merge", spark=spark, reject_to=tmp_path / "missing" / "x")
-    with pytest.raises(UsageError, match="rows cannot be rejected with checks by the cluster"):
-        graph.load_spark(good, "merge", spark=spark, checks="cluster", reject_to=tmp_path / "x")
     monkeypatch.setattr(limits, "REJECTED_ROWS_MAX", 2)
     with pytest.raises(LimitExceeded, match="more than 2 rows would be rejected"):
         graph.load_spark(write_lines(tmp_path / "bad.jsonl", ["{"] * 3), spark=spark, reject_to=tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize(
+    ("checks", "owner", "name"), [("driver", write_bulk_load, "_prepare"), ("cluster", Judging, "prepare")]
+)
 def test_what_others_take_away_meanwhile_is_rejected_too(
-    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    checks: str,
+    owner: Any,
+    name: str,
 ) -> None:
     other = Graph(graph._store)
-    prepare = write_bulk_load._prepare
+    prepare = getattr(owner, name)
     calls: list[int] = []
 
     def prepared(*values: Any) -> Any:
@@ -183,10 +229,10 @@ def test_what_others_take_away_meanwhile_is_rejected_too(
             other.load([person("p3")], "append")
         return ready
 
-    monkeypatch.setattr(write_bulk_load, "_prepare", prepared)
+    monkeypatch.setattr(owner, name, prepared)
     source = write_lines(tmp_path / "data.jsonl", [*GOOD, "{"])
     aside = tmp_path / "rejected.jsonl"
-    loaded = graph.load_spark(source, "append", spark=spark, partitions=3, reject_to=aside)
+    loaded = graph.load_spark(source, "append", spark=spark, partitions=3, checks=checks, reject_to=aside)
     assert len(calls) == 2
     assert (loaded.rejected, loaded.total) == (2, 19)
     assert [said["record"] for said in rejected(aside)] == [GOOD[3], "{"]

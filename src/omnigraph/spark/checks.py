@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omnigraph.rows.arrow_types import ID, SRC
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import cardinality_violation, endpoint_violation, unique_columns, unique_violation
-from omnigraph.rows.violations import Violation, ViolationCode, Violations
+from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
+from omnigraph.spark import limits
 from omnigraph.spark.facts import SPACES_PER_TABLE, Emission, KeyScan, Role, facts
 from omnigraph.spark.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.spaces import Reference, Spaces
-from omnigraph.storage.store import Store
-from omnigraph.write.load import LoadMode, duplicate_violation, exists_already, is_keyed
+from omnigraph.write.load import LoadMode, duplicate_violation, exists_already, exists_violation, is_keyed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -89,29 +89,40 @@ class IdCounts(NamedTuple):
 
 @dataclass
 class SparkChecks:
-    """The input against one state of the graph. ``existing`` says how many committed rows have ids of the input."""
+    """The input, as it is when this is made, against one state of the graph. Its ids are grouped at once."""
 
     spark: SparkSession
-    store: Store
     input: LoadInput
     spaces: Spaces
     violations: Violations
-    existing: Mapping[str, int] = field(default_factory=dict)
+    samples_max: int = SAMPLES_PER_KIND_MAX
+    """Rows that are told of each kind of violation."""
+    ids: DataFrame = field(init=False)
+    """Ids that are twice in the input, or there already, or missing.
 
-    def by_id(self) -> DataFrame:
-        """Ids that are twice in the input, or there already, or missing.
+    Per space and id: ``inputs``, the ``last`` row of the input, the ``committed`` row, ``refs``. Kept by Spark, for all
+    that goes wrong asks for them again; whoever made the checks lets them go.
+    """
+    counts: Mapping[int, IdCounts] = field(init=False)
 
-        Per space and id: ``inputs``, the ``last`` row of the input, the ``committed`` row, ``refs``.
-        """
+    def __post_init__(self) -> None:
         scans = self.spaces.id_scans()
         buckets = Buckets.for_facts(count_facts(scans))
-        return grouped(blocks(self.spark, self.store, scans, buckets), buckets, IDS)
+        self.ids = grouped(blocks(self.spark, self.input.store, scans, buckets), buckets, IDS).persist()
+        self.counts = self._count_ids()
 
-    def count_ids(self, ids: DataFrame) -> Mapping[int, IdCounts]:
-        """The counts of each space."""
+    def places(self, key: str, rows: Sequence[int]) -> Mapping[int, Place]:
+        """How violations name rows of a table of the input, by address."""
+        return self.input.places(key, rows)
+
+    def existing(self, key: str) -> int:
+        """How many committed rows of a table have ids of the input."""
+        return self.counts[self.spaces.ids(key)].existing
+
+    def _count_ids(self) -> Mapping[int, IdCounts]:
         from pyspark.sql import functions as f
 
-        counted = ids.groupBy("space").agg(
+        counted = self.ids.groupBy("space").agg(
             f.sum(f.greatest(f.col("inputs") - 1, f.lit(0))).alias("repeated"),
             f.count_if((f.col("inputs") > 0) & f.col("committed").isNotNull()).alias("existing"),
             f.sum(f.when(_is_missing(), f.col("refs")).otherwise(0)).alias("missing"),
@@ -121,56 +132,55 @@ class SparkChecks:
 
     # --- ids -------------------------------------------------------------------------------------------
 
-    def settle_duplicates(self, ids: DataFrame, counts: Mapping[int, IdCounts]) -> bool:
+    def settle_duplicates(self) -> bool:
         """Ids that are twice in the input: an error, or the last one wins; whether rows were set aside."""
         has_changed = False
         for key, table in sorted(self.input.tables.items()):
-            repeated = counts[self.spaces.ids(key)].repeated
+            repeated = self.counts[self.spaces.ids(key)].repeated
             if not repeated:
                 continue
             if self.input.mode is not LoadMode.MERGE or is_keyed(table.entity):
-                self._report_duplicates(table, repeated, ids)
+                self._report_duplicates(table, repeated)
             else:
-                earlier = self._earlier(table, ids).select("row").orderBy("row")
+                earlier = self._earlier(table).select("row").orderBy("row")
                 self.input.supersede(key, (row.row for row in earlier.toLocalIterator()))
                 has_changed = True
-        self.input.is_settled = True
         return has_changed
 
-    def _earlier(self, table: InputTable, ids: DataFrame) -> DataFrame:
+    def _earlier(self, table: InputTable) -> DataFrame:
         """Rows of the input that are not the last ones of their id."""
         key = table.entity.table_key
         space = self.spaces.ids(key)
         given = self._facts([self.spaces.input_scan(key, Emission(space, Role.INPUT, (ID,)))])
-        again = ids.where((ids.space == space) & (ids.inputs > 1)).select("key", "last")
+        again = self.ids.where(f"space = {space} and inputs > 1").select("key", "last")
         return given.join(again, "key").where("row <> last")
 
-    def _report_duplicates(self, table: InputTable, count: int, ids: DataFrame) -> None:
+    def _report_duplicates(self, table: InputTable, count: int) -> None:
         key = table.entity.table_key
-        samples = _first(self._earlier(table, ids), "row")
-        places = self.input.places(key, [row for sample in samples for row in (sample.row, sample.last)])
+        samples = self._first(self._earlier(table), "row")
+        places = self.places(key, [row for sample in samples for row in (sample.row, sample.last)])
         found = (
             duplicate_violation(table.entity, sample.key, places[sample.row], places[sample.last]) for sample in samples
         )
         self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), count, found)
 
-    def refuse_existing(self, ids: DataFrame) -> None:
-        """An append brings nothing that is there."""
-        from pyspark.sql import functions as f
-
-        for key, table in sorted(self.input.tables.items()):
-            count = self.existing.get(key, 0)
-            if count:
-                is_there = (ids.space == self.spaces.ids(key)) & (ids.inputs > 0) & ids.committed.isNotNull()
-                first = ids.where(is_there).orderBy(f.col("key")).limit(1).collect()[0]
-                raise exists_already(table.entity, first.key, count, self.input.places(key, [first.last])[first.last])
+    def refuse_existing(self, table: InputTable, count: int, there: DataFrame) -> None:
+        """Ids of an append that exist, each with the ``last`` row of the input that has it: the load ends here."""
+        first = there.orderBy("key").limit(1).collect()[0]
+        place = self.places(table.entity.table_key, [first.last])[first.last]
+        raise exists_already(table.entity, first.key, count, place)
 
     # --- everything else -------------------------------------------------------------------------------
 
-    def run(self, ids: DataFrame, counts: Mapping[int, IdCounts]) -> None:
-        """Every other check, in the order of ``rows.validate``."""
-        missing = {key for key in self.spaces.state.tables if counts[self.spaces.ids(key)].missing}
-        tuples = self._by_tuple(ids)
+    def run(self) -> None:
+        """Every check of an input in which no id is twice, in the order of ``rows.validate``."""
+        for key, table in sorted(self.input.tables.items()):
+            if self.input.mode is LoadMode.APPEND and self.existing(key):
+                space = self.spaces.ids(key)
+                there = self.ids.where(f"space = {space} and inputs > 0 and committed is not null")
+                self.refuse_existing(table, self.existing(key), there)
+        missing = {key for key in self.spaces.state.tables if self.counts[self.spaces.ids(key)].missing}
+        tuples = self._by_tuple()
         counted = self._count_tuples(tuples) if tuples is not None else {}
         for key in sorted(self.input.tables, key=lambda key: (key.startswith("edge:"), key)):
             table = self.input.tables[key]
@@ -178,47 +188,47 @@ class SparkChecks:
                 space = self.spaces.unique(key, number)
                 if tuples is not None and space in counted:
                     self._report_unique_in_input(table, columns, space, counted[space].repeated, tuples)
-                    self._report_unique_in_graph(table, columns, space, counted[space].held, tuples, ids)
+                    self._report_unique_in_graph(table, columns, space, counted[space].held, tuples)
             for reference in self.spaces.references:
                 if reference.edge.table_key == key and reference.node_key in missing:
-                    self._report_missing(reference, ids)
+                    self._report_missing(reference)
         for reference in self.spaces.references:
             if reference.is_kept and reference.node_key in missing:
-                self._report_missing(reference, ids)
+                self._report_missing(reference)
         for edge in self.spaces.bounded_edges():
             space = self.spaces.sources(edge.table_key)
             if tuples is not None and space in counted and counted[space].beyond:
                 self._report_cardinality(edge, space, counted[space].beyond, tuples)
 
-    def _report_missing(self, reference: Reference, ids: DataFrame) -> None:
+    def _report_missing(self, reference: Reference) -> None:
         edge, end = reference.edge, reference.end
         space = self.spaces.ids(reference.node_key)
         emission = Emission(space, reference.role, (end,))
         make = self.spaces.committed_scan if reference.is_kept else self.spaces.input_scan
         given = self._facts([make(edge.table_key, emission, with_ids=True)])
-        absent = ids.where((ids.space == space) & _is_missing() & (ids.refs > 0)).select("key")
+        absent = self.ids.where((self.ids.space == space) & _is_missing() & (self.ids.refs > 0)).select("key")
         dangling = given.join(absent, "key")
         count = dangling.count()
         if not count:
             return
-        samples = _first(dangling, "row")
-        places = {} if reference.is_kept else self.input.places(edge.table_key, [sample.row for sample in samples])
+        samples = self._first(dangling, "row")
+        places = {} if reference.is_kept else self.places(edge.table_key, [sample.row for sample in samples])
         found = (endpoint_violation(edge, end, sample.id, sample.key, places.get(sample.row)) for sample in samples)
         self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
     # --- unique values and cardinality -----------------------------------------------------------------
 
-    def _by_tuple(self, ids: DataFrame) -> DataFrame | None:
+    def _by_tuple(self) -> DataFrame | None:
         """Values that are held twice, and sources with too few or too many edges; None if no constraint asks."""
         given, held = self.spaces.input_tuple_scans(), self.spaces.committed_tuple_scans()
         if not given:
             return None
         buckets = Buckets.for_facts(count_facts([*given, *held]))
-        if held and any(self.existing.values()):
-            told = packed(_told_replaced(self._facts(held), ids), buckets)
-            facts = blocks(self.spark, self.store, given, buckets).unionByName(told)
+        if held and any(self.existing(key) for key in self.input.tables):
+            told = packed(self._told_replaced(self._facts(held)), buckets)
+            facts = blocks(self.spark, self.input.store, given, buckets).unionByName(told)
         else:
-            facts = blocks(self.spark, self.store, [*given, *held], buckets)
+            facts = blocks(self.spark, self.input.store, [*given, *held], buckets)
         return grouped(facts, buckets, tuples_of(self.spaces))
 
     def _count_tuples(self, tuples: DataFrame) -> dict[int, Any]:
@@ -235,7 +245,7 @@ class SparkChecks:
         from pyspark.sql import functions as f
 
         wrong = tuples.where(tuples.space == space)
-        samples = _first(wrong, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
+        samples = self._first(wrong, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
         found = (cardinality_violation(edge, sample.key, sample.inputs + sample.kept) for sample in samples)
         self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, SRC), count, found)
 
@@ -244,41 +254,34 @@ class SparkChecks:
     ) -> None:
         if not count:
             return
-        given = self._input_values(table, columns, space)
-        shared = tuples.where((tuples.space == space) & (tuples.inputs > 1)).select("key", "first")
-        samples = _first(given.join(shared, "key").where("row <> first"), "row")
-        holders = self._ids_at(given, [sample.first for sample in samples])
-        found = [(holders[sample.first], sample.id, sample.row, sample.key) for sample in samples]
-        self._add_unique(table, columns, count, found)
+        shared = tuples.where(f"space = {space} and inputs > 1").select("key", "first")
+        given = self._input_values(table, columns, space).join(shared, "key")
+        later = given.where("row <> first").join(_holders(given), "key")
+        samples = self._first(later, "row")
+        self._add_unique(table, columns, count, [(each.holder, each.id, each.row, each.key) for each in samples])
 
     def _report_unique_in_graph(
-        self, table: InputTable, columns: Sequence[str], space: int, count: int, tuples: DataFrame, ids: DataFrame
+        self, table: InputTable, columns: Sequence[str], space: int, count: int, tuples: DataFrame
     ) -> None:
-        from pyspark.sql import functions as f
-
         if not count:
             return
         emission = Emission(space, Role.COMMITTED, tuple(columns))
         held = self._facts([self.spaces.committed_scan(table.entity.table_key, emission, with_ids=True)])
-        wanted = tuples.where((tuples.space == space) & (tuples.inputs > 0)).select("key", "first")
-        kept = _told_replaced(held, ids).where(f.col("role") == int(Role.COMMITTED))
-        samples = _first(kept.join(wanted, "key"), "row")
-        ours = self._ids_at(self._input_values(table, columns, space), [sample.first for sample in samples])
-        found = [(sample.id, ours[sample.first], sample.first, sample.key) for sample in samples]
-        self._add_unique(table, columns, count, found)
+        wanted = tuples.where(f"space = {space} and inputs > 0").select("key", "first")
+        ours = _holders(self._input_values(table, columns, space).join(wanted, "key"))
+        kept = self._told_replaced(held).where(f"role = {Role.COMMITTED:d}")
+        samples = self._first(kept.join(wanted, "key").join(ours, "key"), "row")
+        self._add_unique(table, columns, count, [(each.id, each.holder, each.first, each.key) for each in samples])
 
     def _input_values(self, table: InputTable, columns: Sequence[str], space: int) -> DataFrame:
         emission = Emission(space, Role.INPUT, tuple(columns))
         return self._facts([self.spaces.input_scan(table.entity.table_key, emission, with_ids=True)])
 
-    def _ids_at(self, given: DataFrame, rows: Sequence[int]) -> dict[int, str]:
-        return {found.row: found.id for found in given.where(given.row.isin(list(rows))).collect()}
-
     def _add_unique(
         self, table: InputTable, columns: Sequence[str], count: int, found: Sequence[tuple[str, str, int, str]]
     ) -> None:
         key = table.entity.table_key
-        places = self.input.places(key, [row for _, _, row, _ in found])
+        places = self.places(key, [row for _, _, row, _ in found])
 
         def each() -> Iterable[Violation]:
             for first, second, row, value in found:
@@ -288,7 +291,22 @@ class SparkChecks:
         self.violations.add_group((ViolationCode.UNIQUE, key, columns[0]), count, each())
 
     def _facts(self, scans: Sequence[KeyScan]) -> DataFrame:
-        return facts(self.spark, self.store, scans)
+        return facts(self.spark, self.input.store, scans)
+
+    def _told_replaced(self, held: DataFrame) -> DataFrame:
+        """Facts of committed rows, those apart that the input replaces: it has a row of the same id."""
+        from pyspark.sql import functions as f
+
+        replaced = self.ids.where("inputs > 0 and committed is not null").select(
+            f.col("space").alias("owner"), f.col("committed").alias("row"), f.lit(int(Role.REPLACED)).alias("told")
+        )
+        owned = held.withColumn("owner", f.col("space") - f.col("space") % SPACES_PER_TABLE)
+        joined = owned.join(replaced, ["owner", "row"], "left")
+        return joined.select("space", f.coalesce(f.col("told"), f.col("role")).alias("role"), "key", "row", "id")
+
+    def _first(self, frame: DataFrame, *order: Any) -> list[Any]:
+        """As many rows as are told of one kind of violation, in that order."""
+        return list(frame.orderBy(*order).limit(self.samples_max).collect())
 
 
 def _is_missing() -> Column:
@@ -297,18 +315,24 @@ def _is_missing() -> Column:
     return (f.col("inputs") == 0) & f.col("committed").isNull()
 
 
-def _told_replaced(held: DataFrame, ids: DataFrame) -> DataFrame:
-    """Facts of committed rows, those apart that the input replaces: it has a row of the same id."""
+def _holders(given: DataFrame) -> DataFrame:
+    """Of rows with the ``first`` one that has their key: its id, by key."""
     from pyspark.sql import functions as f
 
-    replaced = ids.where((ids.inputs > 0) & ids.committed.isNotNull()).select(
-        f.col("space").alias("owner"), f.col("committed").alias("row"), f.lit(int(Role.REPLACED)).alias("told")
-    )
-    owned = held.withColumn("owner", f.col("space") - f.col("space") % SPACES_PER_TABLE)
-    joined = owned.join(replaced, ["owner", "row"], "left")
-    return joined.select("space", f.coalesce(f.col("told"), f.col("role")).alias("role"), "key", "row", "id")
+    return given.where("row = first").select("key", f.col("id").alias("holder"))
 
 
-def _first(frame: DataFrame, *order: Any) -> list[Any]:
-    """As many rows as are shown of one kind of violation, in that order."""
-    return list(frame.orderBy(*order).limit(SAMPLES_PER_KIND_MAX).collect())
+@dataclass
+class RejectingSparkChecks(SparkChecks):
+    """Tells every row, as its table and address, up to one more than may be set aside."""
+
+    samples_max: int = limits.REJECTED_ROWS_MAX + 1
+
+    def places(self, key: str, rows: Sequence[int]) -> Mapping[int, Place]:
+        return {row: Place(key, row) for row in rows}
+
+    def refuse_existing(self, table: InputTable, count: int, there: DataFrame) -> None:
+        key = table.entity.table_key
+        rows = self._first(there, "last")
+        found = (exists_violation(table.entity, row.key, Place(key, row.last)) for row in rows)
+        self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), count, found)

@@ -6,7 +6,7 @@ many millions of rows that is several times faster than any job, and it needs no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,12 +16,12 @@ from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import unique_columns
-from omnigraph.rows.violations import Place, Violation, Violations
+from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.spark import limits
 from omnigraph.spark.input import LoadInput
 from omnigraph.spark.rejected_rows import EveryViolation, Reasons
-from omnigraph.spark.rejects import Rejects
+from omnigraph.spark.rejects import Rejects, given_again
 from omnigraph.storage.tables import scan
 from omnigraph.write.bulk_checks import settle_duplicates
 from omnigraph.write.bulk_committed import CommittedKeys
@@ -94,9 +94,7 @@ class Rejecting:
             self.rejects.take_parts(self.whole)
             found = EveryViolation()
             settle_duplicates(self.keys, self.whole.mode, found, EVERY)
-            self._take(
-                {place: [_given_again(self.keys, each) for each in all_] for place, all_ in found.reasons.items()}
-            )
+            self._take(given_again(self.whole, found.reasons))
             self.is_settled = True
         for _ in range(limits.REJECT_ROUNDS_MAX):
             found = EveryViolation()
@@ -107,19 +105,8 @@ class Rejecting:
         self.rejects.write(self.whole)
 
     def _take(self, found: Reasons) -> None:
-        by_table: dict[str, dict[int, list[Violation]]] = {}
-        for place, reasons in found.items():
-            by_table.setdefault(place.source, {})[place.line] = reasons
-        for key, rows in by_table.items():
-            self.rejects.take_rows(self.whole, key, rows)
+        for key, rows in self.rejects.take_found(self.whole, found).items():
             self.keys.set_aside(self.keys.tables[key], rows)
-
-
-def _given_again(keys: PartKeys, violation: Violation) -> Violation:
-    """The other row is not named: its place is not known yet."""
-    assert violation.table_key is not None
-    name = keys.tables[violation.table_key].entity.name
-    return replace(violation, message=f"{name} '{violation.entity_id}' is given again later: the last one counts")
 
 
 def _key_columns(entity: Entity) -> list[str]:

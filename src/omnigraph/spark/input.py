@@ -38,11 +38,14 @@ class LineFinder(Protocol):
 
 @dataclass
 class InputTable:
-    """The rows of one type. ``superseded`` are those that a later row of the same id replaces."""
+    """The rows of one type. ``superseded`` are those that were set aside: others of their ids count, or none does."""
 
     entity: Entity
     written: list[staging.WrittenRows]
+    complete: staging.StagedVersion
+    """A version that holds every row that was written."""
     version: staging.StagedVersion
+    """The one without those that were set aside."""
     origins: Mapping[int, tuple[int, int]]
     """By number of a fragment: the part it was written for, and how many rows of the part precede it."""
     superseded: dict[str, list[int]] = field(default_factory=dict)
@@ -51,8 +54,15 @@ class InputTable:
     @property
     def pin(self) -> TablePin:
         """The version that holds the input alone."""
-        key, version = self.entity.table_key, self.version
-        return TablePin(key, version.location, version.version, 1, version.rows)
+        return self._pin(self.version)
+
+    @property
+    def complete_pin(self) -> TablePin:
+        """The version that holds what was set aside as well."""
+        return self._pin(self.complete)
+
+    def _pin(self, version: staging.StagedVersion) -> TablePin:
+        return TablePin(self.entity.table_key, version.location, version.version, 1, version.rows)
 
     rows_brought: int | None = None
     """Entities that the load brings, where that was counted otherwise."""
@@ -104,7 +114,7 @@ class LoadInput:
             fragments = self.store.open(version.location, version.version).get_fragments()
             numbers = [fragment.fragment_id for fragment in fragments]
             origins = dict(zip(numbers, self._origins(key), strict=True))
-            self.tables[key] = InputTable(entity, written, version, origins)
+            self.tables[key] = InputTable(entity, written, version, version, origins)
 
     def _origins(self, key: str) -> Iterator[tuple[int, int]]:
         for number, part in enumerate(self.parts):
@@ -119,7 +129,8 @@ class LoadInput:
         base = self.store.open(table.version.location, table.version.version)
         names = {fragment.fragment_id: fragment.metadata.files[0].path for fragment in base.get_fragments()}
         groups = list(by_fragment(rows))
-        table.superseded = {names[number]: offsets for number, offsets in groups}
+        for number, offsets in groups:
+            table.superseded[names[number]] = sorted([*table.superseded.get(names[number], []), *offsets])
         # Frames that were made before may still read the version before.
         self.retired.append(table.version)
         table.version = staging.stage_grouped(self.store, base, table.version.location, [], groups)

@@ -40,7 +40,9 @@ def stored_records(
     names = table_schema(table.entity).names
     wanted = pa.array(list(addresses), pa.uint64())
     found = {}
-    for batch in scan(whole.store, table.pin, names, blobs_as_bytes=True, with_address=True, fragments=fragments):
+    for batch in scan(
+        whole.store, table.complete_pin, names, blobs_as_bytes=True, with_address=True, fragments=fragments
+    ):
         chosen = batch.filter(pc.is_in(batch.column("_rowaddr"), wanted))
         for place, address in enumerate(chosen.column("_rowaddr").to_pylist()):
             row = chosen.select(names).slice(place, 1)

@@ -17,6 +17,7 @@ from omnigraph.errors import AlreadyExistsError, LimitExceeded, OutcomeUnknown, 
 from omnigraph.rows.violations import Violation
 from omnigraph.spark import limits
 from omnigraph.spark.input import LoadInput, Sources
+from omnigraph.spark.rejected_rows import Reasons
 from omnigraph.storage.source_files import is_remote
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
@@ -32,6 +33,17 @@ def require_new(path: str) -> None:
     directory = os.path.dirname(os.path.abspath(path))
     if not os.access(directory, os.W_OK):
         raise UsageError(f"{path!r} cannot be written: no such directory, or not ours", path=path)
+
+
+def given_again(whole: LoadInput, found: Reasons) -> Reasons:
+    """Ids that are given again, said without the other row: its place is not known yet."""
+
+    def said(violation: Violation) -> Violation:
+        assert violation.table_key is not None
+        name = whole.tables[violation.table_key].entity.name
+        return replace(violation, message=f"{name} '{violation.entity_id}' is given again later: the last one counts")
+
+    return {place: [said(violation) for violation in reasons] for place, reasons in found.items()}
 
 
 @dataclass
@@ -56,6 +68,15 @@ class Rejects:
         """Rows of a table of the input, by address."""
         lines = whole.lines(key, list(reasons))
         self._take((lines[address], found) for address, found in reasons.items())
+
+    def take_found(self, whole: LoadInput, found: Reasons) -> dict[str, list[int]]:
+        """Rows whose places are tables of the input and addresses in them; which these are, by table."""
+        by_table: dict[str, dict[int, list[Violation]]] = {}
+        for place, reasons in found.items():
+            by_table.setdefault(place.source, {})[place.line] = reasons
+        for key, rows in by_table.items():
+            self.take_rows(whole, key, rows)
+        return {key: list(rows) for key, rows in by_table.items()}
 
     def _take(self, found: Iterable[tuple[tuple[int, int], list[Violation]]]) -> None:
         for row, reasons in found:

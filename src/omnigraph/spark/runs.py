@@ -69,9 +69,6 @@ class Run:
 
     def load(self, graph: Graph, request: LoadRequest) -> LoadResult:
         """Load as one commit; to ``resume`` is to go on with the same load that was killed, if there is one."""
-        if self.reject_to is not None and self.checks is Checks.CLUSTER:
-            hint = "load with checks by the driver"
-            raise UsageError("rows cannot be rejected with checks by the cluster", hint=hint)
         rejects = None if self.reject_to is None else Rejects(self.reject_to, self.work.records)
         journal = self._journal(graph, request)
         if journal is not None and not request.idempotency_key:

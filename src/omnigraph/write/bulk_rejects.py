@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from omnigraph.rows.violations import Violation, ViolationCode
+from omnigraph.rows.violations import ViolationCode
 from omnigraph.write.bulk_checks import GraphChecks
 from omnigraph.write.bulk_keys import KeyTable
+from omnigraph.write.load import exists_violation
 
 EVERY = sys.maxsize
 """As many samples as there are."""
@@ -23,15 +24,9 @@ class RejectingChecks(GraphChecks):
     samples_max: int = EVERY
 
     def refuse_existing(self, table: KeyTable) -> None:
-        name, key = table.entity.name, table.entity.table_key
         rows = self.keys.run(
             f"SELECT k0, source, line FROM {table.name} t SEMI JOIN {table.found_name} f ON t.k0 = f.id"
         )
-        found = (
-            Violation(
-                ViolationCode.DUPLICATE_ID, f"{name} '{id_}' exists already", key, id_, None, self.keys.place(at, line)
-            )
-            for id_, at, line in rows
-        )
+        found = (exists_violation(table.entity, id_, self.keys.place(at, line)) for id_, at, line in rows)
         if rows:
-            self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), len(rows), found)
+            self.violations.add_group((ViolationCode.DUPLICATE_ID, table.entity.table_key, None), len(rows), found)

@@ -110,6 +110,12 @@ def duplicate_violation(entity: Entity, id_: str, place: Place, again: Place) ->
     return Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place)
 
 
+def exists_violation(entity: Entity, id_: str, place: Place) -> Violation:
+    """A row of an append whose id exists, where every such row is told."""
+    message = f"{entity.name} '{id_}' exists already"
+    return Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place)
+
+
 def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode: LoadMode) -> PreparedLoad:
     """Check the input against the graph; raises and changes nothing."""
     asked: set[str] = set()
