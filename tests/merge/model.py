@@ -34,6 +34,10 @@ Conflict = tuple[str, str, str, str | None]
 """Type, id, kind, property."""
 
 
+ABSENT, UNKNOWN = object(), object()
+"""What stands for a value of an entity that is not there, and for one that nobody knows."""
+
+
 def empty() -> Tables:
     return {name: {} for name in (*NODES, *EDGES)}
 
@@ -94,9 +98,28 @@ class History:
         return found
 
     def base(self, source: str, target: str) -> str:
-        """The youngest common ancestor that is no ancestor of another one. The youngest of all is such a one."""
+        """The youngest of the best common ancestors."""
+        return self.bases(source, target)[0]
+
+    def bases(self, source: str, target: str) -> list[str]:
+        """The common ancestors that are no ancestors of another one, the youngest first."""
         common = self.ancestors(source) & self.ancestors(target)
-        return max(common, key=lambda id_: self.commits[id_].number)
+        best = [id_ for id_ in common if not any(id_ in self.ancestors(other) for other in common - {id_})]
+        return sorted(best, key=lambda id_: -self.commits[id_].number)
+
+    def base_row(self, bases: list[str], type_: str, id_: str) -> Row | None:
+        """An entity in the base; of several bases, what they make of their own bases together."""
+        rows = [self.commits[base].tables[type_].get(id_) for base in bases]
+        if len(bases) == 1:
+            return rows[0]
+        pairs = [(one, other) for one in bases for other in bases if one < other]
+        above = {base for pair in pairs for base in self.bases(*pair)}
+        old = [self.commits[base].tables[type_].get(id_) for base in above]
+        names = next((list(row) for row in rows if row is not None), [])
+        made = {name: agreed(name, [_of(row, name) for row in rows], [_of(row, name) for row in old]) for name in names}
+        if all(value is ABSENT for value in made.values()):
+            return None
+        return {name: UNKNOWN if value is ABSENT else value for name, value in made.items()}
 
     def last_change(self, head: str, other: str, place: tuple[str, str, str]) -> int:
         """The number of the last commit of one side that changed a property; merges only if nobody else did."""
@@ -114,20 +137,20 @@ class History:
     def merge(self, source: str, target: str) -> tuple[str, Tables, set[Conflict]]:
         """The outcome, the merged tables, and the conflicts; what is in conflict is as the target has it."""
         mine, theirs = self.heads[source], self.heads[target]
-        base = self.base(mine, theirs)
-        if base == mine:
+        bases = self.bases(mine, theirs)
+        if bases == [mine]:
             return "already_up_to_date", self.tables(target), set()
-        if base == theirs:
+        if bases == [theirs]:
             return "fast_forward", self.tables(source), set()
-        return self._merge(base, mine, theirs)
+        return self._merge(bases, mine, theirs)
 
-    def _merge(self, base: str, mine: str, theirs: str) -> tuple[str, Tables, set[Conflict]]:
+    def _merge(self, bases: list[str], mine: str, theirs: str) -> tuple[str, Tables, set[Conflict]]:
         merged = empty()
         conflicts: set[Conflict] = set()
         for type_ in merged:
-            before, left, right = (self.commits[id_].tables[type_] for id_ in (base, mine, theirs))
-            for id_ in before.keys() | left.keys() | right.keys():
-                b, s, t = before.get(id_), left.get(id_), right.get(id_)
+            left, right = (self.commits[id_].tables[type_] for id_ in (mine, theirs))
+            for id_ in left.keys() | right.keys():
+                b, s, t = self.base_row(bases, type_, id_), left.get(id_), right.get(id_)
                 row = t
                 if s in (b, t):
                     pass
@@ -160,18 +183,43 @@ class History:
         if base is not None and base[name] == target:
             return source, None
         before = None if base is None else base[name]
-        match POLICIES.get(name):
-            case "sum":
-                return (source or 0) + (target or 0) - (before or 0), None
-            case "max":
-                return max(value for value in (source, target) if value is not None), None
-            case "union":
-                old, left, right = (list(dict.fromkeys(items or [])) for items in (before, source, target))
-                kept = [item for item in old if item in left and item in right]
-                added = list(dict.fromkeys(item for item in (*right, *left) if item not in old))
-                return kept + added, None
+        policy = POLICIES.get(name)
+        if policy in ("sum", "union") and before is UNKNOWN:
+            policy = None
+        match policy:
+            case "sum" | "max" | "union":
+                return combined(policy, before, source, target), None
             case "newest":
                 is_newer = self.last_change(mine, theirs, place) > self.last_change(theirs, mine, place)
                 return (source if is_newer else target), None
             case _:
                 return target, "divergent_insert" if base is None else "divergent_update"
+
+
+def combined(policy: str, before: Any, source: Any, target: Any) -> Any:
+    """A value of two, by policy."""
+    if policy == "sum":
+        return (source or 0) + (target or 0) - (before or 0)
+    if policy == "max":
+        return max(value for value in (source, target) if value is not None)
+    old, left, right = (list(dict.fromkeys(items or [])) for items in (before, source, target))
+    kept = [item for item in old if item in left and item in right]
+    return kept + list(dict.fromkeys(item for item in (*right, *left) if item not in old))
+
+
+def _of(row: Row | None, name: str) -> Any:
+    return ABSENT if row is None else row[name]
+
+
+def agreed(name: str, values: list[Any], old: list[Any]) -> Any:
+    """What several bases make of a value: that of those that changed it, if these have the same one."""
+    changed = [value for value in values if any(value != before for before in old)]
+    if not changed:
+        return values[0]
+    if all(value == changed[0] for value in changed):
+        return changed[0]
+    policy = POLICIES.get(name)
+    if policy in ("sum", "max", "union") and len(values) == 2 and len(old) == 1 and ABSENT not in values:
+        before = None if old[0] is ABSENT else old[0]
+        return combined(policy, before, *values)
+    return UNKNOWN

@@ -161,3 +161,67 @@ def test_a_node_deleted_on_one_side_while_the_other_side_adds_an_edge_to_it(
     assert edges(graph) == {"bo-cy": ("bo", "cy"), f"more-{deleted_on}": ("ann", "bo")}
     assert "dan" not in people(graph)
     assert people(graph)["ann"] == {"age": 4}
+
+
+@pytest.fixture
+def crossed(graph: omnigraph.Graph) -> omnigraph.Graph:
+    """Main and b, each with the other's first edits merged in and nothing that came after: two best ancestors."""
+    put(graph, "ann", "b", age=2, visits=5, title="first")
+    put(graph, "bo", age=3, visits=1)
+    put(graph, "ann", visits=7)
+    graph.load([{"type": "Person", "data": {"name": "eve", "age": 1}}], branch="b")
+    graph.create_branch("then")
+    graph.merge("b")
+    graph.merge("then", "b")
+    assert people(graph) == people(graph, "b")
+    return graph
+
+
+@pytest.mark.parametrize("direction", [("b", "main"), ("main", "b")])
+def test_crossed_histories_do_not_overrule_a_value_that_was_changed_back(
+    crossed: omnigraph.Graph, direction: tuple[str, str]
+) -> None:
+    source, target = direction
+    for name, branch in (("ann", source), ("bo", source)):
+        put(crossed, name, branch, age=1)
+    put(crossed, "ann", target, city="Rome")
+    assert crossed.merge(source, target).outcome.value == "merged"
+    assert people(crossed, target)["ann"] == {"age": 1, "visits": 12, "title": "first", "city": "Rome"}
+    assert people(crossed, target)["bo"] == {"age": 1, "visits": 1}
+
+
+def test_crossed_histories_count_an_edit_of_one_side_once(crossed: omnigraph.Graph) -> None:
+    put(crossed, "ann", "b", age=9, visits=14)
+    put(crossed, "ann", visits=15)
+    crossed.merge("b")
+    assert people(crossed)["ann"] == {"age": 9, "visits": 17, "title": "first"}
+
+
+def test_crossed_histories_lose_no_deletion_and_leave_no_orphan(crossed: omnigraph.Graph) -> None:
+    run(crossed, 'delete Person where name = "eve"', branch="b")
+    put(crossed, "ann", city="Rome")
+    assert crossed.merge_preview("b").outcome.value == "merged"
+    crossed.load([edge("Knows", "ann", "eve", "new")])
+    assert kinds(refused(crossed)) == [("orphan_edge", "new", "dst")]
+    put(crossed, "eve", age=5)
+    assert kinds(refused(crossed))[0] == ("delete_vs_update", "eve", None)
+
+
+def test_crossed_histories_whose_bases_were_settled_differently_ask_again(graph: omnigraph.Graph) -> None:
+    put(graph, "ann", "b", age=2)
+    put(graph, "ann", age=3)
+    graph.create_branch("then")
+    graph.merge("b", policy="source")
+    graph.merge("then", "b", policy="source")
+    assert (people(graph)["ann"]["age"], people(graph, "b")["ann"]["age"]) == (2, 3)
+    [conflict] = refused(graph)
+    assert (conflict.id, conflict.property, conflict.base, conflict.source, conflict.target) == (
+        "ann",
+        "age",
+        None,
+        3,
+        2,
+    )
+    assert kinds(refused(graph, resolutions=[{"take": "base"}])) == [("divergent_update", "ann", "age")]
+    graph.merge("b", resolutions=[{"take": "source"}])
+    assert people(graph)["ann"] == {"age": 3}

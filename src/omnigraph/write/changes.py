@@ -8,6 +8,7 @@ Blobs stand as descriptors: ``size``, and ``place``, which names where in the st
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ class TableChanges:
     """The difference of one table, in the order of ids. Each part has the type's columns, and ``_rowaddr`` as read.
 
     ``before`` and ``after`` are the two images of updated entities, row by row; ``differs`` says per column where.
+    ``unsure`` says per column where there is no one value before, because histories crossed.
     """
 
     entity: Entity
@@ -38,6 +40,7 @@ class TableChanges:
     before: pa.Table
     after: pa.Table
     differs: Mapping[str, pa.BooleanArray]
+    unsure: Mapping[str, pa.BooleanArray] = dataclasses.field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -33,7 +33,7 @@ from omnigraph.write.merge_checks import MergedTable, check_merged
 from omnigraph.write.merge_conflicts import conflicts_error
 from omnigraph.write.merge_images import PLACED_BLOB, MergeRules, Pins, Sides
 from omnigraph.write.merge_rows import RowMerge, TableMerge, untouched
-from omnigraph.write.merge_sides import GraphSides, relate_heads, same_version, state_at
+from omnigraph.write.merge_sides import Crossing, GraphSides, crossing_of, relate_heads, same_version, state_at
 from omnigraph.write.merge_times import source_is_newer
 from omnigraph.write.staging import StagedTable, plan_of, stage_all, stage_rows
 
@@ -158,7 +158,8 @@ def decide_merge(manifests: Manifests, source: ManifestState, target: Capture, r
     if not relation.only_source:
         return MergeDecision(MergeOutcome.ALREADY_UP_TO_DATE, base.id, source, target.state, relation)
     base_state = state_at(manifests, base, target.state, source)
-    return decide_sides(manifests, relation, base_state, source, target, rules)
+    crossing = crossing_of(manifests, relation, source, target.state, rules.policies)
+    return decide_sides(manifests, relation, base_state, source, target, rules, crossing)
 
 
 def decide_sides(
@@ -168,10 +169,11 @@ def decide_sides(
     source: ManifestState,
     target: Capture,
     rules: MergeRules,
+    crossing: Crossing | None = None,
 ) -> MergeDecision:
     """Decide what a target becomes by what a source did to their base. A revert is decided by this too."""
     digest = _merged_schema(manifests, base, source, target)
-    sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest))
+    sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest), crossing)
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _merge_table(sides, key, rules, asked)) is not None}
     asked |= _neighbours(sides.catalog, asked)
@@ -230,14 +232,14 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
 
 def _merge_table(sides: GraphSides, key: str, rules: MergeRules, asked: set[str]) -> MergedTable | None:
     """What becomes of one table; None if the merged graph has none."""
-    base, source, target = (state.tables.get(key) for state in (sides.base, sides.source, sides.target))
+    source, target = (state.tables.get(key) for state in (sides.source, sides.target))
     if sides.is_changed(key, of_source=True):
         asked.add(key)
-    elif not same_version(target, base):
+    elif not sides.is_as_base(key, target):
         return None if target is None else MergedTable(target, is_adopted=False)
     if same_version(source, target):
         return None if target is None else MergedTable(target, is_adopted=False)
-    if same_version(target, base):
+    if sides.is_as_base(key, target):
         return None if source is None else MergedTable(source, is_adopted=True)
     if source is None or target is None or missing_columns(sides.store, sides.entity(key), target):
         raise SchemaConflict(
@@ -249,7 +251,8 @@ def _merge_table(sides: GraphSides, key: str, rules: MergeRules, asked: set[str]
     mine = sides.changes(key, of_source=True)
     theirs = sides.changes(key, of_source=False, ids=mine.ids())
     is_newer = partial(source_is_newer, sides, entity)
-    merge = RowMerge(Sides(sides.store, entity, _pins(sides, key), rules, is_newer), mine, theirs).run()
+    table = Sides(sides.store, entity, _pins(sides, key), rules, is_newer, sides.crossing is not None)
+    merge = RowMerge(table, mine, theirs).run()
     return MergedTable(target, is_adopted=False, merge=merge)
 
 

@@ -49,6 +49,8 @@ class Sides:
     pins: Pins
     rules: MergeRules
     source_is_newer: SourceIsNewer
+    is_crossed: bool = False
+    """Whether there are several bases: their rows are then located in the target."""
 
 
 def merged_schema(entity: Entity) -> pa.Schema:
@@ -70,6 +72,7 @@ class Changed:
     rows: pa.Table
     base: pa.Table | None = None
     differs: Mapping[str, pa.BooleanArray] | None = None
+    unsure: Mapping[str, pa.BooleanArray] = field(default_factory=dict)
 
     def at(self, positions: pa.Array) -> Changed:
         return Changed(
@@ -77,6 +80,7 @@ class Changed:
             self.rows.take(positions),
             None if self.base is None else self.base.take(positions),
             None if self.differs is None else {name: mask.take(positions) for name, mask in self.differs.items()},
+            {name: mask.take(positions) for name, mask in self.unsure.items()},
         )
 
 
@@ -84,7 +88,7 @@ def classes(changes: TableChanges) -> tuple[Changed, ...]:
     """The changes of one side by what was done."""
     return (
         Changed(Seen.OTHER, changes.inserted),
-        Changed(Seen.OTHER, changes.after, changes.before, changes.differs),
+        Changed(Seen.OTHER, changes.after, changes.before, changes.differs, changes.unsure),
         Changed(Seen.GONE, changes.deleted, changes.deleted),
     )
 

@@ -20,10 +20,15 @@ from omnigraph.rows.compare import differs
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine
 from omnigraph.rows.results import result_rows
-from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.write.changes import column_differs, flat, is_blob
 from omnigraph.write.merge_images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
+from omnigraph.write.merge_policies import policy_of
+
+_OVER_A_BASE = frozenset({MergePolicy.SUM, MergePolicy.UNION})
+"""Policies that need the value before both changes."""
+
+_NO_BASE = ", and because their histories crossed nobody knows from what"
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class _Column:
         self.theirs = theirs
         self.conflicts = conflicts
         self.rows = mine.rows.num_rows
-        self.policy = _policy(sides, field.name)
+        self.policy = policy_of(sides.entity, sides.rules.policies, field.name)
         self.wanted = merged_schema(sides.entity).field(field.name)
         self.source = placed_column(mine.rows, self.wanted, side=SOURCE)
         self.target = placed_column(theirs.rows, self.wanted, side=TARGET)
@@ -119,11 +124,19 @@ class _Column:
 
     def _combined(self, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
         assert self.policy is not None
+        unsure = self._unsure().take(positions) if self.policy in _OVER_A_BASE else _nowhere(len(positions))
+        doubtful, settled_doubts = self._settled(positions.filter(unsure), _NO_BASE)
+        positions = positions.filter(pc.invert(unsure))
         base = self._base().take(positions)
         values, fits = combine(self.policy, base, self.source.take(positions), self.target.take(positions))
         misfits = positions.filter(pc.invert(fits))
         at, settled = self._settled(misfits, f", and their {self.policy.value} does not fit")
-        return pa.concat_arrays([positions.filter(fits), at]), pa.concat_arrays([values.filter(fits), settled])
+        places = [positions.filter(fits).cast(pa.uint64()), at, doubtful]
+        return pa.concat_arrays(places), pa.concat_arrays([values.filter(fits), settled, settled_doubts])
+
+    def _unsure(self) -> pa.BooleanArray:
+        """Where the base has no value because histories crossed."""
+        return self.mine.unsure.get(self.field.name, _nowhere(self.rows))
 
     def _base(self) -> pa.Array:
         """The values of the base, null where it does not have the entity."""
@@ -137,7 +150,10 @@ class _Column:
         is_insert = self.mine.base is None
         kind = ConflictKind.DIVERGENT_INSERT if is_insert else ConflictKind.DIVERGENT_UPDATE
         verb = "inserted with" if is_insert else "changed to"
+        unsure = self._unsure()
         base = self._base()
+        if self.mine.unsure:
+            base = pc.if_else(unsure, pa.nulls(self.rows, base.type), base)
         images = pa.Table.from_arrays(
             [
                 flat(self.mine.rows, "id").take(positions),
@@ -153,7 +169,7 @@ class _Column:
                 entity.table_key, row["id"], kind, name, row["base"], row["source"], row["target"], message
             )
             resolution = self.sides.rules.resolutions.of(conflict)
-            if resolution is None:
+            if resolution is None or (resolution.take is Take.BASE and unsure[position].as_py()):
                 self.conflicts.append(conflict)
             elif resolution.take is not Take.TARGET:
                 chosen.append(position)
@@ -183,15 +199,8 @@ def resolved_value(entity: Entity, name: str, value: Any) -> pa.Array:
     return pa.array([stored], field.type)
 
 
-def _policy(sides: Sides, name: str) -> MergePolicy | None:
-    """The policy of a property. A general one counts only where it can be applied."""
-    declared = sides.entity.properties.get(name)
-    if declared is None:
-        return None
-    policy, is_meant = sides.rules.policies.of(sides.entity.name, name, declared.merge)
-    if policy is None or is_meant or policy_misfit(policy, declared.type) is None:
-        return policy
-    return None
+def _nowhere(rows: int) -> pa.BooleanArray:
+    return pa.array([False] * rows, pa.bool_())
 
 
 def _is(mask: pa.BooleanArray, wanted: bool) -> pa.BooleanArray:

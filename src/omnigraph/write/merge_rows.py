@@ -106,7 +106,8 @@ class RowMerge:
             case outcome:
                 raise AssertionError(f"nothing else can become of it: {outcome}")
         if mine.base is not None:
-            self.gone_from_base.append(located(mine.base))
+            gone = self.gone_from_target if self.sides.is_crossed else self.gone_from_base
+            gone.append(located(mine.base))
 
     def _both(self, mine: Changed, theirs: Changed) -> None:
         """What both sides changed."""

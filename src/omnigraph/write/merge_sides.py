@@ -1,19 +1,22 @@
 """Two heads and their merge base, as a merge looks at them: what each side did to each table, read only when asked.
 
-Maintenance leaves the content of a table as it was. So each side's newest versions are taken back to before its last
-maintenance where only the content matters: a compacted table is no changed table, and is not read.
+Where histories crossed there are several bases (``write.merge_bases``). Maintenance leaves the content of a table as it
+was. So each side's newest versions are taken back to before its last maintenance where only the content matters: a
+compacted table is no changed table, and is not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import UsageError
 from omnigraph.history.commits import Relation, relate
+from omnigraph.history.merge import Policies
 from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import Lineage
@@ -24,6 +27,22 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import IDS_PER_FILTER_MAX
 from omnigraph.write.changes import TableChanges, deleted_ids, table_changes
+from omnigraph.write.merge_bases import CrossedPins, crossed_changes
+from omnigraph.write.merge_policies import policy_of
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """All best common ancestors of two heads, theirs, and the policies by which they are merged with each other."""
+
+    bases: tuple[ManifestState, ...]
+    origins: tuple[ManifestState, ...]
+    policies: Policies
+
+    def pins(self, key: str, source: TablePin | None, target: TablePin | None) -> CrossedPins:
+        """One table in all states."""
+        bases, origins = (tuple(state.tables.get(key) for state in some) for some in (self.bases, self.origins))
+        return CrossedPins(source, target, bases, origins)
 
 
 @dataclass
@@ -36,6 +55,7 @@ class GraphSides:
     source: ManifestState
     target: ManifestState
     catalog: Catalog
+    crossing: Crossing | None = None
     _content: dict[tuple[bool, str], TablePin | None] = field(default_factory=dict)
     _changes: dict[tuple[bool, str], TableChanges] = field(default_factory=dict)
     _deleted: dict[tuple[bool, str], set[str]] = field(default_factory=dict)
@@ -75,11 +95,20 @@ class GraphSides:
 
     def is_changed(self, key: str, *, of_source: bool) -> bool:
         """Whether a side may have changed entities of a table."""
-        return not same_version(self.content(key, of_source=of_source), self.base.tables.get(key))
+        return not self.is_as_base(key, self.content(key, of_source=of_source))
+
+    def is_as_base(self, key: str, pin: TablePin | None) -> bool:
+        """Whether a version is that of the base, and of every other one if there are several."""
+        return all(same_version(pin, state.tables.get(key)) for state in self._bases())
+
+    def _bases(self) -> tuple[ManifestState, ...]:
+        return (self.base,) if self.crossing is None else self.crossing.bases
 
     def changes(self, key: str, *, of_source: bool, ids: list[str] | None = None) -> TableChanges:
         """What a side changed since the base. Of some ids, if these are few enough to be asked for."""
         place = (of_source, key)
+        if self.crossing is not None and place not in self._changes:
+            self._read_crossed(key, self.crossing)
         if place in self._changes:
             return self._changes[place]
         few = ids if ids is not None and len(ids) <= IDS_PER_FILTER_MAX else None
@@ -89,18 +118,26 @@ class GraphSides:
             self._changes[place] = found
         return found
 
+    def _read_crossed(self, key: str, crossing: Crossing) -> None:
+        """What both sides changed since several bases."""
+        entity = self.entity(key)
+        pins = crossing.pins(key, *(self.content(key, of_source=side) for side in (True, False)))
+        found = crossed_changes(self.store, entity, pins, partial(policy_of, entity, crossing.policies))
+        self._changes[True, key], self._changes[False, key] = found
+
     def deleted(self, key: str, *, of_source: bool) -> set[str]:
-        """Ids of the base that a side has not any more. The commits say if there can be any."""
+        """Ids of the base, or of one of several, that a side has not any more. The commits say if there can be any."""
         place = (of_source, key)
-        if place in self._changes:
+        if place in self._changes and self.crossing is None:
             return set(self._changes[place].deleted.column("id").to_pylist())
         if place not in self._deleted:
             commits = self.relation.only_source if of_source else self.relation.only_target
-            is_possible = len(self.relation.bases) > 1 or any(
+            is_possible = self.crossing is not None or any(
                 change.deleted for commit in commits for change in commit.tables if change.key == key
             )
-            pins = (self.base.tables.get(key), self.content(key, of_source=of_source))
-            self._deleted[place] = deleted_ids(self.store, *pins) if is_possible else set()
+            pin = self.content(key, of_source=of_source)
+            bases = [state.tables.get(key) for state in self._bases()] if is_possible else []
+            self._deleted[place] = {id_ for base in bases for id_ in deleted_ids(self.store, base, pin)}
         return self._deleted[place]
 
     def table_keys(self) -> list[str]:
@@ -122,6 +159,20 @@ def relate_heads(manifests: Manifests, source: ManifestState, target: ManifestSt
     if relation.base is None:
         raise UsageError(f"{source.branch} and {target.branch} have no commit in common")
     return relation, lineage(relation.base)
+
+
+def crossing_of(
+    manifests: Manifests, relation: Relation, source: ManifestState, target: ManifestState, policies: Policies
+) -> Crossing | None:
+    """All bases of two heads, if there are several."""
+    if len(relation.bases) < 2:
+        return None
+    lineage = Lineage(manifests.store, source, target)
+    bases = tuple(manifests.at(lineage(id_)) for id_ in relation.bases)
+    above = dict.fromkeys(id_ for pair in combinations(relation.bases, 2) for id_ in relate(*pair, lineage).bases)
+    commits = [lineage(id_) for id_ in above]
+    is_known = all(manifests.record().given_up_since(commit) is None for commit in commits)
+    return Crossing(bases, tuple(manifests.at(commit) for commit in commits) if is_known else (), policies)
 
 
 def state_at(manifests: Manifests, commit: GraphCommit, *known: ManifestState) -> ManifestState:
