@@ -19,6 +19,7 @@ TABLE = [
     ("same content, other files", Decision.RESTAGE, list(WriteMode), Movement.MAINTENANCE),
     ("added beside others", Decision.RESTAGE, [WriteMode.APPEND, WriteMode.UPSERT], Movement.LOGICAL),
     ("maintenance goes after the writers", Decision.RESTAGE, [WriteMode.REWRITE], Movement.LOGICAL),
+    ("other columns for what is there", Decision.RESTAGE, [WriteMode.ALTER], Movement.LOGICAL),
     ("merged again with what is there", Decision.RESTAGE, [WriteMode.MERGE], Movement.LOGICAL),
     ("decided from what it read", Decision.RECHECK, [WriteMode.MODIFY], Movement.LOGICAL),
     (
@@ -53,20 +54,22 @@ def test_every_observation_has_exactly_one_decision(mode: WriteMode | None, move
 
 
 @pytest.mark.parametrize(
-    ("mode", "written", "read", "schema_moved", "has_schema"),
+    ("mode", "written", "read", "schema_moved", "is_schema_text"),
     list(product(WriteMode, Movement, Movement, [False, True], [False, True])),
 )
 def test_the_strictest_decision_of_a_plan_wins(
-    mode: WriteMode, written: Movement, read: Movement, schema_moved: bool, has_schema: bool
+    mode: WriteMode, written: Movement, read: Movement, schema_moved: bool, is_schema_text: bool
 ) -> None:
     base = state(WRITTEN, READ, OTHER)
     current = replace(base, schema_digest="sha256:b") if schema_moved else base
     since = [*_since(WRITTEN, written), *_since(READ, read), *_since(OTHER, Movement.LOGICAL)]
-    new_schema = "sha256:c" if has_schema else None
-    rebase = decide(current, since, plan(base, write(WRITTEN, mode), reads=frozenset({READ}), new_schema=new_schema))
+    proposed = plan(base, write(WRITTEN, mode), reads=frozenset({READ}), new_schema="sha256:c")
+    if is_schema_text:
+        proposed = replace(proposed, info=replace(proposed.info, kind=CommitKind.SCHEMA))
+    rebase = decide(current, since, proposed)
     schema = Decision.REPUBLISH
     if schema_moved:
-        schema = Decision.CONFLICT if has_schema else Decision.RESTAGE
+        schema = Decision.CONFLICT if is_schema_text else Decision.RESTAGE
     single = {"schema": schema, WRITTEN: _expected(mode, written), READ: _expected(None, read)}
     strictest = max(single.values(), key=STRICTNESS.index)
     assert rebase.decision is strictest

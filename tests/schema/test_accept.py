@@ -296,13 +296,35 @@ def test_ids_are_given_types_first_then_properties_then_incarnations() -> None:
     assert (schema.domain, schema.next_id) == (DOMAIN, 13)
 
 
-def test_what_continues_keeps_its_ids_and_new_things_get_the_next_ones() -> None:
+def test_what_continues_keeps_its_ids_and_new_things_get_new_ones() -> None:
     first = accepted(FIRST)
     second = accepted(FIRST.replace("w: I32?", "w: I32? v: I32?") + " node AA { k: I32 } interface H {}", first)
     added = {name: number for name, number in _ids(second).items() if name not in _ids(first)}
-    # Types first; then properties by the id of their owner, so E.v (owner 4) comes before AA.k (owner 14).
-    assert added == {"H": 13, "AA": 14, "E.v": 15, "AA.k": 16, "AA!": 17}
+    assert added.keys() == {"H", "AA", "E.v", "AA.k", "AA!"}
+    assert len({*added.values(), *_ids(first).values()}) == len(_ids(second))
+    assert all(number.bit_length() == 52 for number in added.values())
     assert {name: _ids(second)[name] for name in _ids(first)} == _ids(first)
+
+
+def test_what_two_branches_declare_alike_gets_one_id_and_what_they_declare_apart_does_not() -> None:
+    base = accepted("node A { p: I32? }")
+    one = accepted("node A { p: I32? x: I32? } node B { k: I32 }", base)
+    other = accepted("node A { p: I32? } node C {}", base)
+    other = accepted("node A { p: I32? x: I32? y: I32? } node B { k: I32 }", other)
+    shared = ("A.x", "B", "B!", "B.k")
+    assert [_ids(one)[name] for name in shared] == [_ids(other)[name] for name in shared]
+    assert len(set(_ids(other).values())) == len(_ids(other))
+
+
+def test_ids_of_what_was_dropped_are_remembered_and_not_given_again() -> None:
+    first = accepted("node A { x: I32? }", accepted("node A {}"))
+    second = accepted("node A {}", first)
+    assert second.retired == (_ids(first)["A.x"],)
+    third = accepted("node A { x: I32? }", second)
+    assert _ids(third)["A.x"] not in (*_ids(first).values(), *second.retired)
+    renamed = accepted("node A { y: I32? @rename_from(x) }", first)
+    renamed = accepted("node A { y: I32? x: I32? }", renamed)
+    assert _ids(renamed)["A.y"] == _ids(first)["A.x"] != _ids(renamed)["A.x"]
 
 
 def test_renamed_types_and_properties_keep_their_ids() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from omnigraph.core.ports import Clock, IdSource
-from omnigraph.core.tables import TableId
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.create import create_graph
@@ -11,16 +10,14 @@ from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 from omnigraph.storage.store import Store
+from omnigraph.write.schema_apply import entities, table_id
 
 
 def create_from_text(store: Store, schema: str, clock: Clock, ids: IdSource, actor: str | None) -> None:
     """Accept a schema and put an empty table for each of its types where the store is."""
     accepted = accept(parse_schema(Source(schema, "<schema>")), domain=ids.new_id())
-    catalog = Catalog(accepted)
     tables = {
-        TableId(kind, entity.ir.id, entity.ir.incarnation): (entity.table_key, table_schema(entity))
-        for kind, entities in (("node", catalog.nodes), ("edge", catalog.edges))
-        for entity in entities.values()
+        table_id(entity): (entity.table_key, table_schema(entity)) for entity in entities(Catalog(accepted))
     }
     create_graph(
         store,

@@ -13,6 +13,7 @@ from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSou
 from omnigraph.engine.care import Care
 from omnigraph.engine.comparing import Comparing
 from omnigraph.engine.merging import Merging
+from omnigraph.engine.migrating import Migrating
 from omnigraph.engine.reverting import Reverting
 from omnigraph.engine.writing import Writing
 from omnigraph.storage.durability import Durability
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis import Analysis
 
 
-class Graph(Comparing, Writing, Merging, Reverting, Care):
+class Graph(Comparing, Writing, Migrating, Merging, Reverting, Care):
     """One graph: a typed property graph with branches and history, on local disk or in an object store.
 
     Open one with ``omnigraph.open`` or make one with ``omnigraph.create``. A graph may be shared between threads and

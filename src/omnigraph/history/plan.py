@@ -29,6 +29,8 @@ class WriteMode(Enum):
     """Other files, same entities."""
     MERGE = "merge"
     """Brings what another branch changed, decided entity by entity."""
+    ALTER = "alter"
+    """Same entities in other columns, or under another name."""
     CREATE = "create"
     """A table that did not exist."""
     DROP = "drop"
@@ -83,6 +85,8 @@ class PublishPlan:
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
     """The state after the plan, as version ``version`` of the manifest. Pins the plan does not write stay."""
     tables = dict(state.tables)
+    # A table that is renamed is found where it lies, and goes on counting its versions.
+    located = {pin.location: pin for pin in state.tables.values()}
     changes: list[TableChange] = []
     for write in plan.writes:
         old = tables.get(write.key)
@@ -91,8 +95,8 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
             tables.pop(write.key, None)
             changes.append(TableChange(write.key, write.location, before, None, deleted=write.deleted))
             continue
-        is_same_table = old is not None and old.location == write.location
-        table_version = old.table_version + 1 if old is not None and is_same_table else 1
+        same = located.get(write.location)
+        table_version = 1 if same is None else same.table_version + 1
         pin = TablePin(write.key, write.location, write.lance_version, table_version, write.rows)
         tables[write.key] = pin
         after = (pin.lance_version, pin.table_version, pin.rows)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.core.commit import GraphCommit
+from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.history.plan import PublishPlan, WriteMode
 from omnigraph.history.state import ManifestState
 
@@ -53,6 +53,7 @@ _WRITE_DECISIONS: dict[tuple[WriteMode, Movement], Decision] = {
     (WriteMode.OVERWRITE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.REWRITE, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.MERGE, Movement.LOGICAL): Decision.RESTAGE,
+    (WriteMode.ALTER, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.CREATE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.DROP, Movement.LOGICAL): Decision.CONFLICT,
 }
@@ -78,7 +79,9 @@ def decide(current: ManifestState, since: Iterable[GraphCommit], plan: PublishPl
         # Another merge may have brought the same commits, and with them another base.
         worst = Rebase(Decision.RESTAGE, "history")
     if current.schema_digest != plan.base.schema_digest:
-        worst = _stricter(worst, Decision.CONFLICT if plan.new_schema else Decision.RESTAGE, "schema")
+        # A text replaces the schema it was written for. Merges and reverts are decided again, like rows.
+        is_text = plan.info.kind is CommitKind.SCHEMA
+        worst = _stricter(worst, Decision.CONFLICT if is_text else Decision.RESTAGE, "schema")
     for write in plan.writes:
         worst = _stricter(worst, decide_write(write.mode, moved.get(write.key, Movement.NONE)), write.key)
     for key in sorted(plan.reads):

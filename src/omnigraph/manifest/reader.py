@@ -146,7 +146,8 @@ def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
     while commits and commits[-1].id != commit.id:
         later = commits.pop()
         # What a merge brought along was made elsewhere; only the merge itself moved these tables.
-        for change in later.tables if later.manifest.incarnation == state.incarnation else ():
+        moved = later.tables if later.manifest.incarnation == state.incarnation else ()
+        for change in reversed(moved):
             if change.before is None:
                 tables.pop(change.key, None)
             else:

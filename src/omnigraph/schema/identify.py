@@ -1,4 +1,9 @@
-"""Gives a declared schema its ids: what continues keeps them, what is new gets the next ones of the graph's counter.
+"""Gives a declared schema its ids: what continues keeps them, what is new gets ones that nothing ever had.
+
+The first schema of a graph counts from 1. Later ids are derived from what a thing is called and where it belongs, and
+from how many things of that name there were before it. So two branches that declare the same thing, each on its own,
+give it the same id, and two that declare different things never give them one: branches know nothing of each other
+when ids are given, and everything about each other's ids when they are merged.
 
 Types and properties are matched with the accepted schema by exact name first and by ``@rename_from`` second. A hint
 that cannot be followed stops the change, because guessing would throw data away. Hints that a property inherits from
@@ -7,7 +12,10 @@ an interface are followed where they can be and are silent elsewhere: they were 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.syntax import Name
@@ -40,6 +48,9 @@ from omnigraph.schema.ir import (
 
 TypeKey = tuple[TypeKind, str]
 PropertyKey = tuple[TypeKind, str, str]
+
+DERIVED_BITS: Final = 52
+"""Derived ids have exactly so many: far above what is counted, and exact in the numbers of every JSON reader."""
 
 _CONSTRAINT_ORDER = ("key", "unique", "index", "range", "check")
 
@@ -74,7 +85,7 @@ def identify(declared: DeclaredSchema, domain: str, previous: SchemaIR | None) -
                 _refuse_hints_in_new_type(findings, type_)
             else:
                 _match_properties(findings, matches, type_, accepted, previous)
-    schema = _numbered(declared, matches, domain, previous.next_id if previous else 1)
+    schema = _numbered(declared, matches, domain, previous)
     return Identified(schema, tuple(matches.inert), findings.report())
 
 
@@ -181,40 +192,78 @@ def _shown(type_: DeclaredType, prop: DeclaredProperty) -> str:
 
 @dataclass(slots=True)
 class _Ids:
+    """Ids that were given so far. ``taken`` are those of the accepted schema, and of what it once had."""
+
+    domain: str
     next_id: int
+    taken: set[int] | None
     types: dict[TypeKey, int] = field(default_factory=dict)
     properties: dict[PropertyKey, int] = field(default_factory=dict)
     incarnations: dict[TypeKey, int] = field(default_factory=dict)
 
-    def mint(self) -> int:
-        self.next_id += 1
-        return self.next_id - 1
+    def mint(self, *place: object) -> int:
+        """An id for what is new at a place."""
+        if self.taken is None:
+            self.next_id += 1
+            return self.next_id - 1
+        life = 0
+        while (found := _derived(self.domain, *place, life)) in self.taken:
+            life += 1
+        self.taken.add(found)
+        return found
 
 
-def _numbered(declared: DeclaredSchema, matches: _Matches, domain: str, next_id: int) -> SchemaIR:
-    ids = _Ids(next_id)
+def _derived(*place: object) -> int:
+    """A number for a place, the same wherever it is asked for."""
+    digest = hashlib.sha256("\n".join(map(str, place)).encode()).digest()
+    highest = 1 << (DERIVED_BITS - 1)
+    return highest | int.from_bytes(digest[:8]) % highest
+
+
+def _numbered(declared: DeclaredSchema, matches: _Matches, domain: str, previous: SchemaIR | None) -> SchemaIR:
+    used = None if previous is None else {*all_ids(previous), *previous.retired}
+    ids = _Ids(domain, previous.next_id if previous else 1, used)
     for type_ in declared.types:
         key = (type_.kind, type_.name.text)
-        ids.types[key] = matches.types[key].id if key in matches.types else ids.mint()
+        ids.types[key] = matches.types[key].id if key in matches.types else ids.mint(type_.kind.value, key[1])
     by_id = sorted(declared.types, key=lambda type_: ids.types[type_.kind, type_.name.text])
     for type_ in by_id:
+        owner = ids.types[type_.kind, type_.name.text]
         for prop in type_.properties:
             place = (type_.kind, type_.name.text, prop.name.text)
-            ids.properties[place] = matches.properties[place].id if place in matches.properties else ids.mint()
+            known = matches.properties.get(place)
+            ids.properties[place] = ids.mint(owner, prop.name.text) if known is None else known.id
     for type_ in by_id:
         key = (type_.kind, type_.name.text)
         match matches.types.get(key):
             case NodeIR(incarnation=incarnation) | EdgeIR(incarnation=incarnation):
                 ids.incarnations[key] = incarnation
             case _ if type_.kind is not TypeKind.INTERFACE:
-                ids.incarnations[key] = ids.mint()
-    return SchemaIR(
+                ids.incarnations[key] = ids.mint(ids.types[key], "", "incarnation")
+    schema = SchemaIR(
         domain,
         ids.next_id,
         tuple(_interface_ir(interface, ids) for interface in declared.interfaces),
         tuple(_node_ir(node, ids) for node in declared.nodes),
         tuple(_edge_ir(edge, ids) for edge in declared.edges),
     )
+    return schema if previous is None else replace(schema, retired=retired_ids(previous, schema))
+
+
+def retired_ids(before: SchemaIR, after: SchemaIR) -> tuple[int, ...]:
+    """Derived ids that are not in use any more. Counted ones need no memory: nothing that is derived equals them."""
+    gone = {id_ for id_ in all_ids(before) if id_ >> (DERIVED_BITS - 1)}.difference(all_ids(after))
+    return tuple(sorted({*before.retired, *gone}))
+
+
+def all_ids(schema: SchemaIR) -> Iterator[int]:
+    """The ids of all types, properties and tables."""
+    types: tuple[TypeIR, ...] = (*schema.interfaces, *schema.nodes, *schema.edges)
+    for type_ in types:
+        yield type_.id
+        yield from (prop.id for prop in type_.properties)
+        if not isinstance(type_, InterfaceIR):
+            yield type_.incarnation
 
 
 def _interface_ir(type_: DeclaredInterface, ids: _Ids) -> InterfaceIR:

@@ -1,7 +1,7 @@
 """The accepted schema: every type and property with its stable id.
 
-This is the form that is stored, digested and migrated. Ids come from one counter per graph and are never used twice,
-so a rename keeps an id and a drop followed by a re-add does not. Properties are held sorted by name.
+This is the form that is stored, digested and migrated. An id is never used for two things, on whatever branches they
+were declared, so a rename keeps an id and a drop followed by a re-add does not. Properties are held sorted by name.
 """
 
 from __future__ import annotations
@@ -155,13 +155,18 @@ class EdgeIR:
 
 @dataclass(frozen=True, slots=True)
 class SchemaIR:
-    """An accepted schema. Types are sorted by name; ``next_id`` is the next unused id of the graph."""
+    """An accepted schema. Types are sorted by name.
+
+    The first schema of the graph counted its ids up to ``next_id``; ``retired`` are ids that were given later and are
+    no longer in use.
+    """
 
     domain: str
     next_id: int
     interfaces: tuple[InterfaceIR, ...]
     nodes: tuple[NodeIR, ...]
     edges: tuple[EdgeIR, ...]
+    retired: tuple[int, ...] = ()
 
 
 TypeIR = InterfaceIR | NodeIR | EdgeIR

@@ -57,6 +57,7 @@ def to_json(schema: SchemaIR) -> JsonObject:
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
         "nodes": [_type_json(node) for node in schema.nodes],
         "edges": [_type_json(edge) for edge in schema.edges],
+        **({"retired": list(schema.retired)} if schema.retired else {}),
     }
 
 

@@ -42,6 +42,7 @@ def from_json(data: Mapping[str, object]) -> SchemaIR:
         tuple(_interface(item) for item in fields.objects("interfaces")),
         tuple(_node(item) for item in fields.objects("nodes")),
         tuple(_edge(item) for item in fields.objects("edges")),
+        fields.integers("retired") if "retired" in data else (),
     )
 
 
@@ -112,6 +113,12 @@ class _Fields:
         if not all(isinstance(value, str) for value in values):
             raise self._damaged(name, "a list of texts")
         return tuple(str(value) for value in values)
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        values = self.items(name)
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            raise self._damaged(name, "a list of integers")
+        return tuple(value for value in values if isinstance(value, int))
 
     def objects(self, name: str) -> Iterator[_Fields]:
         for index, value in enumerate(self.items(name)):

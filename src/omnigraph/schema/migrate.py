@@ -14,6 +14,7 @@ from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
+from omnigraph.schema.identify import retired_ids
 from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,
@@ -60,7 +61,7 @@ def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False
 
     ``allow_data_loss`` makes every drop in the plan a hard one.
     """
-    if accepted.domain != desired.domain or desired.next_id < accepted.next_id:
+    if accepted.domain != desired.domain or desired.retired != retired_ids(accepted, desired):
         raise UsageError(
             "the desired schema does not continue the accepted one",
             hint="accept the desired text with `previous=` the accepted schema",

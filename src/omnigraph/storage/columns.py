@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from lance import blob_array, blob_field
+from lance import LanceDataset, blob_array, blob_field
 
 BLOB_MARK = b"omnigraph:blob"
+
+ColumnNumbers = frozenset[tuple[str, int]]
+"""The columns of a version: their names, and the numbers by which data files know them."""
+
+
+def column_numbers(dataset: LanceDataset) -> ColumnNumbers:
+    """The columns of a version. Reads nothing."""
+    return frozenset((field.name(), field.id()) for field in dataset.lance_schema.fields())
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:

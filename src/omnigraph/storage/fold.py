@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance import LanceDataset
 
 from omnigraph.storage.blob_files import has_blobs
-from omnigraph.storage.columns import fit_table
+from omnigraph.storage.columns import ColumnNumbers, column_numbers, fit_table
 from omnigraph.storage.failures import translated
 from omnigraph.storage.store import Store
 
@@ -44,7 +44,8 @@ def fold_tail(
         victims = _victims(base, rows.num_rows, partial(_all_bytes, store, location))
     if not victims:
         return rows, ()
-    parts = [_live_rows(store, location, fragment, removed) for fragment in victims]
+    numbers = column_numbers(base)
+    parts = [_live_rows(store, location, numbers, fragment, removed) for fragment in victims]
     ids = tuple(fragment.fragment_id for fragment in victims)
     whole = [fit_table(base.schema, part) for part in (*parts, rows)]
     return pa.concat_tables(whole).combine_chunks(), ids
@@ -82,10 +83,10 @@ def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) 
     return folded
 
 
-def _live_rows(store: Store, location: str, fragment: Any, removed: set[int]) -> pa.Table:
+def _live_rows(store: Store, location: str, numbers: ColumnNumbers, fragment: Any, removed: set[int]) -> pa.Table:
     metadata = fragment.metadata
     base = metadata.id << 32
-    known = store.recent.get(f"{location}/data/{metadata.files[0].path}")
+    known = store.recent.get(f"{location}/data/{metadata.files[0].path}", numbers)
     if known is not None and metadata.deletion_file is None:
         gone = {address - base for address in removed if address >> 32 == metadata.id}
         keep = [offset for offset in range(known.num_rows) if offset not in gone]

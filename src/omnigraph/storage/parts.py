@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.addresses import OFFSET_BITS
+from omnigraph.storage.columns import ColumnNumbers, column_numbers
 from omnigraph.storage.failures import translated
 from omnigraph.storage.key_cache import fragment_key
 from omnigraph.storage.layout import Layout, Part, Rows
@@ -74,10 +75,11 @@ def _missing(fragment: lance.LanceFragment, rows: int) -> Rows:
 
 def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) -> pa.Array:
     """A column of some fragments, one after the other, deleted rows included. What was just written is not read."""
-    remembered = [_remembered(store, part, name) for part in parts]
+    dataset = store.open(pin.location, pin.lance_version)
+    numbers = column_numbers(dataset)
+    remembered = [_remembered(store, part, numbers, name) for part in parts]
     if all(piece is not None for piece in remembered):
         return pa.concat_arrays(remembered)
-    dataset = store.open(pin.location, pin.lance_version)
     wanted = {part.fragment for part in parts}
     fragments = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in wanted]
     with translated(f"column {name} of {pin.key} cannot be read", table=pin.key):
@@ -88,7 +90,7 @@ def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) ->
     return table.column(name).combine_chunks()
 
 
-def _remembered(store: Store, part: Part, name: str) -> pa.Array | None:
+def _remembered(store: Store, part: Part, numbers: ColumnNumbers, name: str) -> pa.Array | None:
     directory, _, file = part.data.rpartition("/")
-    rows = store.recent.get(f"{directory}/data/{file}")
+    rows = store.recent.get(f"{directory}/data/{file}", numbers)
     return None if rows is None or name not in rows.schema.names else rows.column(name).combine_chunks()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from lance import LanceDataset
 
 from omnigraph.core.lru import Lru
+from omnigraph.storage.columns import ColumnNumbers, column_numbers
 
 REMEMBERED_BYTES_MAX = 64 * 1024 * 1024
 """Bytes remembered per store."""
@@ -14,14 +16,17 @@ REMEMBERED_TABLE_BYTES_MAX = 1024 * 1024
 
 
 class RecentRows:
-    """The rows of small fragments this process wrote, by data file."""
+    """The rows of small fragments this process wrote, by data file and by the columns they were written with.
+
+    A version with other columns, or the same ones under other names, finds nothing: it shows other rows of the file.
+    """
 
     def __init__(self) -> None:
-        self._tables: Lru[str, pa.Table] = Lru(REMEMBERED_BYTES_MAX, lambda table: table.nbytes)
+        self._tables: Lru[tuple[str, ColumnNumbers], pa.Table] = Lru(REMEMBERED_BYTES_MAX, lambda table: table.nbytes)
 
-    def put(self, path: str, rows: pa.Table) -> None:
+    def put(self, path: str, base: LanceDataset, rows: pa.Table) -> None:
         if rows.nbytes <= REMEMBERED_TABLE_BYTES_MAX:
-            self._tables.put(path, rows)
+            self._tables.put((path, column_numbers(base)), rows)
 
-    def get(self, path: str) -> pa.Table | None:
-        return self._tables.get(path)
+    def get(self, path: str, columns: ColumnNumbers) -> pa.Table | None:
+        return self._tables.get((path, columns))

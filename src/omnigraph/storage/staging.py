@@ -85,7 +85,7 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
     ids: tuple[str, ...] | None = None
     if isinstance(rows, pa.Table) and rows.num_rows <= CACHED_TABLE_ROWS_MAX and len(written) == 1:
         ids = tuple(rows.column("id").to_pylist())
-        store.recent.put(f"{location}/data/{written[0].files[0].path}", rows)
+        store.recent.put(f"{location}/data/{written[0].files[0].path}", base, rows)
     return WrittenRows(
         location, written, sum(item.physical_rows for item in written), _record(store, list(sizes), sizes), ids
     )
@@ -163,7 +163,8 @@ def stage_shortened(
 def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> StagedVersion:
     """One detached version that holds the added rows and nothing else."""
     fragments = [fragment for part in added for fragment in part.fragments]
-    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.schema, fragments), detached=True)
+    # An Arrow schema would number the columns anew, and the fragments know them by their numbers.
+    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments), detached=True)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
+from omnigraph.storage.columns import column_numbers
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.filters import Comparison, build_filter, ids_filter, satisfied, takes_expressions
 from omnigraph.storage.store import Store
@@ -150,9 +151,11 @@ def rows_with(
         return
     wanted = None if values is None else pa.array(values, pa.string())
     fragments = []
-    for fragment in store.open(pin.location, pin.lance_version).get_fragments():
+    dataset = store.open(pin.location, pin.lance_version)
+    numbers = column_numbers(dataset)
+    for fragment in dataset.get_fragments():
         metadata = fragment.metadata
-        known = store.recent.get(f"{pin.location}/data/{metadata.files[0].path}")
+        known = store.recent.get(f"{pin.location}/data/{metadata.files[0].path}", numbers)
         if known is None or metadata.deletion_file is not None:
             fragments.append(fragment)
         else:

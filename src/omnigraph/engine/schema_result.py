@@ -1,0 +1,50 @@
+"""What a schema change did: its steps and its commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.html import html_table
+from omnigraph.engine.results import commit_json
+from omnigraph.schema.steps import MigrationPlan, step_text
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaResult:
+    """The steps that were taken. ``commit`` is None if the branch had this schema already."""
+
+    uri: str
+    branch: str
+    plan: MigrationPlan
+    commit: GraphCommit | None
+    manifest_version: int
+    repeated: bool = False
+
+    @property
+    def applied(self) -> bool:
+        return self.commit is not None
+
+    def __repr__(self) -> str:
+        if self.commit is None:
+            return f"<SchemaResult {self.branch}: no schema changes, no commit>"
+        number = len(self.plan.steps)
+        steps = "".join(f"\n  - {step_text(step)}" for step in self.plan.steps)
+        return f"<SchemaResult {self.branch} at {self.commit.id}: {number} step{'' if number == 1 else 's'}>{steps}"
+
+    def _repr_html_(self) -> str:
+        made = "no commit" if self.commit is None else f"commit {self.commit.id}"
+        rows = [(step_text(step), step.safety.value) for step in self.plan.steps]
+        return html_table(f"{len(rows)} steps on {self.branch}, {made}", ("step", "safety"), rows)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "uri": self.uri,
+            "branch": self.branch,
+            "applied": self.applied,
+            "step_count": len(self.plan.steps),
+            "graph_manifest_version": self.manifest_version,
+            **self.plan.to_json(),
+            "commit": None if self.commit is None else commit_json(self.commit),
+        }
