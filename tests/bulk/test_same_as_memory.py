@@ -95,7 +95,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return made
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(sources=INPUTS, mode=st.sampled_from(LoadMode), parent=st.sampled_from(["main", "empty"]))
 def test_any_input_has_the_same_outcome_on_both_paths(
     graph: Graph, sources: dict[str, list[dict[str, Any]]], mode: LoadMode, parent: str

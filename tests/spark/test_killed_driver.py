@@ -62,7 +62,7 @@ def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) 
     ("moment", "mode"),
     [
         ("some tasks done", "append"),
-        ("tasks done", "append"),
+        pytest.param("tasks done", "append", marks=pytest.mark.long),
         ("staged", "merge"),
         ("published", "append"),
     ],

@@ -16,9 +16,7 @@ from omnigraph.write.schema_apply import entities, table_id
 def create_from_text(store: Store, schema: str, clock: Clock, ids: IdSource, actor: str | None) -> None:
     """Accept a schema and put an empty table for each of its types where the store is."""
     accepted = accept(parse_schema(Source(schema, "<schema>")), domain=ids.new_id())
-    tables = {
-        table_id(entity): (entity.table_key, table_schema(entity)) for entity in entities(Catalog(accepted))
-    }
+    tables = {table_id(entity): (entity.table_key, table_schema(entity)) for entity in entities(Catalog(accepted))}
     create_graph(
         store,
         accepted,
