@@ -145,7 +145,7 @@ def test_optimize_and_writers_that_extend_do_not_lose_each_others_work(graph: om
 
     def write() -> None:
         try:
-            for start in range(300, 700, 50):
+            for start in range(300, 1_000, 50):
                 load_people(graph, start, start + 50)
                 graph.load([person(start - 100, age=150)], "merge")
         except BaseException as error:
@@ -159,8 +159,8 @@ def test_optimize_and_writers_that_extend_do_not_lose_each_others_work(graph: om
         graph.optimize()
     thread.join()
     assert not errors
-    assert graph.snapshot().counts()["node:Person"] == 700
-    assert table(graph).to_table(filter="age = 150").num_rows == 8
+    assert graph.snapshot().counts()["node:Person"] == 1_000
+    assert table(graph).to_table(filter="age = 150").num_rows == 14
     graph.optimize()
     assert all(lacking == 0 for lacking, _ in tail(graph).values())
     assert graph.verify().is_clean
