@@ -29,6 +29,19 @@ edge Knows: Person -> Person { since: I64? }
 edge WorksAt: Person -> Firm @card(0..1)
 """
 
+OTHER_SCHEMA = """
+node Person {
+  name: String @key
+  email: String? @unique
+  age: I64?
+  nick: String?
+}
+node Company @rename_from("Firm") { title: String @key }
+node City { name: String @key }
+edge Knows: Person -> Person
+edge LivesIn: Person -> City
+"""
+
 INSERT = "query add($name: String, $age: I64) { insert Person { name: $name, age: $age } }"
 
 MIXED = """
@@ -210,6 +223,7 @@ WRITERS: dict[str, Writer] = {
     ),
     "branch-merge": Writer(lambda graph: graph.merge("review"), prepare=_diverge),
     "branch-fast-forward": Writer(lambda graph: graph.merge("review"), prepare=_branch),
+    "schema": Writer(lambda graph: graph.apply_schema(OTHER_SCHEMA)),
     "revert": Writer(lambda graph: graph.revert(actor="writer"), prepare=_by_turns),
     "branch-delete": Writer(lambda graph: graph.delete_branch("review"), prepare=_branch),
     "branch-rename": Writer(lambda graph: graph.rename_branch("review", "final"), prepare=_branch),

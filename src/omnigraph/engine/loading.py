@@ -15,11 +15,11 @@ from omnigraph.core.tables import TablePin
 from omnigraph.engine import sources
 from omnigraph.engine.results import LoadResult
 from omnigraph.engine.writes import earlier_commit
-from omnigraph.errors import UsageError
+from omnigraph.errors import InputError, UsageError
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.publisher import Published, schema_conflict
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
@@ -127,7 +127,15 @@ def run_load(
     state = manifests.warm(ref.incarnation)
     catalog = manifests.catalog(state.schema_digest)
     embedding = row_embedding(context.store, state.tables, catalog, mode, find_embedder)
-    counts, published = loader(LoadJob(context, ref.incarnation, catalog, mode, info, options, embedding))
+    job = LoadJob(context, ref.incarnation, catalog, mode, info, options, embedding)
+    try:
+        counts, published = loader(job)
+    except InputError as error:
+        # What is in memory may be old, and the input may fit the newest schema. It cannot be read twice here.
+        newest = manifests.fresh(ref.incarnation)
+        if newest.schema_digest == state.schema_digest:
+            raise
+        raise schema_conflict(state, newest, error.message) from error
     return LoadResult(
         request.branch,
         mode.value,

@@ -259,8 +259,21 @@ def check_precondition(state: ManifestState, expected_head: str | None) -> None:
         )
 
 
+def schema_conflict(base: ManifestState, current: ManifestState, reason: str | None = None) -> ReadSetConflict:
+    """The error for a schema that changed under a write which does not fit the new one."""
+    return ReadSetConflict(
+        f"the schema of {base.branch} changed while this write was being made" + (f": {reason}" if reason else ""),
+        hint="look at the new schema and decide again",
+        member="schema",
+        expected=base.schema_digest,
+        actual=current.schema_digest,
+    )
+
+
 def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:
     """The error for a table that moved under a write which cannot move with it."""
+    if table == "schema":
+        return schema_conflict(base, current)
     expected, actual = (
         state.tables[table].table_version if table in state.tables else None for state in (base, current)
     )

@@ -31,6 +31,7 @@ from omnigraph.storage.store import Store
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
 
@@ -156,6 +157,8 @@ class Judging:
 
     def prepare(self, capture: Capture) -> PreparedSparkLoad:
         """Check the input against the graph; raises and changes nothing."""
+        for table in self.whole.tables.values():
+            check_same_type(table.entity, capture.catalog)
         spaces = Spaces(capture.catalog, capture.state, self.whole.tables, self.whole.mode)
         checks = self._settled(spaces)
         for _ in range(limits.REJECT_ROUNDS_MAX):

@@ -15,7 +15,7 @@ from omnigraph.errors import ConflictError, InputError, NotFoundError, Omnigraph
 from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
-from omnigraph.manifest.publisher import Published, check_precondition, conflict
+from omnigraph.manifest.publisher import Published, check_precondition, conflict, schema_conflict
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
@@ -68,7 +68,7 @@ def run(
 
     def restage(newer: Capture, decision: Decision) -> PublishPlan:
         nonlocal last
-        again = prepare(newer)
+        again = _prepared_again(prepare, capture, newer)
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
@@ -83,6 +83,16 @@ def run(
     with suppress(_NothingLeft):
         published = context.publisher.publish(plan, restage)
     return last, published
+
+
+def _prepared_again(prepare: Callable[[Capture], P], before: Capture, newer: Capture) -> P:
+    """Prepare on what others made. What no longer fits because they changed the schema is a conflict, not a mistake."""
+    try:
+        return prepare(newer)
+    except InputError as error:
+        if newer.state.schema_digest == before.state.schema_digest:
+            raise
+        raise schema_conflict(before.state, newer.state, error.message) from error
 
 
 def _stage(

@@ -28,6 +28,7 @@ from omnigraph.write.bulk_fragments import FragmentWriter
 from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
 
@@ -164,6 +165,8 @@ def publish_bulk(
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
     """Check the input against the graph; raises and changes nothing."""
+    for table in whole.keys.tables.values():
+        check_same_type(table.entity, capture.catalog)
     asked: set[str] = set()
     violations = Violations()
     committed = CommittedKeys(context.store, capture.state, asked)

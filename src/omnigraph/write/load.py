@@ -24,6 +24,7 @@ from omnigraph.storage.store import Store
 from omnigraph.storage.tables import scan
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.retyping import retyped
 from omnigraph.write.staging import stage_deltas
 from omnigraph.write.violations import violation_error
 
@@ -120,7 +121,8 @@ def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode:
     """Check the input against the graph; raises and changes nothing."""
     asked: set[str] = set()
     committed = CommittedGraph(store, capture.state, asked)
-    by_key = {delta.entity.table_key: _with_vanished(store, capture, delta) for delta in deltas}
+    fitting = [retyped(delta, capture.catalog) for delta in deltas]
+    by_key = {delta.entity.table_key: _with_vanished(store, capture, delta) for delta in fitting}
     if mode is LoadMode.APPEND:
         for key, delta in by_key.items():
             _refuse_existing(key, delta, committed)

@@ -210,7 +210,7 @@ class _Run:
         # Also when nothing matches: that nothing did is what the rest was decided from.
         self.asked.add(entity.table_key)
         committed = list(self._committed(entity, matcher))
-        digest = hashlib.sha256(repr(sorted(committed, key=lambda row: row["id"])).encode()).hexdigest()
+        digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
         if pending is None:
             return committed
@@ -254,6 +254,15 @@ class _Run:
             self.affected_nodes,
             self.affected_edges,
         )
+
+
+def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:
+    """What rows say, however their properties are called and whatever others the type has that they leave open."""
+    names = {name: str(prop.id) for name, prop in entity.properties.items()}
+    return [
+        sorted((names.get(name, name), value) for name, value in row.items() if value is not None)
+        for row in sorted(rows, key=lambda row: row["id"])
+    ]
 
 
 def _nowhere(row: int) -> Place | None:

@@ -1,0 +1,80 @@
+"""Rows that were read under one schema, as another one has them.
+
+A load reads its input once. When somebody changes the schema before it is published, rows that still fit the new one
+are taken over: a property under another name, or one more that may be null, is no obstacle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from omnigraph.errors import ReadSetConflict
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, column_type, table_schema
+from omnigraph.rows.validate import TableDelta
+from omnigraph.rows.values import check_values
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.write.violations import violation_error
+
+
+def check_same_type(entity: Entity, catalog: Catalog) -> None:
+    """Refuse rows that were written to disk under another declaration of their type."""
+    current = continued(entity, catalog)
+    if current is None or current.ir != entity.ir:
+        raise _type_conflict(entity, "was changed" if current is not None else "was dropped")
+
+
+def retyped(delta: TableDelta, catalog: Catalog) -> TableDelta:
+    """The delta under the schema of a catalog; raises a conflict if it does not fit that any more."""
+    before = delta.entity
+    after = continued(before, catalog)
+    if after is None:
+        raise _type_conflict(before, "was dropped")
+    if after.ir == before.ir:
+        return delta
+    columns = _column_names(delta, after)
+    schema = pa.schema([field.with_nullable(True) for field in table_schema(after)])
+    arrays = [
+        delta.rows.column(columns[field.name]) if field.name in columns else pa.nulls(delta.rows.num_rows, field.type)
+        for field in schema
+    ]
+    rows = pa.Table.from_arrays(arrays, schema=schema)
+    violations = Violations()
+    for batch in rows.to_batches():
+        check_values(after, batch, lambda _: None, violations)
+    if violations.total:
+        raise violation_error(violations)
+    return replace(delta, entity=after, rows=rows)
+
+
+def _column_names(delta: TableDelta, after: Entity) -> dict[str, str]:
+    """The columns of a type that rows of an older declaration have, with their names there."""
+    before = delta.entity
+    names = {name: name for name in (ID, SRC, DST) if name in delta.rows.schema.names}
+    kept = {prop.id: prop for prop in after.properties.values()}
+    for name, prop in before.properties.items():
+        current = kept.get(prop.id)
+        if current is not None and column_type(current.type) == column_type(prop.type):
+            names[current.name] = name
+        elif delta.rows.column(name).null_count < delta.rows.num_rows:
+            raise _type_conflict(
+                before, f"has no property {name} any more" if current is None else f"has another type of {name}"
+            )
+    return names
+
+
+def continued(entity: Entity, catalog: Catalog) -> Entity | None:
+    """What a type of another schema of the graph is in this one."""
+    types: list[Entity] = [*(catalog.edges if isinstance(entity, EdgeType) else catalog.nodes).values()]
+    return next((item for item in types if item.ir.id == entity.ir.id), None)
+
+
+def _type_conflict(entity: Entity, what: str) -> ReadSetConflict:
+    return ReadSetConflict(
+        f"the schema changed while this load was being made: type {entity.name} {what}",
+        hint="load again, with rows that fit the new schema",
+        member="schema",
+        type_name=entity.name,
+    )
