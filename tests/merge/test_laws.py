@@ -190,7 +190,20 @@ class MergeMachine(RuleBasedStateMachine):
 
     @rule(names=st.permutations(BRANCHES))
     def merge(self, names: list[str]) -> None:
-        source, target = names[:2]
+        self.merge_heads(*names[:2])
+
+    @rule(names=st.permutations(BRANCHES))
+    def cross(self, names: list[str]) -> None:
+        """Two branches take what the other one had, at the same time: afterwards they have two bases."""
+        one, other = names[:2]
+        self.graph.create_branch("then", other)
+        self.model.heads["then"] = self.model.heads[other]
+        self.merge_heads(one, other)
+        self.merge_heads("then", one)
+        self.graph.delete_branch("then")
+        del self.model.heads["then"]
+
+    def merge_heads(self, source: str, target: str) -> None:
         outcome, expected, conflicts = self.model.merge(source, target)
         preview = self.graph.merge_preview(source, target)
         assert preview.outcome.value == outcome
