@@ -91,14 +91,20 @@ class Searcher:
         if query is None:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         column = ranking.text.name
-        index = table.index(column, IndexKind.TEXT)
-        # Elsewhere a score would depend on what the index covers, and on rows that are no longer there.
-        if index is not None and index.is_complete and not index.has_dead_rows:
+        index = scoring_index(table, column)
+        if index is not None:
             uses.append(index)
             addresses, scores = search_text(table.store, table.pin, column, query, 0)
             return table.layout.numbers_at(addresses), scores
         found = self._index(table, column).search(query, 0)
         return found.rows, found.scores
+
+
+def scoring_index(table: TableView, column: str) -> Coverage | None:
+    """The index that gives the scores of a column's texts, if there is one."""
+    index = table.index(column, IndexKind.TEXT)
+    # Of another one a score would depend on what it covers, and on rows that are no longer there.
+    return index if index is not None and index.is_complete and not index.has_dead_rows else None
 
 
 def text_of(expression: ir.Expr) -> str | None:

@@ -69,7 +69,7 @@ def query(
 
 def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = None) -> DataFrame:
     """The rows of a bound query as a frame with the result's columns. It runs when it is read, save searches of many
-    hops, which take one job a hop."""
+    hops, which take one job a hop, and the words of a text ranking, which are counted first."""
     frame = _planned(query, view, session() if spark is None else check_session(spark))
     return frame.toDF(*(column.name for column in query.columns))
 

@@ -21,6 +21,7 @@ from omnigraph.spark.expressions import column
 from omnigraph.spark.reads import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.spark.spark_types import arrow_schema, spark_type
 from omnigraph.storage.filters import Comparison
+from omnigraph.storage.relevance import TextCounts
 from omnigraph.storage.tables import fragment_groups
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class QueryTables:
     """Distances and answers of searches, by the names under which they are read like properties."""
     types: Mapping[str, str]
     """The types of the node variables that can be ranked."""
+    text_counts: dict[tuple[str, str, tuple[str, ...]], list[TextCounts]] = field(default_factory=dict)
+    """Counts of words by group of fragments, of a table, a column and the words of a query."""
 
     def nodes(
         self, type_name: str, variable: str, columns: Sequence[str] = (), predicate: ir.Expr | None = None

@@ -1,36 +1,23 @@
-"""Scores on Spark: distances come with the tables, text relevance from one task, and fusion ranks nodes by both.
-
-The relevance of a text depends on all texts of its table, so the task that computes it is the embedded search over the
-whole column.
-"""
+"""Scores on Spark: distances come with the tables, relevance from ``relevance``, and fusion ranks nodes by both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from omnigraph.core.tables import TablePin
-from omnigraph.exec.columns import Columns
-from omnigraph.exec.search import Searcher, edits_of, text_of
-from omnigraph.exec.tables import TableView
+from omnigraph.exec.search import edits_of, text_of
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Operator, Score
 from omnigraph.query.rewrite.prune import prune_columns
 from omnigraph.query.rewrite.tree import map_parts
-from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.spark.bound_rows import BoundRows
 from omnigraph.spark.expressions import SCORE
 from omnigraph.spark.query_tables import QueryTables
 from omnigraph.spark.reads import Computed, Measured, Searched
-from omnigraph.storage.store import Store
+from omnigraph.spark.relevance import relevance
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-_PAIRS = pa.schema([("id", pa.string()), ("score", pa.float32())])
 
 
 def with_computed(root: Operator) -> tuple[Operator, dict[str, Computed]]:
@@ -87,35 +74,10 @@ def _arm(tables: QueryTables, ranking: ir.Nearest | ir.Bm25, rows: BoundRows) ->
     if isinstance(ranking, ir.Nearest):
         return rows, rows.parts[ranking.vector.variable, ranking.vector.name]
     assert isinstance(ranking.text, ir.Property)
-    variable = ranking.text.variable
-    relevance = Relevance.of(tables.view.node_table(tables.types[variable]), ranking)
     id_, score = tables.names.new(), tables.names.new()
-    found = tables.spark.range(0, 1, 1, 1).mapInArrow(relevance.read, "id string, score float").toDF(id_, score)
-    frame = rows.frame.join(found, rows.column(variable) == f.col(id_), "left")
+    found = relevance(tables, ranking).frame(tables.spark, id_, score)
+    frame = rows.frame.join(found, rows.column(ranking.text.variable) == f.col(id_), "left")
     return rows.over(frame), score
-
-
-@dataclass(frozen=True)
-class Relevance:
-    """The BM25 scores of one text column, computed by one task."""
-
-    store: Store
-    pin: TablePin
-    entity: Entity
-    ranking: ir.Bm25
-
-    @classmethod
-    def of(cls, table: TableView, ranking: ir.Bm25) -> Relevance:
-        return cls(table.store, table.pin, table.entity, ranking)
-
-    def read(self, ones: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Ids and scores of the rows that hold a word of the query."""
-        if not any(batch.num_rows for batch in ones):
-            return
-        table = TableView(self.store, self.pin, self.entity, Columns())
-        found, scores = Searcher().bm25(table, self.ranking, [])
-        rows = pa.Table.from_arrays([table.values(ID, found), pa.array(scores)], schema=_PAIRS)
-        yield from rows.to_batches(max_chunksize=65_536)
 
 
 def _fused(tables: QueryTables, ranking: ir.Rrf, rows: BoundRows, number: str) -> BoundRows:
