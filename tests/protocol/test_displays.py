@@ -90,3 +90,21 @@ def test_long_values_are_cut(tmp_path: Path) -> None:
     graph = omnigraph.create(tmp_path / "graph", SCHEMA)
     graph.load([{"type": "Person", "data": {"name": "a", "note": "x" * 1000}}], "append")
     assert len(_cells(graph.query(ALL))[1][1]) == 200
+
+
+def test_what_writes_answer_is_short_and_tells_the_commit(graph: omnigraph.Graph) -> None:
+    graph.create_branch("writes")
+    loaded = graph.load([{"type": "Person", "data": {"name": "new"}}], branch="writes", actor="ann", message="why")
+    shown = f"<LoadResult merge on writes: 1 entities, commit {loaded.commit.id}>\n  Person: 1"
+    assert repr(loaded) == shown
+    assert repr(loaded.commit) == (
+        f"<GraphCommit {loaded.commit.id} on writes: load by ann, 'why'>\n  node:Person: +1 ~0 -0"
+    )
+    drop = 'query drop() { delete Person where name = "new" }'
+    preview = graph.mutate_preview(drop, branch="writes")
+    assert repr(preview) == "<WritePreview on writes: 1 entities>\n  node:Person: +0 ~0 -1"
+    assert _cells(preview) == [["table", "inserted", "updated", "deleted"], ["node:Person", "0", "0", "1"]]
+    done = graph.mutate(drop, branch="writes")
+    assert done.commit is not None
+    assert repr(done) == f"<MutationResult drop on writes: 1 nodes, 0 edges, commit {done.commit.id}>"
+    assert repr(graph.mutate(drop, branch="writes")).endswith("0 nodes, 0 edges, nothing to change>")

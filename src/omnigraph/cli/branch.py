@@ -10,8 +10,8 @@ from omnigraph.cli.commit import when
 from omnigraph.cli.completion import branch_names
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
-from omnigraph.cli.options import actor_option, json_option, quiet_option, yes_option
-from omnigraph.cli.output import paint, say, say_json
+from omnigraph.cli.options import actor_option, dry_run_option, json_option, quiet_option, yes_option
+from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.tables import aligned
 
 
@@ -78,14 +78,28 @@ def list_command(address: Address, as_json: bool) -> int:
 
 @command.command("delete")
 @click.argument("name", shell_complete=branch_names)
+@dry_run_option
 @writes_graph
 @actor_option
 @yes_option
 @quiet_option
 @json_option
-def delete_command(address: Address, name: str, actor: str | None, yes: bool, quiet: bool, as_json: bool) -> int:
-    """Delete a branch."""
+def delete_command(
+    address: Address, name: str, dry_run: bool, actor: str | None, yes: bool, quiet: bool, as_json: bool
+) -> int:
+    """Delete a branch.
+
+    Its commits can be read until cleanup. --dry-run counts those that no other branch has.
+    """
     graph = address.open()
+    if dry_run:
+        loss = graph.delete_branch_preview(name)
+        if as_json:
+            say_json({"uri": graph.uri, **loss.to_json()})
+        else:
+            only_here = count(len(loss.commits), "commit")
+            say(f"would delete branch {loss.name} and {only_here} that only it has; nothing was changed")
+        return OK
     address.confirm_loss(f"delete branch {name}", yes=yes)
     address.announce("branch delete", quiet)
     graph.delete_branch(name)

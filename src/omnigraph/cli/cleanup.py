@@ -9,7 +9,7 @@ import click
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.commit import when
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import json_option, quiet_option, yes_option
+from omnigraph.cli.options import dry_run_option, json_option, quiet_option, yes_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
 from omnigraph.cli.tables import aligned
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="Keep the newest N commits of every branch.")
 @click.option("--older-than", metavar="AGE", help="Give up only commits older than this, such as 7d.")
 @click.option("--grace", metavar="TIME", help="How long readers and writers may still need what is given up; 24h.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@dry_run_option
 @click.option(
     "--engine",
     type=click.Choice(("auto", "embedded", "spark")),

@@ -16,18 +16,22 @@ from omnigraph.cli.load_engine import chosen_engine, spark_sources
 from omnigraph.cli.options import (
     actor_option,
     branch_option,
+    dry_run_option,
     engine_option,
     idempotency_key_option,
     json_option,
     message_option,
     quiet_option,
+    stats_option,
     yes_option,
 )
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.previews import show_preview
 from omnigraph.cli.progress import progress_bar, stage_bar
 from omnigraph.storage.source_files import is_remote
 
 if TYPE_CHECKING:
+    from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.results import LoadResult
 
 MODES = ("append", "merge", "overwrite")
@@ -65,6 +69,8 @@ MODES = ("append", "merge", "overwrite")
     help="Write rows that something is wrong with into this new file and load the others; loads with Spark.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the same load, if it was killed; loads with Spark.")
+@dry_run_option
+@stats_option
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -82,55 +88,51 @@ def command(
     mapping: str | None,
     reject_to: str | None,
     resume: bool,
-    message: str | None,
-    idempotency_key: str | None,
-    actor: str | None,
+    dry_run: bool,
+    stats: bool,
     yes: bool,
     quiet: bool,
     as_json: bool,
+    **said: Any,
 ) -> int:
     """Load entities from JSON lines as one commit.
 
     All of the input becomes visible at once, or nothing: every problem is reported with its file and line.
     """
-    said: dict[str, Any] = {
-        "branch": branch,
-        "base": base,
-        "actor": actor,
-        "message": message,
-        "idempotency_key": idempotency_key,
-    }
-    wants = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
-    with_spark = chosen_engine(engine, mapping, paths, wants, address.storage_options) == "spark"
+    only_spark = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
+    only_here = [name for name, is_given in (("--dry-run", dry_run), ("--stats", stats)) if is_given]
+    if len(only_here) > 1:
+        raise click.UsageError("pass either --dry-run or --stats, not both")
+    with_spark = chosen_engine(engine, mapping, paths, only_spark, address.storage_options, only_here) == "spark"
     with ExitStack() as stack:
         # What is wrong with the files is said before anything starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
         files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths if not is_remote(path)]
         graph = address.open()
-        if mode == "overwrite":
+        if mode == "overwrite" and not dry_run:
             address.confirm_loss(f"replace entities of branch {branch}", yes=yes)
-        address.announce("load", quiet)
+        address.announce("load", quiet or dry_run)
         watched = files[0] if len(paths) == 1 and files else None
+        place: dict[str, Any] = {"branch": branch, "base": base}
+        result: LoadResult | WritePreview
         try:
             if with_spark:
                 watch = stack.enter_context(stage_bar("entities", quiet=quiet))
-                said |= {"reject_to": reject_to, "resume": resume}
-                result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **said)
+                options = {**place, **said, "reject_to": reject_to, "resume": resume}
+                result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **options)
             else:
                 total = watched.size if watched else None
                 report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
-                result = graph.load(
-                    watched or [STDIN_PATH if path == STDIN else path for path in paths],
-                    mode,
-                    progress=lambda entities: report(watched.position if watched else 0, entities),
-                    **said,
-                )
+                place["progress"] = lambda entities: report(watched.position if watched else 0, entities)
+                data = watched or [STDIN_PATH if path == STDIN else path for path in paths]
+                if dry_run:
+                    result = graph.load_preview(data, mode, **place)
+                else:
+                    result = graph.load(data, mode, **place, **said, profile=stats)
         except KeyboardInterrupt:
             raise Interrupted(_after_interrupt(watched)) from None
-    if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
-    else:
-        _show(result, reject_to)
+    # After the bar is gone, which has taken the place of standard output.
+    _show(graph.uri, result, reject_to, stats, as_json)
     return OK
 
 
@@ -140,7 +142,21 @@ def _after_interrupt(watched: DataFile | None) -> str:
     return "all of it was loaded or nothing; `omnigraph commit list --limit 1` tells"
 
 
-def _show(result: LoadResult, reject_to: str | None) -> None:
+def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, stats: bool, as_json: bool) -> None:
+    from omnigraph.engine.previews import WritePreview
+
+    if isinstance(result, WritePreview):
+        show_preview(uri, result, as_json)
+        return
+    if as_json:
+        say_json({"uri": uri, **result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        return
+    _tell(result, reject_to)
+    if stats:
+        say(result.profile(), to_stderr=True)
+
+
+def _tell(result: LoadResult, reject_to: str | None) -> None:
     ok = paint("ok", "green", bold=True)
     if result.repeated:
         say(f"{ok}: already loaded, as commit {result.commit.id}")

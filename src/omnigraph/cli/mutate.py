@@ -8,8 +8,17 @@ import click
 
 from omnigraph.cli.addresses import Address, writes_graph
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import actor_option, branch_option, idempotency_key_option, json_option, message_option
+from omnigraph.cli.options import (
+    actor_option,
+    branch_option,
+    dry_run_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    stats_option,
+)
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.previews import show_preview
 from omnigraph.cli.queries import given_params, named_by_file, query_source, takes_query
 from omnigraph.errors import CompileError
 
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
 @takes_query
 @branch_option
 @click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
+@dry_run_option
+@stats_option
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -35,6 +46,8 @@ def command(
     params_path: str | None,
     branch: str,
     if_commit: str | None,
+    dry_run: bool,
+    stats: bool,
     message: str | None,
     idempotency_key: str | None,
     actor: str | None,
@@ -46,8 +59,13 @@ def command(
     """
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)
+    if dry_run and stats:
+        raise click.UsageError("pass either --dry-run or --stats, not both")
     graph = address.open()
     try:
+        if dry_run:
+            show_preview(graph.uri, graph.mutate_preview(source.text, params, name=name, branch=branch), as_json)
+            return OK
         result = graph.mutate(
             source.text,
             params,
@@ -57,13 +75,16 @@ def command(
             message=message,
             idempotency_key=idempotency_key,
             if_commit=if_commit,
+            profile=stats,
         )
     except CompileError as error:
         raise named_by_file(error, source) from error
     if as_json:
-        say_json(result.to_json())
-    else:
-        _show(result)
+        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        return OK
+    _show(result)
+    if stats:
+        say(result.profile(), to_stderr=True)
     return OK
 
 

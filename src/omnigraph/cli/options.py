@@ -17,6 +17,10 @@ quiet_option = click.option("--quiet", is_flag=True, help="Neither say what is w
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is lost.")
 
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done; change nothing.")
+
+stats_option = click.option("--stats", is_flag=True, help="Tell on standard error what every operator did.")
+
 branch_option = click.option(
     "--branch", metavar="BRANCH", default="main", shell_complete=branch_names, help="The branch; main if not given."
 )

@@ -9,7 +9,7 @@ import click
 from omnigraph.cli.addresses import Address, reads_graph
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.moments import chosen_moment, reads_moment
-from omnigraph.cli.options import json_option
+from omnigraph.cli.options import json_option, stats_option
 from omnigraph.cli.output import say, say_json
 from omnigraph.cli.queries import given_params, named_by_file, query_source, takes_query
 from omnigraph.cli.row_output import chosen_format, format_option, show_rows
@@ -22,7 +22,7 @@ ENGINES: Final = ("embedded", "auto", "spark")
 @takes_query
 @reads_moment
 @format_option
-@click.option("--stats", is_flag=True, help="Tell on standard error what every operator did.")
+@stats_option
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
 )

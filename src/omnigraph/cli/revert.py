@@ -12,6 +12,7 @@ from omnigraph.cli.merge_options import settles_conflicts, show_conflicts
 from omnigraph.cli.options import (
     actor_option,
     branch_option,
+    dry_run_option,
     idempotency_key_option,
     json_option,
     message_option,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--until", metavar="TIME", help="Only commits up to this time.")
 @branch_option
 @settles_conflicts
-@click.option("--dry-run", is_flag=True, help="Only show what would be done, with all conflicts.")
+@dry_run_option
 @message_option
 @idempotency_key_option
 @writes_graph

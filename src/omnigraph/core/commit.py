@@ -44,7 +44,7 @@ class TableChange:
     deleted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GraphCommit:
     """One atomic change of the whole graph. ``manifest`` says where its state can be read again."""
 
@@ -64,6 +64,11 @@ class GraphCommit:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    def __repr__(self) -> str:
+        said = [f" by {self.actor}" if self.actor else "", f", {self.message!r}" if self.message else ""]
+        changes = "".join(f"\n  {c.key}: +{c.inserted:,} ~{c.updated:,} -{c.deleted:,}" for c in self.tables)
+        return f"<GraphCommit {self.id} on {self.branch}: {self.kind.value}{''.join(said)}>{changes}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from omnigraph.engine.history import History
-from omnigraph.engine.results import BranchInfo, BranchList
+from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
 from omnigraph.engine.telemetry import told
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
+from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import MAIN
 
 
@@ -27,6 +28,19 @@ class Branching(History):
     def branches(self) -> BranchList:
         """Every branch with its head, ``main`` first: a list that shows itself well."""
         return BranchList(_branch_info(ref, state) for ref, state in branches.heads(self._manifests))
+
+    def delete_branch_preview(self, name: str) -> BranchLoss:
+        """What would be lost with a branch: the commits that no other branch has."""
+        branches.check_deletable(name)
+        head = self._head(name)
+        others = {
+            commit.id
+            for ref, state in branches.heads(self._manifests)
+            if ref.name != head.branch
+            for commit in newest_first(self._store, state)
+        }
+        lost = [commit.id for commit in newest_first(self._store, head) if commit.id not in others]
+        return BranchLoss(head.branch, head.head, tuple(lost))
 
     @told("delete_branch")
     def delete_branch(self, name: str) -> None:

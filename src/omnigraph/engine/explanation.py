@@ -1,23 +1,35 @@
-"""How a query would run on one snapshot: its plan, and what its tables have to offer."""
+"""How a query or mutation would run on one snapshot: its plan, and what its tables have to offer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from omnigraph.core.html import html_text
 from omnigraph.exec.graph_view import INDEXED_STARTS_MAX, GraphView
 from omnigraph.exec.tables import TableView
 from omnigraph.query.explain import explain
-from omnigraph.query.ir import Expand, MutationIR, Operator, QueryIR, Scan, ShortestPath
+from omnigraph.query.ir import (
+    DeleteEdges,
+    DeleteNodes,
+    Expand,
+    InsertEdge,
+    InsertNode,
+    MutationIR,
+    Operator,
+    QueryIR,
+    Scan,
+    ShortestPath,
+    UpdateNodes,
+)
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.storage.index_reads import known_indexes
 
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What is known of a table that a plan reads."""
+    """What is known of a table that a plan reads or writes."""
 
     table: str
     rows: int
@@ -71,8 +83,13 @@ class Explanation:
 
 def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:
     """The plan on a snapshot; nothing is run, and no more than manifests and the cache directory are read."""
+    facts = _read_facts(plan, view) if isinstance(plan, QueryIR) else _written_facts(plan, view)
+    return Explanation(explain(plan), tuple(facts.values()))
+
+
+def _read_facts(plan: QueryIR, view: GraphView) -> dict[str, TableFacts]:
     facts: dict[str, TableFacts] = {}
-    for operator in _operators(plan.root) if isinstance(plan, QueryIR) else ():
+    for operator in _operators(plan.root):
         match operator:
             case Scan(type_name=name):
                 facts.setdefault(f"node {name}", _facts(f"node {name}", view.node_table(name), None))
@@ -81,7 +98,32 @@ def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:
                 facts.setdefault(f"edge {name}", _facts(f"edge {name}", view.edge_table(name), walked))
             case _:
                 continue
-    return Explanation(explain(plan), tuple(facts.values()))
+    return facts
+
+
+def _written_facts(plan: MutationIR, view: GraphView) -> dict[str, TableFacts]:
+    """The tables that the statements write, and those that they have to look into: ends of edges, edges at nodes."""
+    nodes: dict[str, None] = {}
+    edges: dict[str, None] = {}
+    for statement in plan.statements:
+        match statement:
+            case InsertNode(type_name=name) | UpdateNodes(type_name=name):
+                nodes[name] = None
+            case DeleteNodes(type_name=name):
+                nodes[name] = None
+                edges |= dict.fromkeys(edge.name for edge in view.catalog.edges_of(name))
+            case InsertEdge(type_name=name):
+                edges[name] = None
+                edge = view.catalog.edges[name]
+                nodes |= dict.fromkeys((edge.source, edge.target))
+            case DeleteEdges(type_name=name):
+                edges[name] = None
+            case _:
+                assert_never(statement)
+    return {
+        **{f"node {name}": _facts(f"node {name}", view.node_table(name), None) for name in nodes},
+        **{f"edge {name}": _facts(f"edge {name}", view.edge_table(name), None) for name in edges},
+    }
 
 
 def _operators(operator: Operator) -> Iterator[Operator]:

@@ -7,7 +7,8 @@ in this process; others are handed in by the rooms above through ``Graph.load_wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Embedder
@@ -28,6 +29,9 @@ from omnigraph.write.embedding import RowEmbedding, has_embedded_properties
 from omnigraph.write.load import LoadMode
 from omnigraph.write.load_rows import load_rows
 
+LOAD: Final = "Load"
+"""A load as a whole, in its profile."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
@@ -40,6 +44,8 @@ class LoadRequest:
     message: str | None = None
     idempotency_key: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
+    profile: bool = False
+    dry_run: bool = False
 
     def parsed_mode(self) -> LoadMode:
         """The mode; raises UsageError if there is none of that name."""
@@ -116,10 +122,27 @@ def run_load(
     created: bool,
 ) -> LoadResult:
     """Load into a branch that exists, unless a load with the same idempotency key was there before."""
+    watched = context.profiled() if request.profile else context
+    result = watched.profiler.timed(
+        LOAD, lambda: _run_load(watched, request, loader, find_embedder, created=created), lambda made: made.total
+    )
+    return replace(result, operators=tuple(watched.profiler.entries or ()))
+
+
+def _run_load(
+    context: WriteContext,
+    request: LoadRequest,
+    loader: Loader,
+    find_embedder: Callable[[], Embedder | None],
+    *,
+    created: bool,
+) -> LoadResult:
     mode = request.parsed_mode()
     manifests = context.manifests
     ref = branches.find_ref(manifests, request.branch)
-    options = WriteOptions(request.actor, request.message, request.idempotency_key, request.provenance)
+    options = WriteOptions(
+        request.actor, request.message, request.idempotency_key, request.provenance, dry_run=request.dry_run
+    )
     info = options.info(context, CommitKind.LOAD)
     earlier = earlier_commit(context, ref.incarnation, options)
     if earlier is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.profile_text import profile_text
+from omnigraph.engine.profile_text import Profiled
 from omnigraph.exec.profile import OperatorProfile
 from omnigraph.exec.result_rows import BATCH_ROWS, ResultRows
 from omnigraph.rows.results import result_rows
@@ -22,7 +22,7 @@ SHOWN_ROWS = 10
 
 
 @dataclass(frozen=True)
-class QueryResult:
+class QueryResult(Profiled):
     """Rows of a query, with the commit they were read at.
 
     The columns of a large result are computed when they are read: reading batches never holds more than one of them.
@@ -106,11 +106,3 @@ class QueryResult:
     def to_json(self) -> dict[str, Any]:
         """The envelope of the reference's reads, with the rows."""
         return {**self.envelope(), "rows": result_rows(self.table), "graph_commit_id": self.commit_id}
-
-    def profile(self) -> str:
-        """What every operator did, if the query was run with ``profile=True``."""
-        return profile_text(self.operators)
-
-    def profile_json(self) -> list[dict[str, Any]]:
-        """The same for programs."""
-        return [asdict(item) for item in self.operators]

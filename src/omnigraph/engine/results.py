@@ -8,6 +8,8 @@ from typing import Any
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.html import html_table
+from omnigraph.engine.profile_text import Profiled
+from omnigraph.exec.profile import OperatorProfile
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.layout import FORMAT
 
@@ -60,8 +62,8 @@ def snapshot_json(state: ManifestState) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class MutationResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class MutationResult(Profiled):
     """What a mutation did. ``commit`` is None if nothing matched."""
 
     branch: str
@@ -70,6 +72,12 @@ class MutationResult:
     affected_edges: int
     actor: str | None
     commit: GraphCommit | None
+    operators: tuple[OperatorProfile, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        made = "nothing to change" if self.commit is None else f"commit {self.commit.id}"
+        changed = f"{self.affected_nodes:,} nodes, {self.affected_edges:,} edges"
+        return f"<MutationResult {self.query_name} on {self.branch}: {changed}, {made}>"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,8 +90,8 @@ class MutationResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LoadResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class LoadResult(Profiled):
     """What a load brought in, by type; counts are rows of the input."""
 
     branch: str
@@ -97,10 +105,16 @@ class LoadResult:
     repeated: bool = False
     rejected: int = 0
     """Rows of the input that were set aside, where the caller wanted that."""
+    operators: tuple[OperatorProfile, ...] = field(default=(), compare=False)
 
     @property
     def total(self) -> int:
         return sum(self.nodes.values()) + sum(self.edges.values())
+
+    def __repr__(self) -> str:
+        counts = "".join(f"\n  {name}: {count:,}" for name, count in [*self.nodes.items(), *self.edges.items()])
+        made = f"{'already there as ' if self.repeated else ''}commit {self.commit.id}"
+        return f"<LoadResult {self.mode} on {self.branch}: {self.total:,} entities, {made}>{counts}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -147,6 +161,18 @@ class BranchList(list[BranchInfo]):
     def _repr_html_(self) -> str:
         rows = [(item.name, item.head, item.actor) for item in self]
         return html_table(f"{len(self):,} branches", ("branch", "head", "actor"), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLoss:
+    """What would be lost with a branch, once cleanup gives it up: commits that no other branch has, newest first."""
+
+    name: str
+    head: str
+    commits: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "dry_run": True, "head": self.head, "lost_commit_ids": list(self.commits)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.engine.queries import Compiler
@@ -11,11 +13,17 @@ from omnigraph.errors import UsageError
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_by_idempotency_key
 from omnigraph.manifest.reader import Capture
+from omnigraph.query.explain import statement_lines
 from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.mutate import PreparedMutation, prepare_mutation
+from omnigraph.write.preview import Previewed
+from omnigraph.write.staging import count_deltas
+
+MUTATION: Final = "Mutation"
+"""A mutation as a whole, in its profile."""
 
 
 def mutate(
@@ -28,6 +36,24 @@ def mutate(
     options: WriteOptions,
 ) -> MutationResult:
     """Run the statements of a mutation query as one commit."""
+    profiler = context.profiler
+    result = profiler.timed(
+        MUTATION,
+        lambda: _mutate(context, compiler, text, params, name, branch, options),
+        lambda made: made.affected_nodes + made.affected_edges,
+    )
+    return replace(result, operators=tuple(profiler.entries or ()))
+
+
+def _mutate(
+    context: WriteContext,
+    compiler: Compiler,
+    text: str,
+    params: Mapping[str, object] | None,
+    name: str | None,
+    branch: str,
+    options: WriteOptions,
+) -> MutationResult:
     ref = branches.find_ref(context.manifests, branch)
     info = options.info(context, CommitKind.MUTATION)
     now_ms = info.created_at_us // 1000
@@ -43,7 +69,11 @@ def mutate(
             raise UsageError(f"query `{plan.name}` reads; `mutate` runs insert, update and delete")
         query_name = plan.name
         bound = bind_mutation(plan, bind_values(plan.parameters, params), now_ms)
-        return prepare_mutation(context.store, capture, bound, context.ids)
+        lines = statement_lines(plan)
+        prepared = prepare_mutation(context.store, capture, bound, context.ids, context.profiler, lines)
+        if options.dry_run:
+            raise Previewed(capture, count_deltas(context.store, capture, prepared.deltas, prepared.modes))
+        return prepared
 
     prepared, published = run(context, ref.incarnation, prepare, info, options)
     commit = published.commit if published else None

@@ -16,6 +16,7 @@ from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.engine.loading import Loader, LoadRequest
+    from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.sources import Loadable
     from omnigraph.write.load import LoadMode
 
@@ -36,16 +37,32 @@ class Writing(Branching):
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
         if_commit: str | None = None,
+        profile: bool = False,
     ) -> MutationResult:
         """Run the statements of a mutation query as one commit.
 
         With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key``
-        returns the first commit instead of writing again.
+        returns the first commit instead of writing again. With ``profile`` the result tells what every step did.
         """
         from omnigraph.engine import writes
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
-        return writes.mutate(self._context, self._compiler, text, params, name, branch, options)
+        context = self._context.profiled() if profile else self._context
+        return writes.mutate(context, self._compiler, text, params, name, branch, options)
+
+    @told("mutate_preview")
+    def mutate_preview(
+        self, text: str, params: Mapping[str, object] | None = None, *, name: str | None = None, branch: str = MAIN
+    ) -> WritePreview:
+        """What a mutation would do to each table. Its statements are run and checked; nothing is written."""
+        from omnigraph.engine import writes
+        from omnigraph.engine.previews import preview
+
+        self._head(branch)
+        options = WriteOptions(dry_run=True)
+        return preview(
+            branch, lambda: writes.mutate(self._context, self._compiler, text, params, name, branch, options)
+        )
 
     def load(
         self,
@@ -61,6 +78,7 @@ class Writing(Branching):
         provenance: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
         source_options: Mapping[str, str] | None = None,
+        profile: bool = False,
     ) -> LoadResult:
         """Load entities of any number of types as one commit.
 
@@ -68,12 +86,37 @@ class Writing(Branching):
         an Arrow table, reader, pandas or polars frame of one type (``type_name``). With ``base`` a missing branch is
         forked from that one first. ``progress`` is told how many rows were read so far. ``source_options`` are options
         of the object store that files are in, those of the graph if not given. There is no limit to the size of the
-        input.
+        input. With ``profile`` the result tells what every step did.
         """
         from omnigraph.engine import loading
 
-        request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {})
+        request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {}, profile)
         return self.load_with(loading.embedded(data, type_name, progress, source_options), request)
+
+    @told("load_preview")
+    def load_preview(
+        self,
+        data: Loadable,
+        mode: str | LoadMode = "merge",
+        *,
+        type_name: str | None = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        progress: Callable[[int], None] | None = None,
+        source_options: Mapping[str, str] | None = None,
+    ) -> WritePreview:
+        """What a load would do to each table. All of the input is read and checked, and its texts embedded; nothing
+        that others could see is written. With ``base`` a missing branch is taken to be like that one."""
+        from omnigraph.engine import loading
+        from omnigraph.engine.previews import preview
+
+        known = branch if base is None or self._has_branch(branch) else base
+        self._head(known)
+        request = loading.LoadRequest(mode, known, dry_run=True)
+        loader = loading.embedded(data, type_name, progress, source_options)
+        return preview(
+            branch, lambda: loading.run_load(self._context, request, loader, lambda: self.embedder, created=False)
+        )
 
     def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
         """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""
@@ -95,11 +138,14 @@ class Writing(Branching):
             raise
 
     def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
-        if base is None:
+        if base is None or self._has_branch(branch):
             return False
+        self.create_branch(branch, base, actor=actor)
+        return True
+
+    def _has_branch(self, branch: str) -> bool:
         try:
             branches.find_ref(self._manifests, branch)
         except NotFoundError:
-            self.create_branch(branch, base, actor=actor)
-            return True
-        return False
+            return False
+        return True

@@ -89,8 +89,7 @@ class Runner:
         """The rows, and a remark on every index that was asked for them."""
         made = self._rows(operator, demand)
         for index in self.evaluator.uses:
-            share = 100 * index.covered_rows / max(index.rows, 1)
-            self.graph.remarks.append(f"index {index.spec}, {share:.0f} % covered")
+            self.graph.remarks.append(str(index))
         self.graph.remarks.extend(self.evaluator.notes)
         self.evaluator.uses.clear()
         self.evaluator.notes.clear()

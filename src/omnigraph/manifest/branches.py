@@ -154,10 +154,15 @@ def _taken(name: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"branch {name!r} exists already", hint="choose another name or delete it", branch=name)
 
 
-def delete_branch(manifests: Manifests, name: str) -> Ref:
-    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
+def check_deletable(name: str) -> None:
+    """Raises for the one branch that every graph has."""
     if name == MAIN:
         raise UsageError("main cannot be deleted")
+
+
+def delete_branch(manifests: Manifests, name: str) -> Ref:
+    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
+    check_deletable(name)
     # Also a name that does not count: this is how it becomes free.
     ref = _read(manifests, check_name(name))
     if ref is None or not manifests.store.objects.delete(ref_path(ref.name)):

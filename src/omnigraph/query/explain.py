@@ -52,7 +52,7 @@ def explain(plan: QueryIR | MutationIR) -> str:
     if isinstance(plan, QueryIR):
         lines.extend(f"  {line}" for line in _tree(plan.root, 0))
     else:
-        lines.extend(f"  {number}. {_statement(item)}" for number, item in enumerate(plan.statements, 1))
+        lines.extend(f"  {line}" for line in statement_lines(plan))
     return "\n".join(lines)
 
 
@@ -221,6 +221,11 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
 
 
 # --- mutations -------------------------------------------------------------------------------------------
+
+
+def statement_lines(plan: MutationIR) -> list[str]:
+    """One numbered line a statement."""
+    return [f"{number}. {_statement(item)}" for number, item in enumerate(plan.statements, 1)]
 
 
 def _statement(statement: StatementIR) -> str:

@@ -88,6 +88,9 @@ class Coverage:
     has_dead_rows: bool = False
     """Whether segments may hold rows that are deleted since; they are never found, but they count in statistics."""
 
+    def __str__(self) -> str:
+        return f"index {self.spec}, {100 * self.covered_rows / max(self.rows, 1):.0f} % covered"
+
     @property
     def is_complete(self) -> bool:
         return not self.uncovered

@@ -1,4 +1,4 @@
-"""Counting what is read of the tables of a store."""
+"""Counting what is read and written of the tables of a store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from omnigraph.storage.store import Store
 
 @dataclass
 class IoMeter:
-    """Requests and bytes read through the open tables of a store since the meter was made.
+    """Requests that read and bytes read, and the same of writes, through the open tables of a store since the meter was
+    made.
 
     Lance counts for each open table by itself, and forgets what was asked for: of two meters at once each sees a part.
     """
@@ -17,15 +18,19 @@ class IoMeter:
     store: Store
     requests: int = 0
     bytes: int = 0
+    write_requests: int = 0
+    written: int = 0
 
     def __post_init__(self) -> None:
         self.read()
-        self.requests = self.bytes = 0
+        self.requests = self.bytes = self.write_requests = self.written = 0
 
     def read(self) -> tuple[int, int]:
-        """Requests and bytes so far."""
+        """Requests that read and bytes read so far; those of writes are counted on the way."""
         for dataset in self.store.opened():
             stats = dataset.io_stats_incremental()
             self.requests += stats.read_iops
             self.bytes += stats.read_bytes
+            self.write_requests += stats.write_iops
+            self.written += stats.written_bytes
         return self.requests, self.bytes

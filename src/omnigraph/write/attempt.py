@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, StorageError, WriteExpired
-from omnigraph.history.plan import CommitInfo, PublishPlan
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
-from omnigraph.manifest.publisher import Published, check_precondition, conflict, schema_conflict
+from omnigraph.manifest.publisher import Published, Restage, check_precondition, conflict, schema_conflict
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
+
+READ: Final = "Read"
+CHECK: Final = "Check"
+STAGE: Final = "Stage"
+PUBLISH: Final = "Publish"
+"""The steps of a write, as its profile calls them. Reading and checking are for the writers to tell."""
 
 
 class Prepared(Protocol):
@@ -74,14 +80,15 @@ def run(
         last = again
         if again.is_empty:
             raise _NothingLeft
-        staged = again.stage(newer, info, options)
+        staged = _staged(context, again, newer, info, options)
+        context.profiler.say("others published first: checked and staged again")
         _check_age(context, info)
         return staged
 
     _check_age(context, info)
     published: Published | None = None
     with suppress(_NothingLeft):
-        published = context.publisher.publish(plan, restage)
+        published = context.profiler.timed(PUBLISH, lambda: _publish(context, plan, restage), lambda _: 1)
     return last, published
 
 
@@ -100,7 +107,31 @@ def _stage(
 ) -> tuple[Capture, P, PublishPlan | None]:
     """A first plan; none if there is nothing to do."""
     capture, prepared = _prepare(context, incarnation, prepare, options)
-    return capture, prepared, None if prepared.is_empty else prepared.stage(capture, info, options)
+    return capture, prepared, None if prepared.is_empty else _staged(context, prepared, capture, info, options)
+
+
+def _staged(
+    context: WriteContext, prepared: Prepared, capture: Capture, info: CommitInfo, options: WriteOptions
+) -> PublishPlan:
+    def stage() -> PublishPlan:
+        plan = prepared.stage(capture, info, options)
+        for write in plan.writes:
+            counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
+            context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
+        return plan
+
+    return context.profiler.timed(STAGE, stage, lambda plan: sum(map(_changed, plan.writes)))
+
+
+def _changed(write: TableWrite) -> int:
+    return write.inserted + write.updated + write.deleted
+
+
+def _publish(context: WriteContext, plan: PublishPlan, restage: Restage) -> Published:
+    published = context.publisher.publish(plan, restage)
+    state = published.state
+    context.profiler.say(f"commit {published.commit.id}, version {state.version} of branch {state.branch}")
+    return published
 
 
 def _check_age(context: WriteContext, info: CommitInfo) -> None:

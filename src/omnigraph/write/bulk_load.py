@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -21,13 +22,14 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import sorted_by_fragment
 from omnigraph.storage.store import Store
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import CHECK, READ, run
 from omnigraph.write.bulk_checks import GraphChecks, settle_duplicates
 from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_fragments import FragmentWriter
 from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
+from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.retyping import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
@@ -81,15 +83,20 @@ class PreparedBulk:
         added = self.input.written[key]
         if self.input.mode is LoadMode.OVERWRITE:
             version = staging.stage_overwrite(self.store, base, pin.location, added)
-            counts = (table.rows, 0, pin.rows)
         else:
             version = staging.stage_grouped(self.store, base, pin.location, added, self._replaced(table))
-            updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
-            counts = (table.rows - updated, updated, 0)
         if table.superseded:
             version = staging.stage_without(self.store, version, self._superseded(table, added))
         mode = WRITE_MODES[self.input.mode]
+        counts = self.counts(capture, table)
         return TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version
+
+    def counts(self, capture: Capture, table: KeyTable) -> Counts:
+        """What happens to the entities of a table."""
+        if self.input.mode is LoadMode.OVERWRITE:
+            return table.rows, 0, capture.state.tables[table.entity.table_key].rows
+        updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
+        return table.rows - updated, updated, 0
 
     def _replaced(self, table: KeyTable) -> Iterator[tuple[int, list[int]]]:
         found = self.input.keys.stream(f"SELECT address FROM {table.found_name} ORDER BY address")
@@ -126,7 +133,7 @@ def load_bulk(
         whole = BulkInput(keys, fragments.written, mode)
         try:
             try:
-                _take(rows, whole, fragments, violations)
+                _take(context, rows, whole, fragments, violations)
             finally:
                 fragments.close()
             published = publish_bulk(context, incarnation, whole, info, options)
@@ -140,16 +147,34 @@ def load_bulk(
     return whole.counts(), published
 
 
-def _take(rows: Iterable[SourcedRows], whole: BulkInput, fragments: FragmentWriter, violations: Violations) -> None:
+def _take(
+    context: WriteContext,
+    rows: Iterable[SourcedRows],
+    whole: BulkInput,
+    fragments: FragmentWriter,
+    violations: Violations,
+) -> None:
     """Write the rows. After the first violation the rest is only read, to find the others."""
-    for source, typed in rows:
+
+    def write() -> int:
+        context.profiler.say("more than fits into memory: rows were written as they came")
+        count = 0
+        for source, typed in rows:
+            count += typed.batch.num_rows
+            if not violations.total:
+                fragments.add(source, typed)
         if not violations.total:
-            fragments.add(source, typed)
+            fragments.finish()
+        return count
+
+    def settle() -> None:
+        settle_duplicates(whole.keys, whole.mode, violations)
+        fragments.wait()
+
+    context.profiler.timed(READ, write, lambda count: count)
     if violations.total:
         raise violation_error(violations)
-    fragments.finish()
-    settle_duplicates(whole.keys, whole.mode, violations)
-    fragments.wait()
+    context.profiler.timed(CHECK, settle, lambda _: 0)
     if violations.total:
         raise violation_error(violations)
 
@@ -158,7 +183,15 @@ def publish_bulk(
     context: WriteContext, incarnation: str, whole: BulkInput, info: CommitInfo, options: WriteOptions
 ) -> Published:
     """Check an input whose duplicates are settled, and make it one commit."""
-    _, published = run(context, incarnation, lambda capture: _prepare(context, capture, whole), info, options)
+
+    def prepare(capture: Capture) -> PreparedBulk:
+        check = partial(_prepare, context, capture, whole)
+        prepared = context.profiler.timed(CHECK, check, lambda _: sum(whole.counts().values()))
+        if options.dry_run:
+            raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.keys.tables.items()})
+        return prepared
+
+    _, published = run(context, incarnation, prepare, info, options)
     assert published is not None, "a load is never empty"
     return published
 

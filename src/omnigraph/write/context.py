@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Clock, IdSource
+from omnigraph.exec.profile import Profiler
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
@@ -21,10 +22,16 @@ class WriteContext:
     publisher: Publisher
     clock: Clock
     ids: IdSource
+    profiler: Profiler = field(default_factory=Profiler)
+    """Notes what the steps of a write do; without entries it notes nothing."""
 
     @property
     def store(self) -> Store:
         return self.manifests.store
+
+    def profiled(self) -> WriteContext:
+        """The same world for one write that is watched."""
+        return replace(self, profiler=Profiler.started(self.store))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class WriteOptions:
     idempotency_key: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
     expected_head: str | None = None
+    dry_run: bool = False
+    """Whether the write ends with ``Previewed`` before anything that others could see is written."""
 
     def info(self, context: WriteContext, kind: CommitKind) -> CommitInfo:
         """The commit's own words, with a fresh id."""

@@ -65,9 +65,12 @@ class PreparedLoad:
         """Never: a load always makes a commit, so that a repeated job can see that it ran."""
         return False
 
+    @property
+    def modes(self) -> dict[str, WriteMode]:
+        return dict.fromkeys(self.deltas, WRITE_MODES[self.mode])
+
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        modes = dict.fromkeys(self.deltas, WRITE_MODES[self.mode])
-        return stage_deltas(self.store, capture, self.deltas, modes, info, options, self.reads)
+        return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
 
 
 def gather(rows: Iterable[SourcedRows], mode: LoadMode, violations: Violations) -> list[TableDelta]:

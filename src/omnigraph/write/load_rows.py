@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Published
@@ -11,10 +12,12 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import CHECK, READ, run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.embedding import RowEmbedding
 from omnigraph.write.load import LoadMode, PreparedLoad, SourcedRows, gather, prepare_load
+from omnigraph.write.preview import Previewed
+from omnigraph.write.staging import count_deltas
 
 Progress = Callable[[int], None]
 """Is told how many rows were read so far."""
@@ -37,6 +40,27 @@ def load_rows(
     ``embedding`` the rows were read as it says, and get their vectors here.
     """
     stream = checked(rows, violations, progress, embedding)
+    buffered, is_all = context.profiler.timed(READ, lambda: _buffer(stream), _read_at_once)
+    if not is_all:
+        from omnigraph.write.bulk_load import load_bulk
+
+        return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options)
+    deltas = context.profiler.timed(CHECK, lambda: gather(buffered, mode, violations), lambda _: 0)
+
+    def prepare(capture: Capture) -> PreparedLoad:
+        check = partial(prepare_load, context.store, capture, deltas, mode)
+        load = context.profiler.timed(CHECK, check, lambda load: sum(d.rows.num_rows for d in load.deltas.values()))
+        if options.dry_run:
+            raise Previewed(capture, count_deltas(context.store, capture, load.deltas, load.modes))
+        return load
+
+    _, published = run(context, incarnation, prepare, info, options)
+    assert published is not None
+    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, published
+
+
+def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
+    """Rows in memory, as many as may be there, and whether these are all."""
     buffered: list[SourcedRows] = []
     rows_held = bytes_held = 0
     for source, typed in stream:
@@ -44,17 +68,14 @@ def load_rows(
         rows_held += typed.batch.num_rows
         bytes_held += typed.batch.nbytes
         if rows_held > limits.BUFFERED_ROWS_MAX or bytes_held > limits.BUFFERED_BYTES_MAX:
-            from omnigraph.write.bulk_load import load_bulk
+            return buffered, False
+    return buffered, True
 
-            return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options)
-    deltas = gather(buffered, mode, violations)
 
-    def prepare(capture: Capture) -> PreparedLoad:
-        return prepare_load(context.store, capture, deltas, mode)
-
-    _, published = run(context, incarnation, prepare, info, options)
-    assert published is not None
-    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, published
+def _read_at_once(read: tuple[list[SourcedRows], bool]) -> int:
+    """Rows for a profile; those of a larger load are counted when all of them are read."""
+    buffered, is_all = read
+    return sum(typed.batch.num_rows for _, typed in buffered) if is_all else 0
 
 
 def _drained(buffered: list[SourcedRows], rest: Iterator[SourcedRows]) -> Iterator[SourcedRows]:

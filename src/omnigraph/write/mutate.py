@@ -8,14 +8,17 @@ write conflicts instead of being decided anew.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.core.ports import IdSource
+from omnigraph.core.tables import TablePin
 from omnigraph.errors import ViolationError
+from omnigraph.exec.profile import Profiler
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.query import expressions as ir
@@ -35,8 +38,12 @@ from omnigraph.rows.validate import TableDelta, check_delta
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.storage.filters import Comparison
+from omnigraph.storage.index_reads import known_indexes
+from omnigraph.storage.indexes import IndexKind
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import rows_with, scan
+from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.conditions import Matcher
 from omnigraph.write.context import WriteOptions
@@ -88,12 +95,31 @@ class PreparedMutation:
         return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
 
 
-def prepare_mutation(store: Store, capture: Capture, mutation: MutationIR, ids: IdSource) -> PreparedMutation:
-    """Run the statements against the capture and validate the whole; raises ViolationError and changes nothing."""
-    run = _Run(store, capture, ids)
-    for statement in mutation.statements:
-        run.execute(statement)
-    return run.finish()
+def prepare_mutation(
+    store: Store,
+    capture: Capture,
+    mutation: MutationIR,
+    ids: IdSource,
+    profiler: Profiler,
+    lines: Sequence[str],
+) -> PreparedMutation:
+    """Run the statements against the capture and validate the whole; raises ViolationError and changes nothing.
+
+    ``lines`` are the statements as a profile shows them.
+    """
+    run = _Run(store, capture, ids, profiler)
+
+    def execute() -> int:
+        for line, statement in zip(lines, mutation.statements, strict=True):
+            profiler.timed(line, partial(run.execute, statement), _as_it_is)
+        return run.affected_nodes + run.affected_edges
+
+    profiler.timed(READ, execute, _as_it_is)
+    return profiler.timed(CHECK, run.finish, lambda prepared: sum(d.rows.num_rows for d in prepared.deltas.values()))
+
+
+def _as_it_is(rows: int) -> int:
+    return rows
 
 
 @dataclass
@@ -101,13 +127,20 @@ class _Run:
     store: Store
     capture: Capture
     ids: IdSource
+    profiler: Profiler
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     affected_nodes: int = 0
     affected_edges: int = 0
 
-    def execute(self, statement: StatementIR) -> None:
+    def execute(self, statement: StatementIR) -> int:
+        """Run a statement on what the earlier ones left; how many entities it changed."""
+        before = self.affected_nodes + self.affected_edges
+        self._execute(statement)
+        return self.affected_nodes + self.affected_edges - before
+
+    def _execute(self, statement: StatementIR) -> None:
         catalog = self.capture.catalog
         match statement:
             case InsertNode():
@@ -221,10 +254,17 @@ class _Run:
         pin = self.capture.state.tables[entity.table_key]
         if matcher.never or not pin.rows:
             return
+        self._tell_index(pin, matcher.comparison)
         for batch in scan(self.store, pin, table_schema(entity).names, matcher.comparison, blobs_as_bytes=True):
             for row in batch.to_pylist():
                 if matcher.matches(row):
                     yield row
+
+    def _tell_index(self, pin: TablePin, comparison: Comparison | None) -> None:
+        if not self.profiler.is_on:
+            return
+        known = None if comparison is None else known_indexes(self.store, pin).get((comparison.column, IndexKind.BTREE))
+        self.profiler.say(f"every row of {pin.key} looked at" if known is None else str(known))
 
     # --- the end ---------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from omnigraph.storage.fold import fold_tail
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import find_ids
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.preview import Counts
 
 STAGING_THREADS_MAX = 8
 """Tables staged at once: the work is waiting for the store."""
@@ -84,11 +85,33 @@ def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
         version = staging.stage_overwrite(store, base, pin.location, written)
         counts = (delta.rows.num_rows, 0, pin.rows)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
+    addresses = _replaced(store, pin, delta, mode)
+    return stage_rows(store, pin, mode, delta.rows, set(addresses.values()), _counted(delta, addresses))
+
+
+def _replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
+    """Ids of committed rows that go away, with their addresses."""
+    return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
+
+
+def _counted(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
     ids = delta.ids()
-    addresses = {} if mode is WriteMode.APPEND else find_ids(store, pin, [*ids, *delta.removed])
-    updated = sum(id_ in addresses for id_ in ids)
-    counts = (len(ids) - updated, updated, len(addresses) - updated)
-    return stage_rows(store, pin, mode, delta.rows, set(addresses.values()), counts)
+    updated = sum(id_ in replaced for id_ in ids)
+    return len(ids) - updated, updated, len(replaced) - updated
+
+
+def count_deltas(
+    store: Store, capture: Capture, deltas: Mapping[str, TableDelta], modes: Mapping[str, WriteMode]
+) -> dict[str, Counts]:
+    """What ``stage_deltas`` would do to each table."""
+
+    def count(key: str, delta: TableDelta) -> Counts:
+        pin = capture.state.tables[key]
+        if delta.replaces_all:
+            return delta.rows.num_rows, 0, pin.rows
+        return _counted(delta, _replaced(store, pin, delta, modes[key]))
+
+    return {key: count(key, delta) for key, delta in sorted(deltas.items())}
 
 
 def stage_rows(
