@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from omnigraph.spark import limits
 from omnigraph.spark.source import SourceReader
 from omnigraph.spark.source_options import parse_options
 from omnigraph.spark.spark_types import spark_schema
+from omnigraph.storage.tables import scan
 from tests.spark.outcomes import lines, write_lines
 
 if TYPE_CHECKING:
@@ -100,13 +102,51 @@ def test_a_frame_is_a_snapshot_of_a_branch_a_commit_or_a_time(graph: Graph, spar
     assert typed.agg({"age": "max"}).collect()[0][0] == 19
 
 
-def test_a_condition_of_one_query_is_not_one_of_the_next(graph: Graph, spark: SparkSession) -> None:
+@pytest.fixture
+def handing_on(spark: SparkSession) -> Iterator[None]:
+    """Spark offers conditions to every source."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.mark.usefixtures("handing_on")
+def test_a_condition_of_one_use_of_a_frame_is_not_one_of_another(graph: Graph, spark: SparkSession) -> None:
     graph.load(PEOPLE, "append")
     frame = table(spark, graph, "Person")
     assert [row.name for row in frame.where("age >= 18 and name <> 'p19'").collect()] == ["p18"]
     assert frame.where("name = 'p3'").count() == 1
     assert frame.where("age > 9999999999").count() == 0
     assert frame.count() == 20
+    young, old = frame.where("age < 5"), frame.where("age >= 18")
+    assert young.crossJoin(old).count() == 10
+    assert young.union(frame).count() == 25
+    frame.createOrReplaceTempView("people_twice")
+    joined = "select * from people_twice a, people_twice b where a.age < 5 and b.age >= 18"
+    assert spark.sql(joined).count() == 10
+    kept = young.cache()
+    assert (kept.count(), frame.count()) == (5, 20)
+    kept.unpersist()
+    stored = [table(spark, graph, "Person", where=where) for where in ("age < 5", "age >= 18 and name != 'p19'")]
+    assert stored[0].crossJoin(stored[1]).count() == 5
+
+
+def test_several_comparisons_are_left_to_lance_together(graph: Graph) -> None:
+    numbered = [{"type": "Counted", "data": {"name": f"n{number}", "size": number}} for number in range(20)]
+    counted = create(Path(graph.uri).parent / "counted", "node Counted {\n name: String @key\n size: U64\n}\n")
+    counted.load(numbered, "append")
+    snapshot = counted.snapshot()
+    entity, pin = snapshot.catalog.nodes["Counted"], snapshot.state.tables["node:Counted"]
+    for where, names in [
+        ("size >= 18", ["n18", "n19"]),
+        ("size >= 3 and size < 5", ["n3", "n4"]),
+        ("name >= n5 and name != n7 and name < n9", ["n5", "n6", "n8"]),
+        ("size > 5 and name < n8 and name >= n5", ["n6", "n7"]),
+    ]:
+        conditions = parse_options({"store": counted.uri, "type": "Counted", "where": where}).conditions(entity)
+        batches = list(scan(snapshot.store, pin, ["name"], conditions, with_address=True))
+        assert [name for batch in batches for name in batch.column("name").to_pylist()] == names
+        assert all(batch.schema.names == ["name", "_rowaddr"] for batch in batches)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +161,12 @@ def test_a_condition_of_one_query_is_not_one_of_the_next(graph: Graph, spark: Sp
         ("day < 2020-01-03", 1),
         ("t = 2020-01-02T03:04:05.006Z", 1),
         (" s = ", 0),
+        ("s = 'it''s'", 1),
+        ("i >= -1 and i < 0", 1),
+        ("i >= -1 AND s = 'b' and u = 4294967295", 0),
+        ("u = 4294967295 and w > 1 and s = it's", 1),
+        ("s = 'a and i = 0'", 0),
+        ("s != rock and roll", 3),
     ],
 )
 def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, count: int) -> None:
@@ -129,7 +175,7 @@ def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, c
     entity = snapshot.catalog.nodes["Every"]
     options = parse_options({"store": graph.uri, "type": "Every", "where": where})
     schema = spark_schema(entity, ["s"])
-    reader = SourceReader(snapshot.store, snapshot.state.tables["node:Every"], schema, options.condition(entity))
+    reader = SourceReader(snapshot.store, snapshot.state.tables["node:Every"], schema, options.conditions(entity))
     assert sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part)) == count
 
 
@@ -140,12 +186,16 @@ def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, c
         ("agee = 1", "Every has no column 'agee'"),
         ("i = many", "'many' does not fit I32"),
         ("ls = a", "cannot be compared"),
+        ("i = 1 and", "'1 and' does not fit I32"),
+        ("i = 1 and s", "'1 and s' does not fit I32"),
+        ("i = 1 and j ~ 2", "does not fit I32"),
+        ("", "is not a comparison"),
     ],
 )
 def test_a_condition_that_makes_no_sense_is_refused(graph: Graph, where: str, message: str) -> None:
     options = parse_options({"store": graph.uri, "type": "Every", "where": where})
     with pytest.raises(UsageError, match=message):
-        options.condition(graph.catalog().nodes["Every"])
+        options.conditions(graph.catalog().nodes["Every"])
 
 
 def test_fragments_are_shared_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

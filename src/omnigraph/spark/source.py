@@ -66,7 +66,7 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
         snapshot = self._options.snapshot()
         self._commit = snapshot.commit_id
         entity = self._options.entity(snapshot.catalog)
-        self._options.condition(entity)
+        self._options.conditions(entity)
         return spark_schema(entity, self._options.chosen_columns(entity))
 
     def streamReader(self, schema: StructType) -> ChangeStreamReader:  # noqa: N802 - Spark's name
@@ -83,7 +83,7 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
         unknown = [name for name in schema.names if name not in table_schema(entity).names]
         if unknown:
             raise UsageError(f"{entity.name} has no column {unknown[0]!r}")
-        return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.condition(entity))
+        return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.conditions(entity))
 
     def writer(self, schema: StructType, overwrite: bool) -> SourceWriter:
         mode = LoadMode.OVERWRITE if overwrite else LoadMode(self._options.load)
@@ -111,11 +111,11 @@ class FragmentPartition(InputPartition):  # type: ignore[misc, unused-ignore] # 
 class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
     """Reads one pinned table by fragments.
 
-    Takes no conditions from Spark: up to 4.3 it keeps those of one query for all later ones over the same frame, which
-    then lack rows. The option ``where`` belongs to the frame.
+    Takes no conditions from Spark: up to 4.3 it keeps those of one use of a frame for all others, which then lack rows
+    (ADR 15). The option ``where`` belongs to the frame.
     """
 
-    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Comparison | None) -> None:
+    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Sequence[Comparison]) -> None:
         self._store = store
         self._pin = pin
         self._schema = schema

@@ -24,7 +24,12 @@ _NAMES = (
     "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
     "actor", "message", "idempotency_key",
 )  # fmt: skip
-_COMPARISON = re.compile(r"\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(.*?)\s*", re.DOTALL)
+_OPERATOR = "=|!=|<=|>=|<|>"
+_COMPARISON = re.compile(
+    rf"\s*(\w+)\s*({_OPERATOR})\s*(?:'((?:[^']|'')*)'|(.*?))(?:\s+and\s+(?=\w+\s*(?:{_OPERATOR}))|\s*\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Name, operator, and the value: in quotes, or as it is, up to the next comparison."""
 STORAGE = "storage."
 _OF_SPARK = ("checkpointlocation",)
 """Options of Spark's own that it passes on."""
@@ -80,14 +85,22 @@ class SourceOptions:
                 raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
         return self.columns
 
-    def condition(self, entity: Entity) -> Comparison | None:
-        """The comparison that storage makes while reading; raises if it is none."""
-        if self.where is None:
-            return None
-        found = _COMPARISON.fullmatch(self.where)
-        if found is None:
-            raise UsageError(f"{self.where!r} is not a comparison", hint='write "age >= 18" or "name = Ada"')
-        name, operator, text = found.groups()
+    def conditions(self, entity: Entity) -> tuple[Comparison, ...]:
+        """The comparisons that storage makes while reading, all of which must hold; raises if they are none."""
+        found: list[Comparison] = []
+        start = 0
+        while self.where is not None and (not found or start < len(self.where)):
+            part = _COMPARISON.match(self.where, start)
+            if part is None:
+                hint = 'write "age >= 18", or "name = \'Ada\' and age < 40"'
+                raise UsageError(f"{self.where!r} is not a comparison", hint=hint)
+            name, operator, quoted, plain = part.groups()
+            text = plain if quoted is None else quoted.replace("''", "'")
+            found.append(self._comparison(entity, name, operator, text))
+            start = part.end()
+        return tuple(found)
+
+    def _comparison(self, entity: Entity, name: str, operator: str, text: str) -> Comparison:
         prop = entity.properties.get(name)
         if prop is None and name not in table_schema(entity).names:
             hint = did_you_mean(name, table_schema(entity).names)

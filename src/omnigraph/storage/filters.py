@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -91,6 +93,19 @@ def build_filter(comparison: Comparison) -> pc.Expression | str:
             raise AssertionError(f"not a comparison: {comparison.operator}")
 
 
+def split_filter(
+    comparisons: Sequence[Comparison], schema: pa.Schema
+) -> tuple[pc.Expression | str | None, list[Comparison]]:
+    """One filter for as many comparisons as Lance takes together, and the others, which ``satisfied_rows`` tests."""
+    if not takes_expressions(schema):
+        return None, list(comparisons)
+    built = [(comparison, build_filter(comparison)) for comparison in comparisons]
+    expressions = [made for _, made in built if not isinstance(made, str)]
+    if expressions:
+        return reduce(and_, expressions), [comparison for comparison, made in built if isinstance(made, str)]
+    return " AND ".join(str(made) for _, made in built) or None, []
+
+
 def takes_expressions(schema: pa.Schema) -> bool:
     """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
     return not any(pa.types.is_list(field.type) and _is_unsigned(field.type.value_type) for field in schema)
@@ -126,3 +141,8 @@ def satisfied(column: pa.Array, comparison: Comparison) -> pa.Array:
     if pa.types.is_boolean(column.type):
         column, value = column.cast(pa.int8()), value.cast(pa.int8())
     return pc.fill_null(compare(column, value), False)
+
+
+def satisfied_rows(batch: pa.RecordBatch, comparisons: Sequence[Comparison]) -> pa.Array:
+    """Which rows satisfy every comparison."""
+    return reduce(pc.and_, (satisfied(batch.column(comparison.column), comparison) for comparison in comparisons))
