@@ -1,11 +1,10 @@
-"""A program: loads on a cluster of two executors while things go wrong there, and tells what came of it as JSON.
+"""Loads on a cluster of two executors while things go wrong there, and what came of each.
 
 Tasks are disturbed on their way back, after they wrote their fragments: the worst moment, for the files are there.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -15,26 +14,19 @@ from typing import Any
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import SparkError, StorageError
-from omnigraph.spark import session
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.splits import FileSplit
 
 ROWS = 600
 WRITE = PartWriter.write_split
 SLOW_SECONDS = 120
-QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS = {
-    "spark.executor.memory": "512m",
     "spark.task.maxFailures": "3",
-    "spark.cores.max": "2",
-    "spark.driver.extraJavaOptions": QUICK,
-    "spark.executor.extraJavaOptions": QUICK,
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
     # A task that takes far longer than the others is started a second time, on another host.
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
-    "spark.speculation.minTaskRuntime": "3s",
+    "spark.speculation.minTaskRuntime": "2s",
+    "spark.speculation.multiplier": "1000",
 }
 
 
@@ -86,10 +78,16 @@ def fragments(graph: Graph) -> int:
     return len(list(Path(graph.uri).glob("nodes/*/data/*.lance")))
 
 
-def main(directory: Path, master: str, python_path: str) -> None:
+def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
+    """What came of a load for each way to disturb it. The last one costs an executor."""
+    from pyspark import cloudpickle
+
+    # Executors have the package, but not its tests.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    # Every job asks for this again. Until here no task was to run twice, however slow the machine is.
+    spark.sparkContext._jsc.sc().conf().set("spark.speculation.multiplier", "2")
     data = directory / "data.jsonl"
     data.write_text("".join(f'{{"type": "Person", "data": {{"name": "p{number}"}}}}\n' for number in range(ROWS)))
-    spark = session(config={**SETTINGS, "spark.master": master, "spark.executorEnv.PYTHONPATH": python_path})
     told: dict[str, Any] = {}
     for disturbed in (fails_twice, fails_always, slow, killed):
         PartWriter.write_split = disturbed  # type: ignore[method-assign] # what the tasks of this load will run
@@ -109,9 +107,4 @@ def main(directory: Path, master: str, python_path: str) -> None:
             "fragments": fragments(graph),
         }
     told["copies"] = sorted(path.name for path in directory.glob("slow-*"))
-    spark.stop()
-    print("told", json.dumps(told))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    return told

@@ -1,14 +1,16 @@
-"""A program: the driver of a load on a standalone cluster, and of what follows it; tells what came of it as JSON."""
+"""A program: the driver of loads on a standalone cluster, and of what follows them; tells what came of it as JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from omnigraph.engine.graph import create
 from omnigraph.spark import load, register
 from omnigraph.write import limits
+from tests.spark import faulty_cluster
 from tests.spark.standalone import LOOPBACK, QUICK
 
 SCHEMA = """
@@ -43,6 +45,7 @@ def session(master: str, python_path: str) -> Any:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
         "spark.cores.max": "2",
+        **faulty_cluster.SETTINGS,
     }
     builder = SparkSession.builder.appName("test").master(master)
     for name, value in settings.items():
@@ -83,6 +86,7 @@ def main(asked: dict[str, Any]) -> None:
     told["optimized"] = graph.optimize(engine="spark", spark=spark).to_json()["tables"]
     for kind in ("Person", "Knows"):
         told[kind] = read(spark, store, options, kind)
+    told["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(asked["directory"]))
     spark.stop()
     print("told", json.dumps(told))
 

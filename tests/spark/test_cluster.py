@@ -1,4 +1,7 @@
-"""A real cluster: a master and two workers on loopback, the graph in an object store."""
+"""A real cluster, a master and two workers on loopback: the graph in an object store, and tasks that are disturbed.
+
+One cluster serves all of it: starting one takes longer than what is done with it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +18,30 @@ import pytest
 import omnigraph
 from omnigraph.engine.graph import Graph, create, open_graph
 from tests.faults.s3 import Bucket, Server
-from tests.spark import on_cluster
+from tests.spark import faulty_cluster, on_cluster
 from tests.spark.outcomes import lines, write_lines
-from tests.spark.standalone import standalone
+from tests.spark.standalone import LOOPBACK, standalone
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = Path(omnigraph.__file__).parents[1]
 PEOPLE = 400
+HOSTS = (LOOPBACK, "127.0.0.2")
+"""Two hosts to Spark, which starts no second copy of a task on the host of the first."""
+
+pytestmark = [
+    pytest.mark.s3,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc, and has many loopbacks"),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a driver told, and what it was given."""
+
+    told: dict[str, Any]
+    bucket: Bucket
+    files: list[str]
+    more: list[str]
 
 
 def person(number: int, age: int) -> dict[str, Any]:
@@ -63,30 +84,49 @@ def rows(graph: Graph, key: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: str(row["id"]))
 
 
-@pytest.mark.s3
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.fixture(scope="module")
+def ran(s3_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    directory, bucket = tmp_path_factory.mktemp("cluster"), s3_server.bucket()
+    files = [write_lines(directory / "all.jsonl", records())]
+    more = [write_lines(directory / "more.jsonl", merged())]
+    asked: dict[str, Any] = {"store": bucket.uri("graph"), "files": files, "merged": more, "directory": str(directory)}
+    with standalone(directory, HOSTS) as cluster:
+        asked |= {"master": cluster.url, "python_path": str(PACKAGES), "options": s3_server.storage_options()}
+        return Run(run_driver(asked, dict(cluster.environment)), bucket, files, more)
+
+
 def test_a_cluster_loads_optimizes_and_reads_what_the_embedded_engine_does(
-    s3_server: Server, s3_bucket: Bucket, tmp_path: Path
+    ran: Run, s3_server: Server, tmp_path: Path
 ) -> None:
-    files = [write_lines(tmp_path / "all.jsonl", records())]
-    more = [write_lines(tmp_path / "more.jsonl", merged())]
-    options = s3_server.storage_options()
-    asked: dict[str, Any] = {"store": s3_bucket.uri("graph"), "options": options, "files": files, "merged": more}
-    with standalone(tmp_path) as cluster:
-        asked |= {"master": cluster.url, "python_path": str(PACKAGES)}
-        told = run_driver(asked, dict(cluster.environment))
+    told, bucket = ran.told, ran.bucket
     embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
-    totals = [embedded.load(files, "append").total, embedded.load(more, "merge").total]
+    totals = [embedded.load(ran.files, "append").total, embedded.load(ran.more, "merge").total]
     assert told["loaded"] == totals
     assert {table["engine"] for table in told["optimized"]} == {"spark"}
     indexes = [index for table in told["optimized"] for index in table["indexes"]]
     assert len(indexes) == 7
     assert all(index["rows_covered"] == index["rows"] for index in indexes)
-    graph = open_graph(s3_bucket.uri("graph"), storage_options=options)
+    graph = open_graph(bucket.uri("graph"), storage_options=s3_server.storage_options())
     assert lines(graph) == lines(embedded)
     assert graph.verify().is_clean
-    assert s3_bucket.keys("graph/jobs/") == []
+    assert bucket.keys("graph/jobs/") == []
     assert (told["Person"], told["Knows"]) == (rows(embedded, "node:Person"), rows(embedded, "edge:Knows"))
     # Both workers took part, and each had the package from where the driver said.
     assert len({directory for directory, _ in map(json.loads, told["executors"])}) == 2
     assert {file for _, file in map(json.loads, told["executors"])} == {omnigraph.__file__}
+
+
+def test_disturbed_loads_bring_every_row_once_or_none(ran: Run) -> None:
+    told, rows = ran.told["disturbed"], faulty_cluster.ROWS
+    for name in ("fails_twice", "killed", "slow"):
+        found = told[name]
+        assert (found["rows"], found["different"], found["commits"]) == (rows, rows, 2), name
+        assert found["failed"] is None
+        assert found["clean"]
+        # Six parts; what disturbed attempts wrote lies beside them and belongs to nobody.
+        assert found["fragments"] > 6, name
+    failed = told["fails_always"]
+    assert failed["failed"] == ["StorageError", "the disk is away"]
+    assert (failed["rows"], failed["commits"], failed["clean"]) == (0, 1, True)
+    # Both copies of the slow task wrote their rows, and the first never came back.
+    assert told["copies"] == ["slow-0", "slow-1"]
