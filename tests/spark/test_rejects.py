@@ -85,7 +85,7 @@ def rejected(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("mode", "partitions", "checks"),
-    [("append", 1, "driver"), ("merge", 7, "driver"), ("append", 2, "cluster"), ("merge", 2, "cluster")],
+    [("append", 1, "driver"), ("merge", 7, "driver"), ("merge", 2, "cluster")],
 )
 def test_bad_rows_are_set_aside_and_the_rest_is_one_commit(
     graph: Graph, spark: SparkSession, tmp_path: Path, mode: str, partitions: int, checks: str
