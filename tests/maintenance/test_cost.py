@@ -1,5 +1,6 @@
 """What is paid after optimize, in requests and bytes: nothing for a second call, little more than fresh for queries."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import omnigraph
 from omnigraph.storage.io_meter import IoMeter
-from tests.maintenance.graphs import fragments, indexes, uncovered
+from tests.maintenance.graphs import fragments, indexes, load_people, uncovered
 
 SCHEMA = """
 node Doc {
@@ -122,3 +123,37 @@ def test_a_second_call_reads_manifests_only(fresh: omnigraph.Graph) -> None:
     meter = IoMeter(stranger._store)
     assert stranger.optimize().commits == ()
     assert meter.read() == (0, 0)
+
+
+def test_verify_lists_the_index_files_of_a_table_once(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many commits have indexes."""
+    for start in (300, 340, 380):
+        load_people(graph, start, start + 40)
+        graph.optimize()
+    stranger = omnigraph.open(graph.uri)
+    listed: list[str] = []
+    objects = stranger._store.objects
+    original = objects.list
+
+    def counted(prefix: str) -> Iterator[tuple[str, int]]:
+        listed.append(prefix)
+        return original(prefix)
+
+    monkeypatch.setattr(objects, "list", counted)
+    report = stranger.verify()
+    assert report.is_clean
+    pins = stranger.snapshot().state.tables
+    tables = [pins[key].location for key in ("node:Person", "edge:Knows")]
+    assert sorted(prefix for prefix in listed if "_indices" in prefix) == sorted(f"{at}/_indices/" for at in tables)
+    for table in tables:
+        Path(graph.uri.removeprefix("file-object-store://"), next(_index_files(graph, table))).unlink()
+    assert len(omnigraph.open(graph.uri).verify().problems) == 2
+
+
+def _index_files(graph: omnigraph.Graph, table: str) -> Iterator[str]:
+    """Files of the table's index that the head needs."""
+    key = next(pin.key for pin in graph.snapshot().state.tables.values() if pin.location == table)
+    segments = {part.uuid for item in indexes(graph, key).values() for part in item.segments}
+    for path, _ in graph._store.objects.list(f"{table}/_indices/"):
+        if path.split("/")[-2] in segments:
+            yield path

@@ -19,7 +19,7 @@ from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.durability import digest_file
-from omnigraph.storage.files import manifest_file, version_files
+from omnigraph.storage.files import SegmentFiles, manifest_file, version_files
 
 Version = tuple[str, int]
 """A table's location and one of its Lance versions."""
@@ -97,9 +97,10 @@ class _Survey:
         pins: dict[Version, TablePin] = {}
         for _, state in self._states():
             pins.update((_version(pin), pin) for pin in _pins(state))
+        segments = SegmentFiles(self.manifests.store)
         for version, pin in pins.items():
             try:
-                for path in version_files(self.manifests.store, pin):
+                for path in version_files(self.manifests.store, pin, segments):
                     self._by_version[path].add(version)
             except OmnigraphError as error:
                 self._failures.append((pin.location, error.message, set(), {version}))

@@ -19,11 +19,34 @@ def manifest_file(location: str, version: int) -> str:
     return f"{location}/_versions/{name}.manifest"
 
 
-def version_files(store: Store, pin: TablePin) -> Iterator[str]:
+class SegmentFiles:
+    """The files of index segments. A version names its segments and not their files: those are what lies in their
+    directories. All of a table are listed at once and remembered, so versions that are asked for have to be there
+    before the first is."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._listed: dict[str, dict[str, list[str]]] = {}
+
+    def of(self, location: str, segments: frozenset[str]) -> Iterator[str]:
+        """The files of some segments of a table."""
+        if segments and location not in self._listed:
+            self._listed[location] = self._list(f"{location}/_indices/")
+        for segment in segments:
+            yield from self._listed[location].get(segment, ())
+
+    def _list(self, directory: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path, _ in self._store.objects.list(directory):
+            found.setdefault(path.removeprefix(directory).split("/", 1)[0], []).append(path)
+        return found
+
+
+def version_files(store: Store, pin: TablePin, segments: SegmentFiles) -> Iterator[str]:
     """The manifest, data, blob, deletion and index files of a version."""
     yield manifest_file(pin.location, pin.lance_version)
     dataset = store.open(pin.location, pin.lance_version)
-    yield from _index_files(store, pin.location, segment_ids(dataset))
+    yield from segments.of(pin.location, segment_ids(dataset))
     for fragment in dataset.get_fragments():
         metadata = fragment.metadata
         for file in metadata.files:
@@ -33,11 +56,3 @@ def version_files(store: Store, pin: TablePin) -> Iterator[str]:
                 yield from (blob_path for blob_path, _ in store.blob_files.of(path))
         if metadata.deletion_file is not None:
             yield f"{pin.location}/{metadata.deletion_file.path(metadata.id)}"
-
-
-def _index_files(store: Store, location: str, segments: frozenset[str]) -> Iterator[str]:
-    """A version names its segments and not their files: those are what lies in the directories of the segments."""
-    if segments:
-        directory = f"{location}/_indices/"
-        listed = (path for path, _ in store.objects.list(directory))
-        yield from (path for path in listed if path.removeprefix(directory).split("/", 1)[0] in segments)

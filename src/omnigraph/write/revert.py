@@ -20,7 +20,7 @@ from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import Lineage
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.files import version_files
+from omnigraph.storage.files import SegmentFiles, version_files
 from omnigraph.storage.store import Store
 from omnigraph.write.changes import table_changes
 from omnigraph.write.context import WriteOptions
@@ -125,7 +125,8 @@ class Reverter:
                 counts.append(TableCounts(key, *changed, adopted=False, conflicts=number))
         records = [record for plan in plans for record in plan.files]
         kept = {write.key for write in writes}
-        needed = {path for pin in _pins(made.state, kept) for path in version_files(store, pin)}
+        segments = SegmentFiles(store)
+        needed = {path for pin in _pins(made.state, kept) for path in version_files(store, pin, segments)}
         reads = frozenset(key for plan in plans for key in (*plan.reads, *(write.key for write in plan.writes)))
         plan = PublishPlan(
             info=self.info,
