@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import networkx
+import numpy as np
 import pytest
 
 from omnigraph.engine.analysis_result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.exec.analytics import triangles
+from omnigraph.exec.analytics import algorithms, triangles
+from omnigraph.exec.analytics.steps import Block, EdgeArrays, Kernel, Vector, block_of, smaller_behind
 from tests.analytics.shapes import SHAPES, Node, Shape, random_shape
 
 EVERY = ("Knows", "Likes", "Lives", "Hosts")
@@ -23,6 +27,34 @@ CASES = [
     pytest.param(random_shape(6, 50, 120, kinds=EVERY), ("Lives",), id="two node types"),
     pytest.param(random_shape(7, 50, 120, kinds=EVERY), ("Knows", "Likes"), id="two edge types"),
 ]
+
+
+@dataclass
+class CountedSteps:
+    """One block, and how many steps were made over it."""
+
+    block: Block
+    made: int = 0
+
+    @property
+    def nodes(self) -> int:
+        return self.block.nodes
+
+    def step(self, kernel: Kernel, vector: Vector) -> Vector:
+        self.made += 1
+        return kernel(self.block, vector)
+
+    def back(self, vector: Vector) -> Vector:
+        self.made += 1
+        nodes, found = smaller_behind(self.block, vector)
+        values: Vector = vector[0].copy()
+        values[nodes] = found
+        return values
+
+    def leaving(self) -> Any:
+        raise NotImplementedError
+
+    triangles = leaving
 
 
 def values(result: AnalysisResult, column: str) -> dict[Node, Any]:
@@ -62,6 +94,16 @@ def test_every_algorithm_agrees_with_networkx(shape: Shape, kinds: tuple[str, ..
     check_distances(graph, shape, kinds)
 
 
+@pytest.mark.parametrize(("shape", "kinds"), CASES[-3:])
+def test_strong_components_by_steps_are_those_of_networkx(
+    shape: Shape, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cluster finds them: scipy is not asked."""
+    graph = shape.graph(tmp_path / "g")
+    monkeypatch.setattr(algorithms, "LocalSteps", type("NobodysSteps", (), {}))
+    check_strong_components(graph, shape, kinds)
+
+
 def check_ranks(graph: Graph, shape: Shape, kinds: tuple[str, ...], **how: Any) -> None:
     plain = shape.networkx(kinds)
     for_all = {"max_iter": 1000, "tol": 1e-12}
@@ -88,9 +130,13 @@ def check_components(graph: Graph, shape: Shape, kinds: tuple[str, ...], **how: 
     expected = {frozenset(group) for group in networkx.weakly_connected_components(plain)}
     assert groups(values(weak, "component")) == expected
     assert weak.facts == {"components": len(expected), "largest": max(map(len, expected), default=0)}
-    if not how:
-        strong = graph.analyze.components(kinds, strong=True)
-        assert groups(values(strong, "component")) == set(map(frozenset, networkx.strongly_connected_components(plain)))
+    check_strong_components(graph, shape, kinds, **how)
+
+
+def check_strong_components(graph: Graph, shape: Shape, kinds: tuple[str, ...], **how: Any) -> None:
+    plain = shape.networkx(kinds)
+    strong = graph.analyze.components(kinds, strong=True, **how)
+    assert groups(values(strong, "component")) == set(map(frozenset, networkx.strongly_connected_components(plain)))
 
 
 def check_counts(graph: Graph, shape: Shape, kinds: tuple[str, ...], **how: Any) -> None:
@@ -215,13 +261,37 @@ def test_the_top_is_ordered_by_value_then_by_node(tmp_path: Path) -> None:
         (lambda a: a.shortest_paths("p0-0", "Lives"), "'p0-0' may be a Person or a Place"),
         (lambda a: a.shortest_paths("p0-0", "Knows", max_distance=-1), "max_distance is -1"),
         (lambda a: a.components("Knows", engine="dask"), "there is no engine 'dask'"),
-        (lambda a: a.components("Knows", strong=True, engine="spark"), "strong components are found in one process"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, call: Any, said: str) -> None:
     graph = SHAPES["sparse"].graph(tmp_path / "g")
     with pytest.raises(UsageError, match=said):
         call(graph.analyze)
+
+
+def test_strong_components_of_many_small_graphs() -> None:
+    drawn = np.random.default_rng(0)
+    for _ in range(200):
+        nodes = int(drawn.integers(1, 40))
+        ends = drawn.integers(0, nodes, (2, int(drawn.integers(0, 3 * nodes))))
+        steps = CountedSteps(block_of(EdgeArrays(*ends), 0, nodes, nodes))
+        plain = networkx.DiGraph(zip(*ends.tolist(), strict=True))
+        plain.add_nodes_from(range(nodes))
+        labels = algorithms.mutual(steps).tolist()
+        assert labels == [min(group) for _, group in sorted(_members(plain))]
+
+
+def test_long_ways_are_cut_short() -> None:
+    ring = np.random.default_rng(0).permutation(3_000)
+    steps = CountedSteps(block_of(EdgeArrays(ring, np.roll(ring, -1)), 0, 3_000, 3_000))
+    assert not algorithms.mutual(steps).any()
+    assert steps.made < 60
+
+
+def _members(plain: networkx.DiGraph) -> Iterator[tuple[int, set[int]]]:
+    """Every node with its strong component."""
+    for group in networkx.strongly_connected_components(plain):
+        yield from ((node, group) for node in group)
 
 
 def test_names_that_mean_nothing_are_not_found(tmp_path: Path) -> None:

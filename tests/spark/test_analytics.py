@@ -33,6 +33,7 @@ ALGORITHMS: dict[str, Callable[..., AnalysisResult]] = {
         EVERY, directed=False, personalization={FIRST[0]: 2.0, FIRST[1]: 1.0}, max_iterations=2, tolerance=0, **how
     ),
     "components": lambda a, **how: a.components(EVERY, **how),
+    "strong components": lambda a, **how: a.components("Knows", strong=True, **how),
     "label propagation": lambda a, **how: a.label_propagation("Knows", max_iterations=3, **how),
     "hops": lambda a, **how: a.shortest_paths(FIRST, EVERY, max_distance=2, **how),
     "distances": lambda a, **how: a.shortest_paths(FIRST[:1], WEIGHED, weight="w", max_distance=6, **how),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -100,16 +100,12 @@ class Analysis:
 
         Components are numbered from 0 in the order of their first node by type and id.
         """
-        chosen = AnalysisTarget(edges, **target)
-        if strong and chosen.engine == "spark":
-            raise UsageError("strong components are found in one process only", hint="leave out the engine")
-        if strong:
-            chosen = replace(chosen, engine="embedded")
 
         def run(steps: Steps, space: NodeSpace) -> Outcome:
             return algorithms.components(steps, space, strong=strong)
 
-        return self._run("components", chosen, Form.DIRECTED, run, on_spark=Form.BOTH)
+        form = Form.DIRECTED if strong else Form.BOTH
+        return self._run("components", AnalysisTarget(edges, **target), Form.DIRECTED, run, on_spark=form)
 
     def label_propagation(
         self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[TargetOptions]

@@ -23,7 +23,7 @@ from omnigraph.errors import UsageError
 from omnigraph.exec.adjacency import Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Block, Form, Kernel, Vector, Weights
+from omnigraph.exec.analytics.steps import Block, Form, Kernel, Vector, Weights, smaller_behind
 from omnigraph.exec.analytics.triangles import triangles_among
 from omnigraph.spark.edge_blocks import Division, Shipped, edge_blocks, node_maps, row_block
 from omnigraph.spark.session import check_session, session
@@ -126,6 +126,15 @@ class SparkSteps:
                 pieces.append(kernel(Block(first, np.zeros(size + 1, np.int64), nothing, self.nodes), vector))
         return np.concatenate(pieces)
 
+    def back(self, vector: Vector) -> Vector:
+        """One job: blocks say which nodes get something smaller, and the smallest of all is taken."""
+        with shipped(self.spark, vector) as seen:
+            found = self._collected(self.blocks, partial(_back, self.division, seen), SHARES)
+        values: Vector = vector[0].copy()
+        for nodes, smaller in _pairs(found):
+            np.minimum.at(values, nodes, smaller.astype(np.int64))
+        return values
+
     def leaving(self) -> Weights:
         return self._added(self.blocks, partial(_leaving, self.division)).astype(np.float64)
 
@@ -140,13 +149,19 @@ class SparkSteps:
         """Amounts of nodes that many tasks give, added up."""
         total = np.zeros(self.nodes)
         found = self._collected(frame, work, SHARES)
-        for nodes, amounts in zip(found["nodes"], found["amounts"], strict=True):
-            total[np.frombuffer(nodes.as_py(), np.int64)] += np.frombuffer(amounts.as_py(), np.float64)
+        for nodes, amounts in _pairs(found):
+            total[nodes] += amounts
         return total
 
     def _collected(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]], columns: str) -> pa.Table:
         with translated_jobs():
             return frame.mapInArrow(work, columns).toArrow()
+
+
+def _pairs(found: pa.Table) -> Iterator[tuple[Rows, Weights]]:
+    """Nodes and their amounts, task by task."""
+    for nodes, amounts in zip(found["nodes"], found["amounts"], strict=True):
+        yield np.frombuffer(nodes.as_py(), np.int64), np.frombuffer(amounts.as_py(), np.float64)
 
 
 # --- executors -------------------------------------------------------------------------------------------
@@ -167,6 +182,11 @@ def _step(
         yield pa.RecordBatch.from_arrays(
             [pa.array([number], pa.int64()), pa.array([packed], pa.binary())], names=["block", "values"]
         )
+
+
+def _back(division: Division, vector: Shipped, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _, block in _blocks_in(batches, division):
+        yield _shares(*smaller_behind(block, vector.value))
 
 
 def _leaving(division: Division, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

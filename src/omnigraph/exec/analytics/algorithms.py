@@ -5,8 +5,9 @@ Each gives columns with a value for every node, in the order of the nodes' numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,18 @@ from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.analytics import sparse
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import Labels, NodeSpace
-from omnigraph.exec.analytics.steps import Block, Steps, Vector, Weights, commonest, counts, nearest, smallest, sums
+from omnigraph.exec.analytics.steps import (
+    Block,
+    Steps,
+    Vector,
+    Weights,
+    commonest,
+    counts,
+    nearest,
+    smallest,
+    smallest_alike,
+    sums,
+)
 
 Fact = bool | int | float
 
@@ -67,7 +79,7 @@ def components(steps: Steps, space: NodeSpace, *, strong: bool = False) -> Outco
         square = steps.block.without_parallels.matrix
         labels = sparse.components(square, strong=strong) if steps.nodes else np.zeros(0, np.int64)
     else:
-        labels = hooked(steps)
+        labels = mutual(steps) if strong else hooked(steps)
     return _groups("component", "components", space.numbered_groups(labels))
 
 
@@ -82,12 +94,45 @@ def hooked(steps: Steps) -> Labels:
         if np.array_equal(seen, labels):
             return labels
         np.minimum.at(labels, labels.copy(), seen)
-        labels = np.minimum(labels, seen)
-        while True:
-            shorter = labels[labels]
-            if np.array_equal(shorter, labels):
-                break
-            labels = shorter
+        labels = _shortened(np.minimum(labels, seen))
+
+
+def mutual(steps: Steps) -> Labels:
+    """The strong components by steps: who has the same first node before it and behind it.
+
+    Nodes are divided into kinds, and no component into two. In a round every node learns the smallest node of its kind
+    that reaches it, and the smallest that it reaches. If they are one, that is its component. Otherwise nodes that
+    differ in them are of different kinds from then on. The smallest node of every kind is done in each round.
+    """
+    numbers = np.arange(steps.nodes)
+    kinds = np.zeros(steps.nodes, np.int64)
+    before = behind = numbers
+    while True:
+        before = _first(partial(steps.step, smallest_alike), before, kinds)
+        behind = _first(steps.back, behind, kinds)
+        is_done = before == behind
+        if is_done.all():
+            return before
+        kinds = before * steps.nodes + behind
+        before, behind = np.where(is_done, before, numbers), np.where(is_done, behind, numbers)
+
+
+def _first(step: Callable[[Vector], Vector], labels: Labels, kinds: Labels) -> Labels:
+    """The smallest labels that come along the edges. Who is reached by a node is also reached by who reaches that."""
+    while True:
+        seen = _shortened(step(np.stack((labels, kinds))))
+        if np.array_equal(seen, labels):
+            return labels
+        labels = seen
+
+
+def _shortened(labels: Labels) -> Labels:
+    """Labels of labels, as long as that leads to smaller ones."""
+    while True:
+        shorter = labels[labels]
+        if np.array_equal(shorter, labels):
+            return labels
+        labels = shorter
 
 
 def label_propagation(steps: Steps, space: NodeSpace, *, iterations_max: int) -> Outcome:

@@ -22,6 +22,7 @@ from omnigraph.exec.analytics.steps import (
     block_of,
     leaving_weights,
     narrow_numbers,
+    smaller_behind,
 )
 from omnigraph.exec.analytics.triangles import triangle_counts, triangles_among
 from omnigraph.exec.graph_view import GraphView
@@ -72,6 +73,12 @@ class LocalSteps:
 
     def step(self, kernel: Kernel, vector: Vector) -> Vector:
         return kernel(self.block, vector)
+
+    def back(self, vector: Vector) -> Vector:
+        nodes, found = smaller_behind(self.block, vector)
+        values: Vector = vector[0].copy()
+        values[nodes] = found
+        return values
 
     def leaving(self) -> Weights:
         return leaving_weights(self.block.neighbours, self.block.weights, self.nodes)

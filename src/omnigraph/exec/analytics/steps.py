@@ -133,6 +133,10 @@ class Steps(Protocol):
         """What the kernel gives for every node."""
         ...
 
+    def back(self, vector: Vector) -> Vector:
+        """The smallest value of every node and of those it gives values to, as ``smallest_alike`` for what it gets."""
+        ...
+
     def leaving(self) -> Weights:
         """For every node the weights of the edges by which values leave it, added up."""
         ...
@@ -169,6 +173,30 @@ def smallest(block: Block, vector: Vector) -> Vector:
         found = np.minimum.reduceat(vector[block.neighbours], block.offsets[filled])
         own[filled] = np.minimum(own[filled], found)
     return own
+
+
+def smallest_alike(block: Block, vector: Vector) -> Vector:
+    """The smallest value of the node and of those of its neighbours that are of its kind: values, and kinds."""
+    values, kinds = vector
+    own: Vector = values[block.first : block.first + block.size].copy()
+    filled = np.flatnonzero(np.diff(block.offsets))
+    if len(filled):
+        is_alike = kinds[block.neighbours] == kinds[block.owners + block.first]
+        offered = np.where(is_alike, values[block.neighbours], block.nodes)
+        own[filled] = np.minimum(own[filled], np.minimum.reduceat(offered, block.offsets[filled]))
+    return own
+
+
+def smaller_behind(block: Block, vector: Vector) -> tuple[Vector, Vector]:
+    """The same against the edges: neighbours for which a node of the block has a smaller value, and the smallest."""
+    values, kinds = vector
+    sources, targets = block.neighbours, block.owners + block.first
+    better = (kinds[sources] == kinds[targets]) & (values[targets] < values[sources])
+    sources, offered = sources[better], values[targets[better]]
+    nodes, places = np.unique(sources, return_inverse=True)
+    smallest_offered = np.full(len(nodes), block.nodes, np.int64)
+    np.minimum.at(smallest_offered, places, offered)
+    return nodes, smallest_offered
 
 
 def nearest(block: Block, vector: Vector) -> Vector:
