@@ -179,7 +179,7 @@ def test_ctrl_c_during_a_load_leaves_nothing_and_exits_with_130(graph: Path, tmp
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert said == f"omnigraph load → {graph}\n"
+    assert said == f"omnigraph load → {graph} (direct, local)\n"
     assert (process.returncode, out) == (130, "")
     assert err.strip() in ("interrupted: nothing was loaded", "interrupted")
     assert run("commit", "list", graph).stdout == before

@@ -41,7 +41,7 @@ def schema(tmp_path: Path) -> Path:
 def test_init_makes_an_empty_graph_and_says_where(schema: Path, tmp_path: Path) -> None:
     result = run("init", "--schema", schema, tmp_path / "g")
     assert (result.exit_code, result.stdout) == (0, "ok: a graph with 2 node types, 1 edge type\n")
-    assert result.stderr == f"omnigraph init → {tmp_path / 'g'}\n"
+    assert result.stderr == f"omnigraph init → {tmp_path / 'g'} (direct, local)\n"
     assert exported(tmp_path / "g") == ""
 
 
@@ -109,7 +109,7 @@ def test_commands_that_name_their_graph_wrongly_are_usage_errors(words: list[str
 def test_load_is_one_commit_with_actor_and_message(graph: Path, tmp_path: Path) -> None:
     data = write_lines(tmp_path / "more.jsonl", [{"type": "Person", "data": {"name": "Grace"}}])
     result = run("load", graph, "--data", data, "--mode", "append", "--message", "more", env={"OMNIGRAPH_ACTOR": "bob"})
-    assert result.stderr == f"omnigraph load → {graph}\n"
+    assert result.stderr == f"omnigraph load → {graph} (direct, local)\n"
     assert result.stdout == f"  Person: 1\nok: loaded 1 entity into main, commit {head(graph)}\n"
     newest = as_json("commit", "show", head(graph), "--store", graph)
     assert (newest["actor_id"], newest["message"], newest["kind"]) == ("bob", "more", "load")

@@ -26,7 +26,7 @@ def test_a_merge_says_what_it_did_to_each_table(branched: Path) -> None:
     add(branched, "Eve", "--branch", "b")
     result = run("branch", "merge", "b", "--store", branched, "--as", "ann", "--message", "why")
     assert result.exit_code == 0, result.output
-    assert result.stderr == f"omnigraph branch merge → {branched}\n"
+    assert result.stderr == f"omnigraph branch merge → {branched} (direct, local)\n"
     assert result.stdout.splitlines() == [
         "table        inserted  updated  deleted  how",
         "node:Person         1        0        0  taken whole",

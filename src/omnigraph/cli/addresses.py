@@ -51,13 +51,17 @@ class Address:
     def announce(self, verb: str, quiet: bool) -> None:
         """Say on standard error which graph is about to be written to."""
         if not quiet:
-            say(f"omnigraph {verb} → {self.uri}", to_stderr=True)
+            say(f"omnigraph {verb} → {self.uri} (direct, {'local' if self.is_local else 'remote'})", to_stderr=True)
+
+    @property
+    def is_local(self) -> bool:
+        from omnigraph.storage.uri import parse_root
+
+        return parse_root(self.uri).is_local
 
     def confirm_loss(self, what: str, *, yes: bool) -> None:
         """Ask before something is lost in a store that others may share. On a local disk nobody is asked."""
-        from omnigraph.storage.uri import parse_root
-
-        if yes or parse_root(self.uri).is_local:
+        if yes or self.is_local:
             return
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise UsageError(f"this would {what} at {self.uri}", hint="pass --yes if that is meant")

@@ -9,7 +9,7 @@ import click
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.commit import when
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import dry_run_option, json_option, quiet_option, yes_option
+from omnigraph.cli.options import dry_run_option, json_option, quiet_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
 from omnigraph.cli.tables import aligned
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="Who lists and deletes: this process or Spark; auto decides by size.",
 )
 @writes_graph
-@yes_option
+@click.option("--yes", "--confirm", is_flag=True, help="Do not ask before something is lost.")
 @quiet_option
 @json_option
 def command(

@@ -23,6 +23,7 @@ from omnigraph.storage.source_files import bucket_and_key, is_remote
 @read_branch_option
 @at_option
 @types_option
+@click.option("--jsonl", is_flag=True, hidden=True, expose_value=False)
 @click.option("--out", "out_path", metavar="PATH", help="A file, or s3://..., to write instead of standard output.")
 @reads_graph
 @json_option

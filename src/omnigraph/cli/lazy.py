@@ -30,11 +30,36 @@ class Entry:
 
 
 class CommandGroup(click.Group):
-    """A group that shows its help when it is called without a command."""
+    """A group that shows its help when it is called without a command, and knows what a misspelled one may have meant.
 
-    def __init__(self, name: str | None = None, **settings: Any) -> None:
+    ``aliases`` are other names of its commands; they work and are not shown.
+    """
+
+    def __init__(self, name: str | None = None, *, aliases: Mapping[str, str] | None = None, **settings: Any) -> None:
         super().__init__(name, **{**settings, "invoke_without_command": True, "no_args_is_help": False})
         self.callback = _show_help
+        self.aliases = aliases or {}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+
+    def names(self) -> list[str]:
+        """What may be typed."""
+        return [*self.commands, *self.aliases]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        wrong = args[0]
+        if wrong not in self.names() and not wrong.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"no such command '{wrong}'{self._suggestion(wrong)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _suggestion(self, wrong: str) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(wrong.lower(), self.names(), n=1)
+        return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _show_help() -> int:
@@ -51,6 +76,13 @@ def _tell_on_request(command: click.Command) -> None:
             _tell_on_request(inner)
     elif not any(param.name == "verbose" for param in command.params):
         command.params += log_options()
+        known = {name for param in command.params for name in param.opts}
+        # Whoever passes them everywhere may: what a command would not ask or say is not asked or said.
+        command.params += [
+            click.Option([name], is_flag=True, hidden=True, expose_value=False)
+            for name in ("--quiet", "--yes")
+            if name not in known
+        ]
 
 
 class LazyGroup(CommandGroup):
@@ -74,21 +106,16 @@ class LazyGroup(CommandGroup):
         _tell_on_request(command)
         return command
 
+    def names(self) -> list[str]:
+        return [*self._names, *self._deprecated]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        wrong = args[0]
-        if wrong in self._deprecated and not ctx.resilient_parsing:
-            click.echo(f"note: `{wrong}` is deprecated, use `{self._deprecated[wrong]}`", err=True)
-        elif wrong not in self._names and not wrong.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"no such command '{wrong}'{self._suggestion(wrong)}", ctx)
+        old = args[0]
+        if old in self._deprecated and not ctx.resilient_parsing:
+            click.echo(f"note: `{old}` is deprecated, use `{self._deprecated[old]}`", err=True)
         return super().resolve_command(ctx, args)
-
-    def _suggestion(self, wrong: str) -> str:
-        from difflib import get_close_matches
-
-        close = get_close_matches(wrong.lower(), list(self._names), n=1)
-        return f"; did you mean '{close[0]}'?" if close else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

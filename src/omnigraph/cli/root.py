@@ -10,6 +10,7 @@ import click
 
 from omnigraph.cli.errors import report
 from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.habits import translated
 from omnigraph.cli.lazy import Entry, LazyGroup
 from omnigraph.cli.logs import log_options
 
@@ -63,7 +64,7 @@ class RootGroup(LazyGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> NoReturn:
-        arguments = list(sys.argv[1:] if args is None else args)
+        arguments = translated(sys.argv[1:] if args is None else args)
         try:
             status = super().main(arguments, "omnigraph", complete_var, standalone_mode=False, **extra)
         except Exception as error:

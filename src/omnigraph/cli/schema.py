@@ -17,7 +17,7 @@ _COLOURS = {Safety.SAFE: "green", Safety.NEEDS_DATA_CHECK: "yellow", Safety.REFU
 _WORDS = {Safety.SAFE: "safe", Safety.NEEDS_DATA_CHECK: "destructive", Safety.REFUSED: "refused"}
 
 
-@click.group("schema", cls=CommandGroup)
+@click.group("schema", cls=CommandGroup, aliases={"get": "show"})
 def command() -> None:
     """Show schemas and plan migrations."""
 
