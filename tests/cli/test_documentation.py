@@ -16,7 +16,10 @@ from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 PAGES = (PAGE, PAGE.with_name("storage.md"), PAGE.with_name("maintenance.md"), REPOSITORY / "README.md")
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
-SHARED_OPTIONS = {*EVERYWHERE, "--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet"}
+SHARED_OPTIONS = {
+    *EVERYWHERE,
+    *("--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet", "--format"),
+}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -35,7 +38,8 @@ def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Co
 @pytest.mark.parametrize(("path", "command"), list(_commands(root, "")))
 def test_every_command_and_option_is_explained_in_its_section(path: str, command: click.Command) -> None:
     section = PAGE.read_text(encoding="utf-8").split(f"\n## {path}\n")[1].split("\n## ")[0]
-    spelled = [name for param in command.params if isinstance(param, click.Option) for name in param.opts]
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    spelled = [name for param in options for name in param.opts]
     missing = [
         name
         for name in spelled

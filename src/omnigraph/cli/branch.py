@@ -12,7 +12,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import actor_option, dry_run_option, json_option, quiet_option, yes_option
 from omnigraph.cli.output import count, paint, say, say_json
-from omnigraph.cli.tables import aligned
+from omnigraph.cli.row_output import chosen_format, format_option, show_list
 
 
 @click.group("branch", cls=CommandGroup)
@@ -63,16 +63,18 @@ def create_command(
 @command.command("list")
 @uri_argument
 @reads_graph
+@format_option
 @json_option
-def list_command(address: Address, as_json: bool) -> int:
+def list_command(address: Address, format_: str | None, as_json: bool) -> int:
     """List the branches with their heads."""
+    chosen = chosen_format(format_, as_json=as_json)
     branches = address.open().branches()
-    if as_json:
+    if chosen == "json":
         by_name = sorted(branches, key=lambda branch: branch.name)
         say_json({"branches": [item.name for item in by_name], "details": [item.to_json() for item in by_name]})
-    else:
-        rows = [(item.name, item.head, when(item.created_at_us), item.actor) for item in branches]
-        say(aligned(("branch", "head", "created", "actor"), rows))
+        return OK
+    rows = [(item.name, item.head, when(item.created_at_us), item.actor) for item in branches]
+    show_list("branch list", {"branch": str, "head": str, "created": str, "actor": str}, rows, chosen)
     return OK
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,10 +10,12 @@ import click
 from omnigraph.cli.addresses import Command
 from omnigraph.cli.options import types_option
 from omnigraph.cli.output import paint, say
+from omnigraph.cli.row_output import show_rows
 from omnigraph.cli.tables import cell
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
 
 if TYPE_CHECKING:
+    from omnigraph.engine.commit_changes import ChangeBlock
     from omnigraph.history.changes import Change
 
 _OPTIONS = (
@@ -47,6 +49,17 @@ page_limit_option = click.option(
     metavar="N",
     help=f"Changes on the page; {FEED_CHANGES_PER_PAGE:,} if not given, at most {FEED_CHANGES_PER_PAGE_MAX:,}.",
 )
+
+
+def show_blocks(name: str, blocks: Sequence[ChangeBlock], format_: str, about: Mapping[str, object]) -> None:
+    """Changes of commits as rows. What leads on stands in the first line of JSON lines, else on standard error."""
+    from omnigraph.engine.commit_changes import blocks_table
+    from omnigraph.engine.listing import listing
+
+    known = {key: value for key, value in about.items() if value is not None}
+    show_rows(listing(name, blocks_table(blocks), about=known), format_)
+    for key, value in known.items() if format_ != "jsonl" else ():
+        say(f"{key}: {value}", to_stderr=True)
 
 
 def say_changes(changes: Iterable[Change], indent: str = "") -> None:

@@ -7,13 +7,14 @@ import json
 import click
 
 from omnigraph.cli.addresses import Address, reads_graph
-from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes
+from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes, show_blocks
 from omnigraph.cli.commit import when
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import replacing
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import branch_option, json_option
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.row_output import chosen_format, format_option
 
 _STARTS = ("now", "beginning")
 
@@ -41,6 +42,7 @@ def _start(_ctx: click.Context, _option: click.Parameter, given: str | None) -> 
 @page_limit_option
 @chooses_changes
 @reads_graph
+@format_option
 @json_option
 def poll_command(
     address: Address,
@@ -51,6 +53,7 @@ def poll_command(
     kinds: tuple[str, ...],
     types: tuple[str, ...],
     ops: tuple[str, ...],
+    format_: str | None,
     as_json: bool,
 ) -> int:
     """Show the next page of a branch's changes, commit by commit.
@@ -59,10 +62,15 @@ def poll_command(
     """
     if cursor is not None and start is not None:
         raise click.UsageError("pass either --cursor or --start, not both")
+    chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     page = graph.changes(cursor or start or "now", limit=limit, branch=branch, kind=kinds, type=types, op=ops)
-    if as_json:
+    if chosen == "json":
         say_json(page.to_json())
+        return OK
+    if chosen != "table":
+        leads_on = {key: value for key, value in page.to_json().items() if key != "blocks"}
+        show_blocks("changes poll", page.blocks, chosen, leads_on)
         return OK
     for block in page:
         commit = block.commit

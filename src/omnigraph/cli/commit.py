@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.addresses import Address, reads_graph, uri_argument
-from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes
+from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes, show_blocks
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import branch_option, json_option
 from omnigraph.cli.output import say, say_json
+from omnigraph.cli.row_output import chosen_format, format_option, show_list
 from omnigraph.cli.tables import aligned, cell
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.temporal import format_datetime
@@ -19,6 +20,7 @@ from omnigraph.core.temporal import format_datetime
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
 
+_COLUMNS = ("commit", "time", "kind", "changes", "actor", "message")
 _OPTIONS_OF_THEIR_OWN = ("branch", "limit")
 
 
@@ -57,34 +59,42 @@ def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ..
 )
 @click.option("--graph", "is_drawn", is_flag=True, help="Draw how the commits descend from each other.")
 @reads_graph
+@format_option
 @json_option
 def list_command(
-    address: Address, branch: str, limit: int | None, filters: dict[str, str], is_drawn: bool, as_json: bool
+    address: Address,
+    branch: str,
+    limit: int | None,
+    filters: dict[str, str],
+    is_drawn: bool,
+    format_: str | None,
+    as_json: bool,
 ) -> int:
     """List the commits of a branch, newest first."""
-    if is_drawn and (filters or as_json):
-        raise click.UsageError("--graph draws all commits for people: pass neither --filter nor --json")
+    if is_drawn and (filters or format_ or as_json):
+        raise click.UsageError("--graph draws all commits for people: pass neither --filter nor --format nor --json")
+    chosen = "table" if is_drawn else chosen_format(format_, as_json=as_json)
     graph = address.open()
     commits = list(graph.commits(branch, limit=limit, **filters))
-    if as_json:
+    if chosen == "json":
         from omnigraph.engine.results import commit_json
 
         say_json({"commits": [commit_json(commit) for commit in commits]})
-    elif not commits:
+    elif not commits and chosen == "table":
         say("no commits")
+    elif is_drawn:
+        say(_drawing(commits))
     else:
-        say(_table(commits, is_drawn=is_drawn))
+        columns = dict.fromkeys(_COLUMNS, str)
+        show_list("commit list", columns, [_row(commit) for commit in commits], chosen, branch=branch)
     return OK
 
 
-def _table(commits: list[GraphCommit], *, is_drawn: bool) -> str:
-    headers = ("commit", "time", "kind", "changes", "actor", "message")
-    if not is_drawn:
-        return aligned(headers, [_row(commit) for commit in commits])
+def _drawing(commits: list[GraphCommit]) -> str:
     from omnigraph.cli.commit_graph import drawn
 
     lines = list(drawn(commits))
-    listed = iter(aligned(headers, [_row(commit) for _, commit in lines if commit is not None]).split("\n"))
+    listed = iter(aligned(_COLUMNS, [_row(commit) for _, commit in lines if commit is not None]).split("\n"))
     width = max(len(drawing) for drawing, _ in lines)
     head = f"{' ' * width}  {next(listed)}"
     rows = [drawing if commit is None else f"{drawing.ljust(width)}  {next(listed)}" for drawing, commit in lines]
@@ -135,6 +145,7 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
 @page_limit_option
 @chooses_changes
 @reads_graph
+@format_option
 @json_option
 def changes_command(
     address: Address,
@@ -144,12 +155,17 @@ def changes_command(
     kinds: tuple[str, ...],
     types: tuple[str, ...],
     ops: tuple[str, ...],
+    format_: str | None,
     as_json: bool,
 ) -> int:
     """Show what one commit changed, as compared with its first parent."""
+    chosen = chosen_format(format_, as_json=as_json)
     page = address.open().commit_changes(commit_id, page_token=page_token, limit=limit, kind=kinds, type=types, op=ops)
-    if as_json:
+    if chosen == "json":
         say_json(page.to_json())
+        return OK
+    if chosen != "table":
+        show_blocks("commit changes", [page.block], chosen, {"next_page_token": page.next_page_token})
         return OK
     say_changes(page)
     if page.next_page_token is not None:

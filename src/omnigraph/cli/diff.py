@@ -10,7 +10,7 @@ from omnigraph.cli.completion import branch_names
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.options import json_option
 from omnigraph.cli.output import say, say_json
-from omnigraph.cli.tables import aligned
+from omnigraph.cli.row_output import chosen_format, format_option, show_list, show_rows
 
 SHOWN_CHANGES = 100
 """Changes that people are shown if they do not say how many."""
@@ -23,6 +23,7 @@ SHOWN_CHANGES = 100
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most so many changes.")
 @click.option("--summary", is_flag=True, help="Only the counts.")
 @reads_graph
+@format_option
 @json_option
 def command(
     address: Address,
@@ -33,6 +34,7 @@ def command(
     ops: tuple[str, ...],
     limit: int | None,
     summary: bool,
+    format_: str | None,
     as_json: bool,
 ) -> int:
     """Show what differs between two branches, commits or times.
@@ -40,16 +42,23 @@ def command(
     FROM and TO are branches, commits, or times on main; TO is main if not given. Counts come first, then the changes:
     `+` inserted, `~` updated with the values before and after, `-` deleted.
     """
+    chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     diff = graph.diff(before, after, kind=kinds, type=types, op=ops)
-    if as_json:
+    if chosen == "json":
         say_json({"uri": graph.uri, **diff.to_json(limit, summary=summary)})
         return OK
-    if not diff:
+    columns = {"table": str, "inserted": int, "updated": int, "deleted": int}
+    rows = [(key, item.inserted, item.updated, item.deleted) for key, item in diff.counts.items()]
+    if chosen != "table" and not summary:
+        from omnigraph.engine.listing import listing
+
+        show_rows(listing("diff", diff.to_arrow(limit), commit_id=diff.after.commit_id), chosen)
+        return OK
+    if chosen == "table" and not diff:
         say("no differences")
         return OK
-    rows = [(key, item.inserted, item.updated, item.deleted) for key, item in diff.counts.items()]
-    say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    show_list("diff", columns, rows, chosen, commit_id=diff.after.commit_id)
     if summary:
         return OK
     say()

@@ -12,6 +12,7 @@ from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.merge_options import settles_conflicts, show_conflicts, show_tables
 from omnigraph.cli.options import json_option
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.cli.row_output import chosen_format, format_option, show_rows
 
 
 @click.group("merge", cls=CommandGroup)
@@ -25,6 +26,7 @@ def command() -> None:
 @settles_conflicts
 @click.option("--save", metavar="FILE", help="Keep the preview in a file, for `branch merge --preview`.")
 @reads_graph
+@format_option
 @json_option
 def preview_command(
     address: Address,
@@ -33,18 +35,26 @@ def preview_command(
     policy: dict[str, str] | None,
     resolutions: list[Any],
     save: str | None,
+    format_: str | None,
     as_json: bool,
 ) -> int:
     """Show what a merge would do, with all conflicts. Nothing is written.
 
-    Exits with 1 if there are conflicts that nothing settles.
+    Exits with 1 if there are conflicts that nothing settles. CSV, JSON lines and Arrow hold the conflicts.
     """
+    chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     preview = graph.merge_preview(source, into, policy=policy, resolutions=resolutions)
     if save is not None:
         preview.save(save)
-    if as_json:
+    if chosen == "json":
         say_json({"uri": graph.uri, **preview.to_json()})
+        return FAILED if preview.conflicts else OK
+    if chosen != "table":
+        from omnigraph.engine.listing import listing
+
+        about = {"outcome": preview.outcome.value}
+        show_rows(listing("merge preview", preview.conflicts_table(), branch=into, about=about), chosen)
         return FAILED if preview.conflicts else OK
     show_tables(preview.tables)
     if preview.conflicts:

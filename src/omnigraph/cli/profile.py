@@ -11,8 +11,8 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import json_option
 from omnigraph.cli.output import say, say_json
+from omnigraph.cli.row_output import chosen_format, format_option, show_list
 from omnigraph.cli.settings import PROFILE_VARIABLE, settings
-from omnigraph.cli.tables import aligned
 from omnigraph.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -25,18 +25,20 @@ def command() -> None:
 
 
 @command.command("list")
+@format_option
 @json_option
-def list_command(as_json: bool) -> int:
+def list_command(format_: str | None, as_json: bool) -> int:
     """List the profiles."""
+    chosen = chosen_format(format_, as_json=as_json)
     config = settings()
     profiles = [_told(profile) for profile in config.profiles.values()]
-    if as_json:
+    if chosen == "json":
         say_json(profiles)
-    elif not profiles:
+    elif not profiles and chosen == "table":
         say(f"no profiles; they are written in {config.path}")
     else:
         rows = [("*" if item["active"] else "", item["name"], item["target"], item["error"]) for item in profiles]
-        say(aligned(("used", "profile", "graph", "problem"), rows))
+        show_list("profile list", {"used": str, "profile": str, "graph": str, "problem": str}, rows, chosen)
     return OK
 
 

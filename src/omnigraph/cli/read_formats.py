@@ -65,7 +65,8 @@ def kv_lines(result: QueryResult) -> Iterator[str]:
 def header(result: QueryResult) -> str:
     """How many rows, from where, by which query."""
     place = f"branch {result.branch}" if result.branch else f"snapshot {result.commit_id}"
-    return f"{len(result)} rows from {place} via {result.query_name}"
+    known = f" from {place}" if result.branch or result.commit_id else ""
+    return f"{len(result)} rows{known} via {result.query_name}"
 
 
 def csv_lines(result: QueryResult) -> Iterator[str]:
@@ -83,9 +84,8 @@ def _csv_cell(text: str) -> str:
 
 def jsonl_lines(result: QueryResult) -> Iterator[str]:
     """A document about the result, then one document per row."""
-    described = result.envelope()
-    about = {"kind": "metadata", **{key: described[key] for key in ("query_name", "target", "row_count")}}
-    yield _compact(about)
+    about = {key: value for key, value in result.envelope().items() if key != "columns"}
+    yield _compact({"kind": "metadata", **about})
     for row in _rows(result):
         yield _compact(row)
 

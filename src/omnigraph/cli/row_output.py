@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from omnigraph.cli.output import say, say_json
 from omnigraph.cli.settings import settings
+from omnigraph.cli.tables import aligned
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +31,18 @@ def chosen_format(format_: str | None, *, as_json: bool) -> str:
     if chosen == "arrow" and sys.stdout.isatty():
         raise UsageError("Arrow data is not for terminals", hint="send it to a file or a program: > rows.arrow")
     return chosen
+
+
+def show_list(
+    name: str, columns: Mapping[str, type], rows: Sequence[Sequence[object]], format_: str, **where: Any
+) -> None:
+    """Print a list: aligned for people, else as the rows of a query. JSON is for the command, which knows more."""
+    if format_ == "table":
+        say(aligned(tuple(columns), rows))
+        return
+    from omnigraph.engine.listing import listed
+
+    show_rows(listed(name, columns, rows, **where), format_)
 
 
 def show_rows(result: QueryResult, format_: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_BYTES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
 from omnigraph.core.lru import Lru
 from omnigraph.engine.change_rows import ChangeRows
-from omnigraph.engine.diff import diff_rows
+from omnigraph.engine.diff import changes_table, diff_rows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
 from omnigraph.history.changes import Change, ChangeFilter, cause_json
@@ -38,6 +40,14 @@ class ChangeBlock:
 
     def to_json(self) -> dict[str, Any]:
         return {"cause": cause_json(self.commit), "changes": [change.to_json() for change in self.changes]}
+
+
+def blocks_table(blocks: Iterable[ChangeBlock]) -> pa.Table:
+    """Changes of several commits as one table, each with its commit; images are JSON texts."""
+    known = list(blocks)
+    commits = [block.commit.id for block in known for _ in block]
+    changes = changes_table(change for block in known for change in block)
+    return changes.add_column(0, pa.field("commit", pa.string(), nullable=False), pa.array(commits, pa.string()))
 
 
 @dataclass(frozen=True, slots=True)

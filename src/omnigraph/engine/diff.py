@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -159,19 +159,7 @@ class Diff:
 
     def to_arrow(self, limit: int | None = None) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
-        rows = [
-            {
-                "kind": change.kind,
-                "type": change.type_name,
-                "id": change.id,
-                "op": change.op.value,
-                "changed": list(change.changed),
-                "before": _image_text(change.before),
-                "after": _image_text(change.after),
-            }
-            for change in self.changes(limit)
-        ]
-        return pa.Table.from_pylist(rows, schema=_FLAT_SCHEMA)
+        return changes_table(self.changes(limit))
 
     def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
         return self.to_arrow(limit).to_pandas()
@@ -201,6 +189,23 @@ class Diff:
             shown["changes"] = [change.to_json() for change in self.changes(limit)]
             shown["truncated"] = limit is not None and limit < total.total
         return shown
+
+
+def changes_table(changes: Iterable[Change]) -> pa.Table:
+    """Changes of any types, images as JSON texts."""
+    rows = [
+        {
+            "kind": change.kind,
+            "type": change.type_name,
+            "id": change.id,
+            "op": change.op.value,
+            "changed": list(change.changed),
+            "before": _image_text(change.before),
+            "after": _image_text(change.after),
+        }
+        for change in changes
+    ]
+    return pa.Table.from_pylist(rows, schema=_FLAT_SCHEMA)
 
 
 def _image_text(image: Image | None) -> str | None:

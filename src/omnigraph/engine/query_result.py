@@ -98,7 +98,7 @@ class QueryResult(Profiled):
         """What is said about the rows."""
         return {
             "query_name": self.query_name,
-            "target": {"branch": self.branch, "snapshot": None if self.branch else self.commit_id},
+            "target": {"branch": self.branch, "snapshot": None if self.branch else self.commit_id or None},
             "row_count": len(self),
             "columns": self.columns,
         }

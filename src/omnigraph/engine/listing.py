@@ -1,0 +1,38 @@
+"""Lists of branches, commits, changes and the like as rows with columns, for whoever prints or converts rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.engine.query_result import QueryResult
+from omnigraph.exec.result_rows import table_rows
+
+_TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+
+
+@dataclass(frozen=True)
+class Listing(QueryResult):
+    """Rows that no query made. ``about`` is what else there is to say of them."""
+
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def envelope(self) -> dict[str, Any]:
+        return {**super().envelope(), **self.about}
+
+
+def listing(
+    name: str, rows: pa.Table, *, branch: str | None = None, commit_id: str = "", about: Mapping[str, Any] | None = None
+) -> Listing:
+    """Rows of a table."""
+    return Listing(name, table_rows(rows), branch, commit_id, about=about or {})
+
+
+def listed(name: str, columns: Mapping[str, type], rows: Iterable[Sequence[object]], **where: Any) -> Listing:
+    """Rows given as values, with the types of their columns; ``where`` as for ``listing``."""
+    schema = pa.schema([(column, _TYPES[type_]) for column, type_ in columns.items()])
+    by_name = [dict(zip(columns, row, strict=True)) for row in rows]
+    return listing(name, pa.Table.from_pylist(by_name, schema=schema), **where)
