@@ -1,7 +1,12 @@
 """`diff`, `commit changes`, `changes` and `revert` on the command line."""
 
+import fcntl
 import json
+import os
+import stat
 from pathlib import Path
+
+import pytest
 
 from tests.cli.graphs import add, as_json, everything, exported, head
 from tests.cli.run import run
@@ -150,3 +155,60 @@ def test_a_revert_with_conflicts_changes_nothing(graph: Path) -> None:
     assert run("revert", undone, "--store", graph, "--policy", "source").exit_code == 0
     assert '"age":36' in exported(graph)
     assert run("revert", "--store", graph).exit_code == 2
+
+
+def test_a_baseline_is_on_disk_before_its_cursor_is_told(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "baseline.jsonl"
+    done: list[str] = []
+
+    def synced(descriptor: int) -> None:
+        is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        size = os.fstat(descriptor).st_size
+        done.append("directory" if is_directory else "file" if size else "empty")
+        fsync(descriptor)
+
+    def replaced(temporary: str, target: str) -> None:
+        done.append(f"rename to {Path(target).name}")
+        rename(temporary, target)
+
+    fsync, rename = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    shown = run("changes", "baseline", "--store", graph, "--out", out)
+    assert shown.exit_code == 0
+    assert done == ["file", "rename to baseline.jsonl", "directory"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("base")) == [
+        "baseline.jsonl",
+        "baseline.jsonl.lock",
+    ]
+
+
+def test_a_baseline_is_written_by_one_process_at_a_time(graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "baseline.jsonl"
+    with open(f"{out}.lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = run("changes", "baseline", "--store", graph, "--out", out)
+    assert refused.exit_code == 1
+    assert "another process is writing" in refused.output
+    assert not out.exists()
+    assert run("changes", "baseline", "--store", graph, "--out", out).exit_code == 0
+
+
+def test_a_cursor_is_not_told_of_a_baseline_that_somebody_replaced(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "baseline.jsonl"
+    rename = os.replace
+
+    def raced(temporary: str, target: str) -> None:
+        rename(temporary, target)
+        (tmp_path / "other").write_text("{}")
+        rename(tmp_path / "other", target)
+
+    monkeypatch.setattr(os, "replace", raced)
+    refused = run("changes", "baseline", "--store", graph, "--out", out)
+    assert refused.exit_code == 1
+    assert "replaced by somebody else" in refused.output
+    assert "cursor" not in refused.output

@@ -10,7 +10,7 @@ from omnigraph.cli.addresses import Address, reads_graph
 from omnigraph.cli.change_options import chooses_changes, page_limit_option, say_changes, show_blocks
 from omnigraph.cli.commit import when
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.files import replacing
+from omnigraph.cli.files import locked, replacing
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import branch_option, json_option
 from omnigraph.cli.output import count, paint, say, say_json
@@ -102,17 +102,17 @@ def baseline_command(
     """Write a branch as a whole, and tell the cursor that leads on from there.
 
     The lines are those of `export`; the last one holds the commit and the cursor. The file is replaced at the end, so a
-    failure leaves the old one. --op says what the cursor is for and leaves the lines as they are.
+    failure leaves the old one, and it is on disk when the cursor is told. PATH.lock keeps others from writing it
+    meanwhile. --op says what the cursor is for and leaves the lines as they are.
     """
     graph = address.open()
     baseline = graph.change_baseline(branch, kind=kinds, type=types, op=ops)
     entities = 0
-    with replacing(out_path) as file:
+    with locked(out_path), replacing(out_path, is_durable=True) as file:
         for chunk in baseline.lines():
             entities += chunk.count(b"\n")
             file.write(chunk)
         file.write(json.dumps(baseline.to_json()).encode() + b"\n")
-        file.flush()
     if as_json:
         say_json({"uri": graph.uri, "out": out_path, "entities": entities, **baseline.to_json()})
         return OK

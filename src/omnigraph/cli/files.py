@@ -70,8 +70,11 @@ def replace_text(path: str, text: str) -> None:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` when the block ends well. Pipes and devices are written as they are."""
+def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` when the block ends well. Pipes and devices are written as they are.
+
+    A durable one survives loss of power from then on, and is what stands there at the end.
+    """
     shown = click.format_filename(path)
     target = os.path.realpath(path)
     try:
@@ -83,14 +86,59 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         try:
             with open(handle, "wb") as file:
                 yield file
+                if is_durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+                written = os.fstat(file.fileno())
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, target)
+            if is_durable:
+                _settle(target, written)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
     except OSError as error:
         raise InputError(f"cannot write {shown}: {_reason(error)}", path=shown) from error
+
+
+def _settle(target: str, written: os.stat_result) -> None:
+    """Make the name of a new file durable, and see that it is still the name of that file."""
+    directory = os.open(os.path.dirname(target), os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    found = os.stat(target)
+    if (found.st_dev, found.st_ino) != (written.st_dev, written.st_ino):
+        shown = click.format_filename(target)
+        raise InputError(f"{shown} was replaced by somebody else", hint="write it again", path=shown)
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Nobody else who asks writes the file meanwhile: an advisory lock of ``path.lock``, which stays."""
+    # Not everywhere where the other commands work.
+    import fcntl
+
+    shown = click.format_filename(path)
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        yield
+        return
+    try:
+        lock = os.open(f"{target}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise InputError(f"cannot write {shown}.lock: {_reason(error)}", path=shown) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            hint = f"wait until it is done; it holds {shown}.lock"
+            raise InputError(f"another process is writing {shown}", hint=hint, path=shown) from error
+        yield
+    finally:
+        os.close(lock)
 
 
 def _umask() -> int:
