@@ -9,7 +9,14 @@ import click
 from omnigraph.cli.addresses import Address, writes_graph
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.merge_options import settles_conflicts, show_tables
-from omnigraph.cli.options import actor_option, idempotency_key_option, json_option, message_option, quiet_option
+from omnigraph.cli.options import (
+    actor_option,
+    engine_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    quiet_option,
+)
 from omnigraph.cli.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError
 
@@ -23,6 +30,7 @@ from omnigraph.errors import OmnigraphError
 @click.option(
     "--if-commit", metavar="ID", help="Only if this commit is the head that is merged into; else exit with 4."
 )
+@engine_option("Who merges tables that both branches changed")
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -38,6 +46,7 @@ def merge_command(
     preview_path: str | None,
     delete_branch: bool,
     if_commit: str | None,
+    engine: str,
     quiet: bool,
     as_json: bool,
     **said: str | None,
@@ -50,7 +59,13 @@ def merge_command(
         raise click.UsageError("name either the branch to merge, or a saved preview with --preview")
     graph = address.open()
     address.announce("branch merge", quiet)
-    options: dict[str, Any] = {"policy": policy, "resolutions": resolutions, "if_commit": if_commit, **said}
+    options: dict[str, Any] = {
+        "policy": policy,
+        "resolutions": resolutions,
+        "if_commit": if_commit,
+        "engine": engine,
+        **said,
+    }
     if preview_path is None:
         assert source is not None
         result = graph.merge(source, into, **options)

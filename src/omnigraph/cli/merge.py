@@ -10,7 +10,7 @@ from omnigraph.cli.addresses import Address, reads_graph
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.merge_options import settles_conflicts, show_conflicts, show_tables
-from omnigraph.cli.options import json_option
+from omnigraph.cli.options import engine_option, json_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.row_output import chosen_format, format_option, show_rows
 
@@ -25,6 +25,7 @@ def command() -> None:
 @click.option("--into", metavar="BRANCH", default="main", help="The branch to merge into; main if not given.")
 @settles_conflicts
 @click.option("--save", metavar="FILE", help="Keep the preview in a file, for `branch merge --preview`.")
+@engine_option("Who merges tables that both branches changed")
 @reads_graph
 @format_option
 @json_option
@@ -35,6 +36,7 @@ def preview_command(
     policy: dict[str, str] | None,
     resolutions: list[Any],
     save: str | None,
+    engine: str,
     format_: str | None,
     as_json: bool,
 ) -> int:
@@ -44,7 +46,7 @@ def preview_command(
     """
     chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
-    preview = graph.merge_preview(source, into, policy=policy, resolutions=resolutions)
+    preview = graph.merge_preview(source, into, policy=policy, resolutions=resolutions, engine=engine)
     if save is not None:
         preview.save(save)
     if chosen == "json":

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.results import commit_json
 from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, read_resolutions
@@ -36,6 +37,8 @@ class MergeResult:
     actor: str | None
     commit: GraphCommit | None
     repeated: bool = False
+    engine: str = EMBEDDED
+    """Who merged the rows: ``spark`` if it merged at least one table."""
 
     def __repr__(self) -> str:
         return f"<MergeResult {self.source} into {self.target}: {self.outcome.value}>" + table_lines(self.tables)
@@ -48,6 +51,7 @@ class MergeResult:
             "base_commit_id": self.base,
             "source_commit_id": self.source_head,
             "tables": [table_json(item) for item in self.tables],
+            "engine": self.engine,
             "actor_id": self.actor,
             "commit": None if self.commit is None else commit_json(self.commit),
         }
@@ -67,6 +71,7 @@ class MergePreview:
     conflicts: tuple[MergeConflict, ...] = ()
     policy: Policy = None
     resolutions: tuple[Resolution, ...] = field(default=())
+    engine: str = EMBEDDED
 
     def __repr__(self) -> str:
         head = f"<MergePreview of {self.source} into {self.target}: {self.outcome.value}>"
@@ -85,6 +90,7 @@ class MergePreview:
             "base_commit_id": self.base,
             "source_commit_id": self.source_head,
             "target_commit_id": self.target_head,
+            "engine": self.engine,
             "tables": [table_json(item) for item in self.tables],
             "merge_conflicts": [conflict.to_json() for conflict in self.conflicts],
             "policy": dict(self.policy) if isinstance(self.policy, Mapping) else self.policy,
@@ -125,6 +131,7 @@ class MergePreview:
                 conflicts=tuple(_conflict(item) for item in said["merge_conflicts"]),
                 policy=said["policy"],
                 resolutions=read_resolutions(said["resolutions"]).given,
+                engine=said.get("engine", EMBEDDED),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"the saved preview is damaged: {error!r}", hint="make it again") from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from omnigraph.core.commit import CommitKind
+from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
+from omnigraph.engine.merge_engine import merging_elsewhere
 from omnigraph.engine.merge_result import MergePreview, MergeResult, Policy
 from omnigraph.engine.writes import earlier_commit
 from omnigraph.errors import PreconditionFailed, UsageError
@@ -22,22 +24,39 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.merge import MergeOutcome, decide_merge, prepare_merge
+from omnigraph.write.merge import MergeDecision, MergeOutcome, decide_merge, prepare_merge
+from omnigraph.write.merge_formulas import read_formulas
 from omnigraph.write.merge_images import MergeRules
 
 Said = Sequence[Mapping[str, Any] | Resolution]
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who shall merge large tables: ``auto``, ``embedded`` or ``spark``, and on which session."""
+
+    name: str
+    spark: Any | None = None
+
+
 def merge(
-    context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, options: WriteOptions
+    context: WriteContext,
+    source: str,
+    target: str,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
 ) -> MergeResult:
     """Merge the head that the source has now."""
     heads = _heads(context, source, target)
     rules = read_rules(context, heads[1], policy, resolutions)
-    return _merge(context, *heads, rules, options)
+    return _merge(context, *heads, rules, engine, options)
 
 
-def resume(context: WriteContext, preview: MergePreview, resolutions: Said, options: WriteOptions) -> MergeResult:
+def resume(
+    context: WriteContext, preview: MergePreview, resolutions: Said, engine: Engine, options: WriteOptions
+) -> MergeResult:
     """Merge exactly what a preview showed; refused if one of the heads has moved."""
     source, target = _heads(context, preview.source, preview.target)
     for state, seen in ((source, preview.source_head), (target, preview.target_head)):
@@ -50,11 +69,16 @@ def resume(context: WriteContext, preview: MergePreview, resolutions: Said, opti
                 branch=state.branch,
             )
     rules = read_rules(context, target, preview.policy, [*resolutions, *preview.resolutions])
-    return _merge(context, source, target, rules, replace(options, expected_head=preview.target_head))
+    return _merge(context, source, target, rules, engine, replace(options, expected_head=preview.target_head))
 
 
 def _merge(
-    context: WriteContext, source: ManifestState, target: ManifestState, rules: MergeRules, options: WriteOptions
+    context: WriteContext,
+    source: ManifestState,
+    target: ManifestState,
+    rules: MergeRules,
+    engine: Engine,
+    options: WriteOptions,
 ) -> MergeResult:
     earlier = earlier_commit(context, target.incarnation, options)
     if earlier is not None:
@@ -63,8 +87,9 @@ def _merge(
             source.branch, target.branch, outcome, None, source.head, (), earlier.actor, earlier, repeated=True
         )
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
-    prepare = partial(prepare_merge, context.manifests, source, rules)
-    decision, published = run(context, target.incarnation, prepare, info, options)
+    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
+        prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
+        decision, published = run(context, target.incarnation, prepare, info, options)
     return MergeResult(
         source.branch,
         target.branch,
@@ -75,14 +100,22 @@ def _merge(
         options.actor,
         published.commit if published else None,
         repeated=published is not None and published.repeated,
+        engine=_used(decision),
     )
 
 
-def preview(context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said) -> MergePreview:
+def _used(decision: MergeDecision) -> str:
+    return BY_SPARK if decision.is_away else EMBEDDED
+
+
+def preview(
+    context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
+) -> MergePreview:
     """What a merge of the two heads would do. Writes nothing."""
     mine, theirs = _heads(context, source, target)
     rules = read_rules(context, theirs, policy, resolutions)
-    decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules)
+    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
+        decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules, elsewhere)
     return MergePreview(
         mine.branch,
         theirs.branch,
@@ -94,6 +127,7 @@ def preview(context: WriteContext, source: str, target: str, policy: Policy, res
         decision.conflicts,
         policy,
         rules.resolutions.given,
+        _used(decision),
     )
 
 
@@ -106,7 +140,9 @@ def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestSta
 def read_rules(context: WriteContext, target: ManifestState, policy: Policy, resolutions: Said) -> MergeRules:
     """What a caller says about how conflicts are settled, with every name checked."""
     catalog = context.manifests.catalog(target.schema_digest)
-    return MergeRules(read_policies(catalog, policy), _checked(catalog, read_resolutions(resolutions)))
+    checked = _checked(catalog, read_resolutions(resolutions))
+    named = {item.type_name: _entities(catalog, item.type_name) for item in checked.given if item.type_name is not None}
+    return MergeRules(read_policies(catalog, policy), checked, read_formulas(catalog, checked, named))
 
 
 def read_policies(catalog: Catalog, said: Policy) -> Policies:

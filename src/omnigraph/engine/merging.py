@@ -27,6 +27,8 @@ class Merging(Branching):
         *,
         policy: Policy = None,
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
+        engine: str = "auto",
+        spark: Any = None,
         actor: str | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
@@ -38,17 +40,20 @@ class Merging(Branching):
         ``policy`` says how two changes of one property are settled where the schema does not: a word such as
         ``"source"``, or words by ``Type``, ``Type.property`` and ``*``. ``resolutions`` settle single conflicts or
         kinds of them: ``{"type": "Person", "id": "ann", "property": "age", "take": "source"}``. If conflicts stay,
-        ``MergeConflicts`` is raised with all of them, and nothing is changed.
+        ``MergeConflicts`` is raised with all of them, and nothing is changed. ``engine`` says who merges tables that
+        both branches changed: this process (``embedded``), the executors of a Spark session (``spark``), or whichever
+        suits the number of rows that can differ (``auto``).
         """
         from omnigraph.engine import merges
         from omnigraph.engine.merge_result import MergePreview
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        who = merges.Engine(engine, spark)
         if isinstance(source, MergePreview):
             if into is not None or policy is not None or if_commit is not None:
                 raise UsageError("a preview says itself what is merged, where and how", hint="pass only resolutions")
-            return merges.resume(self._context, source, resolutions, options)
-        return merges.merge(self._context, source, into or MAIN, policy, resolutions, options)
+            return merges.resume(self._context, source, resolutions, who, options)
+        return merges.merge(self._context, source, into or MAIN, policy, resolutions, who, options)
 
     @told("merge_preview")
     def merge_preview(
@@ -58,8 +63,10 @@ class Merging(Branching):
         *,
         policy: Policy = None,
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
+        engine: str = "auto",
+        spark: Any = None,
     ) -> MergePreview:
         """What ``merge`` would do, with all conflicts. Nothing is written."""
         from omnigraph.engine import merges
 
-        return merges.preview(self._context, source, into, policy, resolutions)
+        return merges.preview(self._context, source, into, policy, resolutions, merges.Engine(engine, spark))

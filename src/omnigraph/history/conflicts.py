@@ -46,7 +46,10 @@ _OF_ROWS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MergeConflict:
-    """One conflict. Values are as query results show them; a side on which the entity is absent has none."""
+    """One conflict. Values are as query results show them; a side on which the entity is absent has none.
+
+    ``id`` is that of the entity; of too many or too few edges it is that of the node they start from.
+    """
 
     table: str
     id: str | None
@@ -97,13 +100,18 @@ class Take(Enum):
     TARGET = "target"
     BASE = "base"
     VALUE = "value"
+    EXPRESSION = "expression"
+    """A value made of those of the base and of both sides."""
     DELETE = "delete"
     """The entity goes away: for an edge whose end does not exist any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Settles every conflict that it fits; what it does not name it does not care about."""
+    """Settles every conflict that it fits; what it does not name it does not care about.
+
+    ``value`` is the value to take, or the text of the expression that makes it.
+    """
 
     take: Take
     value: Any = None
@@ -124,23 +132,24 @@ class Resolution:
     def to_json(self) -> dict[str, Any]:
         said: dict[str, Any] = {"take": self.take.value, "type": self.type_name, "id": self.id}
         said |= {"property": self.property, "kind": self.kind.value if self.kind else None}
-        if self.take is Take.VALUE:
-            said = {"value": self.value, **{key: value for key, value in said.items() if key != "take"}}
+        if self.take in _MADE:
+            said = {self.take.value: self.value, **{key: value for key, value in said.items() if key != "take"}}
         return {key: value for key, value in said.items() if value is not None or key == "value"}
 
 
+_MADE = (Take.VALUE, Take.EXPRESSION)
 _SIDES = frozenset({Take.SOURCE, Take.TARGET})
 _POSSIBLE: dict[ConflictKind, frozenset[Take]] = {
-    ConflictKind.DIVERGENT_INSERT: _SIDES | {Take.VALUE},
-    ConflictKind.DIVERGENT_UPDATE: _SIDES | {Take.VALUE, Take.BASE},
+    ConflictKind.DIVERGENT_INSERT: _SIDES | {Take.VALUE, Take.EXPRESSION},
+    ConflictKind.DIVERGENT_UPDATE: _SIDES | {Take.VALUE, Take.EXPRESSION, Take.BASE},
     ConflictKind.DELETE_VS_UPDATE: _SIDES,
     ConflictKind.UPDATE_VS_DELETE: _SIDES,
-    ConflictKind.ORPHAN_EDGE: frozenset({Take.DELETE}),
-    ConflictKind.UNIQUE_VIOLATION: frozenset({Take.VALUE, Take.DELETE}),
-    ConflictKind.CARDINALITY_VIOLATION: frozenset(),
+    ConflictKind.ORPHAN_EDGE: _SIDES | {Take.DELETE},
+    ConflictKind.UNIQUE_VIOLATION: _SIDES | {Take.VALUE, Take.DELETE},
+    ConflictKind.CARDINALITY_VIOLATION: _SIDES,
     ConflictKind.VALUE_CONSTRAINT_VIOLATION: frozenset({Take.VALUE, Take.DELETE}),
 }
-"""What can be done about a conflict. Too many edges at a node are for people to choose from."""
+"""What can be done about a conflict. A side of a broken constraint means all entities that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +168,30 @@ def read_resolutions(said: Sequence[Mapping[str, Any] | Resolution]) -> Resoluti
     return Resolutions(tuple(sorted(read, key=lambda item: item.id is None)))
 
 
-_KEYS = ("type", "id", "property", "kind", "take", "value")
+_KEYS = ("type", "id", "property", "kind", "take", "value", "expression")
 
 
 def _read(said: Mapping[str, Any]) -> Resolution:
     unknown = sorted(set(said) - set(_KEYS))
     if unknown:
         raise UsageError(f"a resolution has no {unknown[0]!r}", hint=f"it has {', '.join(_KEYS)}")
-    if ("take" in said) == ("value" in said):
+    answers = [key for key in ("take", "value", "expression") if key in said]
+    if len(answers) != 1:
         raise UsageError(
-            "a resolution says either what to take or a value",
+            "a resolution says either what to take, or a value, or an expression",
             hint='for example {"type": "Person", "property": "age", "take": "source"}',
         )
-    take = Take.VALUE if "value" in said else _one_of(Take, said["take"], "take", without=Take.VALUE)
+    made = next((take for take in _MADE if take.value in said), None)
+    take = _one_of(Take, said["take"], "take", without=_MADE) if made is None else made
+    value = None if made is None else said[made.value]
+    if take is Take.EXPRESSION and not isinstance(value, str):
+        raise UsageError(f"the expression of a resolution is a text, not {value!r}", hint='such as "$source + 1"')
     kind = None if said.get("kind") is None else _one_of(ConflictKind, said["kind"], "kind")
-    return Resolution(take, said.get("value"), said.get("type"), said.get("id"), said.get("property"), kind)
+    return Resolution(take, value, said.get("type"), said.get("id"), said.get("property"), kind)
 
 
-def _one_of(enum: type[E], word: object, what: str, without: E | None = None) -> E:
-    words = {member.value: member for member in enum if member is not without}
+def _one_of(enum: type[E], word: object, what: str, without: Sequence[E] = ()) -> E:
+    words = {member.value: member for member in enum if member not in without}
     if not isinstance(word, str) or word not in words:
         raise UsageError(f"{word!r} is no {what} of a resolution", hint=f"there are {', '.join(words)}")
     return words[word]

@@ -15,6 +15,7 @@ from omnigraph.lang.gq_ast import (
     Assignment,
     Call,
     Delete,
+    Expr,
     Insert,
     MutationBody,
     OrderKey,
@@ -64,6 +65,28 @@ def parse_queries(source: Source) -> ParsedQueries:
                 cursor.advance()
             cursor.skip_to(_at_header, at_query)
     return ParsedQueries(source, QueryFile(tuple(queries)), cursor.lexed.comments, cursor.diagnostics.report())
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedExpression:
+    """An expression that stands alone, or None with what was wrong."""
+
+    expression: Expr | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def parse_lone_expression(source: Source) -> ParsedExpression:
+    """Parse a text that is one expression. Never raises: errors are in the result."""
+    cursor = Cursor(source)
+    expression: Expr | None = None
+    try:
+        expression = parse_expression(cursor)
+        if not cursor.at_end:
+            raise cursor.problem("expected the end of the expression")
+    except SyntaxProblem as problem:
+        cursor.report(problem)
+    diagnostics = cursor.diagnostics.report()
+    return ParsedExpression(None if diagnostics else expression, diagnostics)
 
 
 def _at_header(cursor: Cursor) -> bool:

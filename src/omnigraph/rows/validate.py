@@ -136,7 +136,7 @@ def unique_violation(
     label = f"{entity.name}.{columns[0]}" if len(columns) == 1 else f"{entity.name}.({', '.join(columns)})"
     shown = f"'{value[0]}'" if len(value) == 1 else f"({', '.join(value)})"
     message = f"@unique violation on {label}: value {shown} held by '{ids[0]}' and '{ids[1]}'"
-    return Violation(ViolationCode.UNIQUE, message, entity.table_key, ids[1], columns[0], place)
+    return Violation(ViolationCode.UNIQUE, message, entity.table_key, ids[1], columns[0], place, ids[0])
 
 
 # --- endpoints -------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _check_endpoints(
 def endpoint_violation(edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None) -> Violation:
     """An edge whose end will not exist."""
     message = f"{end} '{node_id}' not found in {edge.source if end == 'src' else edge.target}"
-    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place)
+    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place, node_id)
 
 
 def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:
@@ -223,7 +223,7 @@ def cardinality_violation(edge: EdgeType, source: str, count: int) -> Violation:
     low, high = edge.ir.card_min, edge.ir.card_max
     bound = f"max {high}" if high is not None and count > high else f"min {low}"
     message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
-    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src")
+    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src", other_id=source)
 
 
 def _sources_of(edge: EdgeType, ids: set[str], committed: Committed) -> list[str]:

@@ -46,7 +46,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule broken by one row. ``table_key`` is None when the row could not be told to belong to a table."""
+    """One rule broken by one row. ``table_key`` is None when the row could not be told to belong to a table.
+
+    ``other_id`` is the other entity it is about: who holds a unique value too, the node at an end of an edge.
+    """
 
     code: ViolationCode
     message: str
@@ -54,6 +57,7 @@ class Violation:
     entity_id: str | None = None
     property: str | None = None
     place: Place | None = None
+    other_id: str | None = None
 
     def __str__(self) -> str:
         return self.message if self.place is None else f"{self.place}: {self.message}"

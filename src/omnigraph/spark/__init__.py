@@ -1,6 +1,6 @@
 """Omnigraph on Spark: for data that one machine should not carry.
 
-Loads, exports, queries, maintenance, algorithms, views and the data source.
+Loads, exports, queries, merges, maintenance, algorithms, views and the data source.
 
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
@@ -9,6 +9,7 @@ from omnigraph.spark.cleanup import sweeper
 from omnigraph.spark.export import export
 from omnigraph.spark.load import load
 from omnigraph.spark.maintenance import workers
+from omnigraph.spark.merge import merger
 from omnigraph.spark.query import query, query_frame, query_rows
 from omnigraph.spark.session import check_session, register, session
 from omnigraph.spark.views import views
@@ -17,6 +18,7 @@ __all__ = [
     "check_session",
     "export",
     "load",
+    "merger",
     "query",
     "query_frame",
     "query_rows",

@@ -51,3 +51,9 @@ TEXT_BYTES: Final = 200
 
 UNROLLED_HOPS: Final = 3
 """Hops that become one plan. For more every hop is a job: a plan of many joins takes longer to make than to run."""
+
+MERGED_ROWS: Final = 250_000
+"""Rows that one task of a merge reads, and that one merges: of all versions together, so some 60,000 entities."""
+
+BLOCK_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of one block of rows that is moved between tasks: Spark holds several of them at once."""

@@ -25,6 +25,10 @@ from omnigraph.storage.store import Store
 BLOB_TYPE = pa.struct([pa.field("size", pa.uint64()), pa.field("place", pa.string())])
 """How a blob stands in changes."""
 
+Pins = tuple[TablePin | None, TablePin | None]
+Images = tuple[pa.Table, pa.Table]
+"""Rows of two versions."""
+
 
 @dataclass(frozen=True)
 class TableChanges:
@@ -77,12 +81,18 @@ def table_changes(
     The rows that can differ are held in memory.
     """
     pieces = difference(store, before, after)
-    old = _read(store, entity, before, pieces.before, ids)
-    new = _read(store, entity, after, pieces.after, ids)
+    old = read_changes(store, entity, before, pieces.before, ids)
+    new = read_changes(store, entity, after, pieces.after, ids)
+    return compared(store, entity, (before, after), (old, new))
+
+
+def compared(store: Store, entity: Entity, pins: Pins, rows: Images) -> TableChanges:
+    """Compare rows of two versions that can differ: every such row of an id, or none."""
+    old, new = rows
     found = match(flat(old, "id"), flat(new, "id"))
     images = (old.take(found.before), new.take(found.after))
     masks = {
-        field.name: column_differs(store, entity, field, (before, after), images)
+        field.name: column_differs(store, entity, field, pins, images)
         for field in table_schema(entity)
         if field.name != "id"
     }
@@ -104,9 +114,10 @@ def rows_compared(store: Store, before: TablePin | None, after: TablePin | None)
     return sum(count_rows(store, pin, some) for pin, some in sides if pin is not None and some)
 
 
-def _read(
-    store: Store, entity: Entity, pin: TablePin | None, pieces: Sequence[Piece], ids: Sequence[str] | None
+def read_changes(
+    store: Store, entity: Entity, pin: TablePin | None, pieces: Sequence[Piece], ids: Sequence[str] | None = None
 ) -> pa.Table:
+    """Rows of a version in the columns of changes; all of some pieces, or those with one of the ids."""
     schema = changes_schema(entity)
     if pin is None or not pieces or (ids is not None and not ids):
         return schema.empty_table()
@@ -122,6 +133,12 @@ def _read(
         else:
             arrays.append(flat(read, field.name))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[str]) -> pa.Table:
+    """Some entities of a version in the columns of changes."""
+    fragments = [] if pin is None else store.open(pin.location, pin.lance_version).get_fragments()
+    return read_changes(store, entity, pin, [Piece(fragment.fragment_id) for fragment in fragments], ids)
 
 
 def _stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
@@ -160,10 +177,6 @@ def _any(masks: Iterable[pa.BooleanArray], rows: int) -> pa.BooleanArray:
     for mask in masks:
         result = pc.or_(result, mask)
     return result
-
-
-Pins = tuple[TablePin | None, TablePin | None]
-Images = tuple[pa.Table, pa.Table]
 
 
 def column_differs(store: Store, entity: Entity, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:

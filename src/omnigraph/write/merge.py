@@ -12,30 +12,27 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from omnigraph.core.tables import TablePin
 from omnigraph.errors import SchemaConflict
 from omnigraph.history.commits import Relation
 from omnigraph.history.conflicts import MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture, Manifests
-from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.merge import merge_schemas
-from omnigraph.storage.difference import ADDRESS, addresses_in
-from omnigraph.storage.tables import find_ids
-from omnigraph.write.changes import column_blobs, flat, missing_columns
+from omnigraph.write.changes import missing_columns, rows_compared
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.merge_checks import MergedTable, check_merged
+from omnigraph.write.merge_checks import check_merged
 from omnigraph.write.merge_conflicts import conflicts_error
-from omnigraph.write.merge_images import PLACED_BLOB, MergeRules, Pins, Sides
-from omnigraph.write.merge_rows import RowMerge, TableMerge, untouched
+from omnigraph.write.merge_images import MergeRules, Sides
+from omnigraph.write.merge_keeping import MergedTable
+from omnigraph.write.merge_parts import Elsewhere
+from omnigraph.write.merge_rows import RowMerge
 from omnigraph.write.merge_sides import Crossing, GraphSides, crossing_of, relate_heads, same_version, state_at
+from omnigraph.write.merge_staging import stage_merge
+from omnigraph.write.merge_table import TableMerge
 from omnigraph.write.merge_times import source_is_newer
-from omnigraph.write.staging import StagedTable, plan_of, stage_all, stage_rows
+from omnigraph.write.staging import StagedTable, plan_of, stage_all
 
 
 class MergeOutcome(Enum):
@@ -80,6 +77,11 @@ class MergeDecision:
     def is_empty(self) -> bool:
         return self.outcome is MergeOutcome.ALREADY_UP_TO_DATE
 
+    @property
+    def is_away(self) -> bool:
+        """Whether a table was merged elsewhere."""
+        return any(table.merge is not None and table.merge.away is not None for table in self.tables.values())
+
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """Write what is merged. Tables that are adopted cost nothing."""
         written = [item for item in self.counts if item.key in self.tables and self.tables[item.key].is_written]
@@ -105,61 +107,36 @@ class MergeDecision:
     def _stage_table(self, counts: TableCounts) -> StagedTable:
         table, sides = self.tables[counts.key], self.sides
         assert sides is not None and table.merge is not None
-        removed = _gone_addresses(sides, table.pin, table.merge)
-        rows = _with_bytes(sides, table.merge)
-        changed = (counts.inserted, counts.updated, counts.deleted)
-        return stage_rows(sides.store, table.pin, WriteMode.MERGE, rows, removed, changed)
+        numbers = (counts.inserted, counts.updated, counts.deleted)
+        return stage_merge(_table_sides(sides, counts.key, MergeRules()), table.pin, table.merge, numbers)
 
 
-def _gone_addresses(sides: GraphSides, pin: TablePin, merge: TableMerge) -> set[int]:
-    """Where the rows that go away lie in the version that the table stands on."""
-    key = merge.entity.table_key
-    gone = set(find_ids(sides.store, pin, merge.also_gone).values())
-    pins = (sides.base.tables.get(key), sides.content(key, of_source=False))
-    for version, rows in zip(pins, (merge.gone_from_base, merge.gone_from_target), strict=True):
-        if rows.num_rows:
-            assert version is not None, "rows come from a table"
-            gone.update(addresses_in(sides.store, version, pin, flat(rows, "id"), flat(rows, ADDRESS)).to_pylist())
-    return gone
+def _table_sides(sides: GraphSides, key: str, rules: MergeRules) -> Sides:
+    """One table, to be merged by itself here or elsewhere."""
+    entity = sides.entity(key)
+    source, target = (sides.content(key, of_source=of_source) for of_source in (True, False))
+    is_newer = partial(source_is_newer, sides.bare(), entity)
+    pins = (source, target, sides.base.tables.get(key))
+    return Sides(sides.store, entity, pins, rules, is_newer, sides.crossing is not None)
 
 
-def _with_bytes(sides: GraphSides, merge: TableMerge) -> pa.Table:
-    """Merged rows as they are written: blobs with their bytes."""
-    schema = table_schema(merge.entity)
-    columns = [
-        _bytes(sides, merge, field.name) if item.type == PLACED_BLOB else merge.rows.column(field.name)
-        for field, item in zip(schema, merge.rows.schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in schema]))
+def decide_merge(
+    manifests: Manifests,
+    source: ManifestState,
+    target: Capture,
+    rules: MergeRules,
+    elsewhere: Elsewhere | None = None,
+) -> MergeDecision:
+    """Decide a merge of captured heads. Writes nothing; conflicts are part of the answer.
 
-
-def _bytes(sides: GraphSides, merge: TableMerge, name: str) -> pa.Array:
-    column = flat(merge.rows, name)
-    values: list[bytes | None] = [None] * len(column)
-    pins = _pins(sides, merge.entity.table_key)
-    for side, pin in enumerate(pins):
-        rows = pc.indices_nonzero(pc.fill_null(pc.equal(pc.struct_field(column, "side"), side), False))
-        if len(rows):
-            assert pin is not None, "rows come from a table"
-            addresses = pc.struct_field(column, "address").take(rows)
-            found = column_blobs(sides.store, merge.entity, pin, name, addresses)
-            for row, value in zip(rows.to_pylist(), found.to_pylist(), strict=True):
-                values[row] = value
-    return pa.array(values, pa.large_binary())
-
-
-def _pins(sides: GraphSides, key: str) -> Pins:
-    return sides.content(key, of_source=True), sides.content(key, of_source=False), sides.base.tables.get(key)
-
-
-def decide_merge(manifests: Manifests, source: ManifestState, target: Capture, rules: MergeRules) -> MergeDecision:
-    """Decide a merge of captured heads. Writes nothing; conflicts are part of the answer."""
+    Tables that are large are left to ``elsewhere``.
+    """
     relation, base = relate_heads(manifests, source, target.state)
     if not relation.only_source:
         return MergeDecision(MergeOutcome.ALREADY_UP_TO_DATE, base.id, source, target.state, relation)
     base_state = state_at(manifests, base, target.state, source)
     crossing = crossing_of(manifests, relation, source, target.state, rules.policies)
-    return decide_sides(manifests, relation, base_state, source, target, rules, crossing)
+    return decide_sides(manifests, relation, base_state, source, target, rules, crossing, elsewhere)
 
 
 def decide_sides(
@@ -170,12 +147,14 @@ def decide_sides(
     target: Capture,
     rules: MergeRules,
     crossing: Crossing | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> MergeDecision:
     """Decide what a target becomes by what a source did to their base. A revert is decided by this too."""
     digest = _merged_schema(manifests, base, source, target)
     sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest), crossing)
     asked: set[str] = set()
-    tables = {key: table for key in sides.table_keys() if (table := _merge_table(sides, key, rules, asked)) is not None}
+    tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
+    tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
     asked |= _neighbours(sides.catalog, asked)
     is_fast = not relation.only_target
     broken: list[MergeConflict] = []
@@ -199,9 +178,11 @@ def decide_sides(
     )
 
 
-def prepare_merge(manifests: Manifests, source: ManifestState, rules: MergeRules, target: Capture) -> MergeDecision:
+def prepare_merge(
+    manifests: Manifests, source: ManifestState, rules: MergeRules, elsewhere: Elsewhere | None, target: Capture
+) -> MergeDecision:
     """The same for a merge that is to be made; raises MergeConflicts."""
-    decision = decide_merge(manifests, source, target, rules)
+    decision = decide_merge(manifests, source, target, rules, elsewhere)
     if decision.conflicts:
         raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
     return decision
@@ -230,8 +211,8 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
     return found
 
 
-def _merge_table(sides: GraphSides, key: str, rules: MergeRules, asked: set[str]) -> MergedTable | None:
-    """What becomes of one table; None if the merged graph has none."""
+def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | None:
+    """What becomes of one table as a whole, or that its rows are to be merged; None if the merged graph has none."""
     source, target = (state.tables.get(key) for state in (sides.source, sides.target))
     if sides.is_changed(key, of_source=True):
         asked.add(key)
@@ -247,13 +228,34 @@ def _merge_table(sides: GraphSides, key: str, rules: MergeRules, asked: set[str]
             hint="bring the branch to the schema of the other one first",
             types=[key.split(":", 1)[1]],
         )
-    entity = sides.entity(key)
-    mine = sides.changes(key, of_source=True)
-    theirs = sides.changes(key, of_source=False, ids=mine.ids())
-    is_newer = partial(source_is_newer, sides, entity)
-    table = Sides(sides.store, entity, _pins(sides, key), rules, is_newer, sides.crossing is not None)
-    merge = RowMerge(table, mine, theirs).run()
-    return MergedTable(target, is_adopted=False, merge=merge)
+    return MergedTable(target, is_adopted=False, is_open=True)
+
+
+def _merge_tables(
+    sides: GraphSides, keys: Sequence[str], rules: MergeRules, elsewhere: Elsewhere | None
+) -> dict[str, MergedTable]:
+    """Tables that both sides changed, merged row by row: here, or elsewhere if they are large."""
+    pins = {key: sides.target.tables[key] for key in keys}
+    found: dict[str, MergedTable] = {}
+    if elsewhere is not None and sides.crossing is None:
+        away = [key for key in keys if _rows(sides, key) >= elsewhere.rows_min]
+        parted = elsewhere.merge([_table_sides(sides, key, rules) for key in away]) if away else []
+        for key, item in zip(away, parted, strict=True):
+            sides.know(key, item.target)
+            found[key] = MergedTable(pins[key], is_adopted=False, merge=item.merge)
+    for key in keys:
+        if key not in found:
+            mine = sides.changes(key, of_source=True)
+            theirs = sides.changes(key, of_source=False, ids=mine.ids())
+            merge = RowMerge(_table_sides(sides, key, rules), mine, theirs).run()
+            found[key] = MergedTable(pins[key], is_adopted=False, merge=merge)
+    return found
+
+
+def _rows(sides: GraphSides, key: str) -> int:
+    """How many rows of a table can differ on one of the sides."""
+    base = sides.base.tables.get(key)
+    return sum(rows_compared(sides.store, base, sides.content(key, of_source=side)) for side in (True, False))
 
 
 def _counts(
@@ -265,13 +267,23 @@ def _counts(
         table = tables.get(key)
         if (table is None and key in sides.target.tables) or (table is not None and table.is_adopted):
             counts = _adopted_counts(sides, key, number)
-            also_gone = len(table.merge.also_gone) if table is not None and table.merge is not None else 0
-            yield replace(counts, deleted=counts.deleted + also_gone)
+            inserted, updated, deleted = _changed(None if table is None else table.merge)
+            yield replace(
+                counts,
+                inserted=counts.inserted + inserted,
+                updated=counts.updated + updated,
+                deleted=counts.deleted + deleted,
+            )
         elif table is not None and (number or not table.is_kept):
-            merge = table.merge or untouched(sides.entity(key))
-            gone, written = merge.gone(), set(merge.rows.column("id").to_pylist())
-            numbers = len(written - gone), len(written & gone), len(gone - written)
-            yield TableCounts(key, *numbers, adopted=False, conflicts=number)
+            yield TableCounts(key, *_changed(table.merge), adopted=False, conflicts=number)
+
+
+def _changed(merge: TableMerge | None) -> tuple[int, int, int]:
+    """How many entities are inserted, updated and deleted on top of the version that a table stands on."""
+    if merge is None:
+        return 0, 0, 0
+    gone, written = merge.gone(), set(merge.ids())
+    return len(written - gone), len(written & gone), len(gone - written)
 
 
 def _adopted_counts(sides: GraphSides, key: str, conflicts: int) -> TableCounts:

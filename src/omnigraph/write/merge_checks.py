@@ -13,46 +13,16 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.core.tables import TablePin
-from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Resolutions, Take
+from omnigraph.history.conflicts import MergeConflict, Resolutions, Take
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
-from omnigraph.rows.values import check_values
-from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
+from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
-from omnigraph.write.changes import flat
 from omnigraph.write.committed import CommittedGraph
-from omnigraph.write.merge_properties import resolved_value
-from omnigraph.write.merge_rows import TableMerge, untouched
+from omnigraph.write.merge_keeping import MergedTable, keep_side
+from omnigraph.write.merge_settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge_sides import GraphSides
-
-ROUNDS_MAX = 8
-"""How often what settles a conflict may lead to another one that the caller settled too."""
-
-_KINDS = {
-    ViolationCode.ENDPOINT: ConflictKind.ORPHAN_EDGE,
-    ViolationCode.UNIQUE: ConflictKind.UNIQUE_VIOLATION,
-    ViolationCode.CARDINALITY: ConflictKind.CARDINALITY_VIOLATION,
-}
-
-
-@dataclass(frozen=True)
-class MergedTable:
-    """One table of the merged graph: the version it stands on, whose it is, and what is changed on top of it."""
-
-    pin: TablePin
-    is_adopted: bool
-    merge: TableMerge | None = None
-
-    @property
-    def is_written(self) -> bool:
-        return self.merge is not None and not self.merge.is_empty
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the target's table stays as it is."""
-        return not self.is_adopted and not self.is_written
-
+from omnigraph.write.merge_table import untouched
 
 Merged = Mapping[str, MergedTable]
 
@@ -75,7 +45,8 @@ class MergedGraph(CommittedGraph):
             yield from _holding(entity, columns, table, wanted)
         merge = self.tables[entity.table_key].merge
         if merge is not None and merge.mixed:
-            mixed = merge.rows.filter(pc.is_in(merge.rows.column("id"), value_set=pa.array(sorted(merge.mixed))))
+            keys = merge.keys()
+            mixed = keys.filter(pc.is_in(keys.column("id"), value_set=pa.array(sorted(merge.mixed))))
             yield from CommittedGraph.holders(self, entity, columns, wanted & _tuples(entity, columns, mixed))
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
@@ -108,31 +79,37 @@ def check_merged(
     """The tables with what the caller settled, and the constraints that stay broken."""
     current = dict(tables)
     for _ in range(ROUNDS_MAX):
-        conflicts = _broken(sides, current, asked)
-        settled = [(conflict, resolution) for conflict in conflicts if (resolution := resolutions.of(conflict))]
+        broken = _broken(sides, current, asked)
+        settled = [(*item, resolution) for item in broken.items() if (resolution := resolutions.of(item[0]))]
         if not settled:
-            return current, conflicts
-        for conflict, resolution in settled:
-            current[conflict.table] = _settle(sides, current[conflict.table], conflict, resolution)
-    return current, _broken(sides, current, asked)
+            return current, list(broken)
+        for conflict, violation, resolution in settled:
+            if resolution.take in (Take.SOURCE, Take.TARGET):
+                keep_side(sides, current, violation, of_source=resolution.take is Take.SOURCE)
+                continue
+            table = current[conflict.table]
+            merge = table.merge or untouched(sides.entity(conflict.table))
+            current[conflict.table] = replace(table, merge=settle(merge, conflict, resolution))
+    return current, list(_broken(sides, current, asked))
 
 
-def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> list[MergeConflict]:
+def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
+    """Broken constraints as conflicts, and what the check said of each."""
     state = replace(sides.target, tables={key: table.pin for key, table in tables.items()})
     committed = MergedGraph(sides.store, state, asked, sides, tables)
     violations = Violations(keeps_all=True)
     deltas = _deltas(sides, tables)
-    for delta in deltas.values():
-        for batch in delta.rows.to_batches():
-            check_values(delta.entity, batch, _nowhere, violations)
+    for table in tables.values():
+        if table.merge is not None:
+            check_rows(table.merge, violations)
     check_delta(sides.catalog, deltas, committed, violations)
-    return list(dict.fromkeys(_conflict(violation) for violation in violations.samples))
+    return {conflict_of(violation): violation for violation in violations.samples}
 
 
 def _deltas(sides: GraphSides, tables: Merged) -> dict[str, TableDelta]:
     """What is to be checked: the rows that are written, and nodes that are missing for edges of the other side."""
     deltas = {
-        key: TableDelta(table.merge.entity, table.merge.rows, table.merge.removed())
+        key: TableDelta(table.merge.entity, table.merge.keys(), table.merge.removed())
         for key, table in tables.items()
         if table.merge is not None and not table.merge.is_empty
     }
@@ -156,35 +133,3 @@ def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
     if tables[key].is_adopted and kept:
         gone |= sides.deleted(key, of_source=True)
     return gone
-
-
-def _conflict(violation: Violation) -> MergeConflict:
-    assert violation.table_key is not None, "a stored row belongs to a table"
-    kind = _KINDS.get(violation.code, ConflictKind.VALUE_CONSTRAINT_VIOLATION)
-    return MergeConflict(violation.table_key, violation.entity_id, kind, violation.property, message=violation.message)
-
-
-def _settle(sides: GraphSides, table: MergedTable, conflict: MergeConflict, resolution: Resolution) -> MergedTable:
-    """The table without the entity, or with another value in it."""
-    merge = table.merge or untouched(sides.entity(conflict.table))
-    is_it = pc.equal(merge.rows.column("id"), conflict.id)
-    if resolution.take is Take.DELETE:
-        assert conflict.id is not None, "what can be deleted has an id"
-        is_written = pc.any(is_it, min_count=0).as_py()
-        gone = merge.also_gone if is_written else merge.also_gone | {conflict.id}
-        return replace(table, merge=replace(merge, rows=merge.rows.filter(pc.invert(is_it)), also_gone=gone))
-    assert conflict.property is not None, "a value belongs to a property"
-    value = resolved_value(merge.entity, conflict.property, resolution.value)
-    place = merge.rows.schema.get_field_index(conflict.property)
-    column = flat(merge.rows, conflict.property)
-    flags = flat(merge.rows.select([conflict.property]).append_column("it", is_it), "it").to_pylist()
-    changed = pa.concat_arrays([column, value]).take(
-        pa.array([len(column) if flag else row for row, flag in enumerate(flags)], pa.int64())
-    )
-    rows = merge.rows.set_column(place, merge.rows.schema.field(place), changed)
-    mixed = merge.mixed | {conflict.id} if conflict.id is not None else merge.mixed
-    return replace(table, merge=replace(merge, rows=rows, mixed=mixed))
-
-
-def _nowhere(row: int) -> Place | None:
-    return None

@@ -15,6 +15,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.difference import ADDRESS
 from omnigraph.storage.store import Store
 from omnigraph.write.changes import BLOB_TYPE, TableChanges, changes_schema, flat
+from omnigraph.write.merge_formulas import Formula, FormulaKey
 
 SourceIsNewer = Callable[[list[str], str], list[bool]]
 """Whether the source changed a property of some entities later than the target did."""
@@ -38,6 +39,7 @@ class MergeRules:
 
     policies: Policies = field(default_factory=Policies)
     resolutions: Resolutions = field(default_factory=Resolutions)
+    formulas: Mapping[FormulaKey, Formula] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

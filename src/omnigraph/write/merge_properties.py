@@ -5,7 +5,7 @@ For every property the rows are put into classes by what differs; ``history.merg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -169,20 +169,32 @@ class _Column:
                 entity.table_key, row["id"], kind, name, row["base"], row["source"], row["target"], message
             )
             resolution = self.sides.rules.resolutions.of(conflict)
-            if resolution is None or (resolution.take is Take.BASE and unsure[position].as_py()):
-                self.conflicts.append(conflict)
-            elif resolution.take is not Take.TARGET:
+            if resolution is not None and resolution.take is Take.TARGET:
+                continue
+            value = None if resolution is None else self._value(resolution, base, position, unsure[position].as_py())
+            if value is None:
+                is_made = resolution is not None and resolution.take is Take.EXPRESSION
+                misfit = ", and the expression makes no value that fits" if is_made else ""
+                self.conflicts.append(replace(conflict, message=message + misfit))
+            else:
                 chosen.append(position)
-                values.append(self._value(resolution, base, position))
+                values.append(value)
         empty = self.source.slice(0, 0)
         return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
 
-    def _value(self, resolution: Resolution, base: pa.Array, position: int) -> pa.Array:
+    def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
+        """What a resolution takes; None if there is no such value, so that the conflict stays."""
         match resolution.take:
             case Take.SOURCE:
                 return self.source.slice(position, 1)
             case Take.BASE:
-                return base.slice(position, 1)
+                return None if is_unsure else base.slice(position, 1)
+            case Take.EXPRESSION:
+                formula = self.sides.rules.formulas[self.sides.entity.table_key, self.field.name, resolution.value]
+                given = {"base": base, "source": self.source, "target": self.target}
+                if is_unsure and formula.reads_base:
+                    return None
+                return formula.value({name: column.slice(position, 1) for name, column in given.items()})
             case _:
                 return resolved_value(self.sides.entity, self.field.name, resolution.value)
 

@@ -22,40 +22,7 @@ from omnigraph.storage.difference import ADDRESS
 from omnigraph.write.changes import TableChanges, flat
 from omnigraph.write.merge_images import LOCATED, SOURCE, Changed, Sides, classes, located, merged_schema, placed
 from omnigraph.write.merge_properties import merge_properties
-
-
-@dataclass(frozen=True)
-class TableMerge:
-    """What a merge does to one table of the target.
-
-    ``rows`` are whole entities to write. Rows of the target that go away, replaced or not, are located in the base
-    where the target has them as the base had them, else in the target. An entity with a conflict that nobody settled
-    stays as the target has it.
-    """
-
-    entity: Entity
-    rows: pa.Table
-    gone_from_base: pa.Table
-    gone_from_target: pa.Table
-    conflicts: tuple[MergeConflict, ...] = ()
-    mixed: frozenset[str] = frozenset()
-    """Ids of entities that are as neither side has them."""
-    also_gone: frozenset[str] = frozenset()
-    """Ids of further rows of the target that go away, because the caller settled a conflict so."""
-
-    @property
-    def is_empty(self) -> bool:
-        gone = self.gone_from_base.num_rows or self.gone_from_target.num_rows or self.also_gone
-        return not (self.rows.num_rows or gone)
-
-    def gone(self) -> set[str]:
-        """Ids of the target's rows that go away or are replaced."""
-        tables = (self.gone_from_base, self.gone_from_target)
-        return {id_ for table in tables for id_ in table.column("id").to_pylist()} | self.also_gone
-
-    def removed(self) -> frozenset[str]:
-        """Ids that the target has and the merged graph has not."""
-        return frozenset(self.gone().difference(self.rows.column("id").to_pylist()))
+from omnigraph.write.merge_table import TableMerge
 
 
 @dataclass
@@ -156,8 +123,3 @@ class RowMerge:
 
 def _only(row: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     return {name: row[name] for name in names}
-
-
-def untouched(entity: Entity) -> TableMerge:
-    """A table that stays as it is."""
-    return TableMerge(entity, merged_schema(entity).empty_table(), LOCATED.empty_table(), LOCATED.empty_table())

@@ -8,7 +8,7 @@ compacted table is no changed table, and is not read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 
@@ -117,6 +117,14 @@ class GraphSides:
         if few is None:
             self._changes[place] = found
         return found
+
+    def know(self, key: str, changes: TableChanges) -> None:
+        """Take what others found out about the target's changes of a table; the keys are enough."""
+        self._changes[False, key] = changes
+
+    def bare(self) -> GraphSides:
+        """The same without what was read, to be sent elsewhere."""
+        return replace(self, _content={}, _changes={}, _deleted={})
 
     def _read_crossed(self, key: str, crossing: Crossing) -> None:
         """What both sides changed since several bases."""

@@ -121,6 +121,20 @@ def stage_rows(
     base = store.open(pin.location, pin.lance_version)
     whole, folded = fold_tail(store, base, pin.location, rows, removed)
     written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
+    return stage_written(store, pin, mode, written, removed, counts, folded)
+
+
+def stage_written(
+    store: Store,
+    pin: TablePin,
+    mode: WriteMode,
+    written: Sequence[staging.WrittenRows],
+    removed: set[int],
+    counts: tuple[int, int, int],
+    folded: Sequence[int] = (),
+) -> StagedTable:
+    """The same of rows that are written already, and of fragments that they replace."""
+    base = store.open(pin.location, pin.lance_version)
     version = staging.stage_delta(store, base, pin.location, written, removed, folded)
     version = extend_indexes(store, version, written)
     return StagedTable(TableWrite(pin.key, pin.location, mode, version.version, version.rows, *counts), version)

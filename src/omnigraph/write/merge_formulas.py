@@ -1,0 +1,77 @@
+"""Values that a caller's expression makes of two changes of a property and of what it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from omnigraph.errors import InputError, UsageError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import Evaluator
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.search import Searcher
+from omnigraph.history.conflicts import Resolution, Resolutions, Take
+from omnigraph.lang.source import Source
+from omnigraph.query import expressions as ir
+from omnigraph.query.formula import OWNER, compile_formula
+from omnigraph.query.variables import walk
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.types import PropertyType
+
+VALUES = ("base", "source", "target")
+"""What an expression may read."""
+
+FormulaKey = tuple[str, str, str]
+"""A table, a property, and the expression as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A checked expression. Travels to wherever the rows are merged."""
+
+    expression: ir.Expr
+
+    @property
+    def reads_base(self) -> bool:
+        return any(isinstance(part, ir.Property) and part.name == "base" for part in walk(self.expression))
+
+    def value(self, given: Mapping[str, pa.Array]) -> pa.Array | None:
+        """The value made of one of each, in their type; None if it does not fit there."""
+        frame = Frame(1, {}, _values={(OWNER, name): value for name, value in given.items()})
+        try:
+            return Evaluator(Searcher(), Budget()).column(self.expression, frame).cast(given["target"].type)
+        except (InputError, pa.ArrowInvalid):
+            return None
+
+
+def read_formulas(
+    catalog: Catalog, resolutions: Resolutions, entities: Mapping[str, Iterable[Entity]]
+) -> dict[FormulaKey, Formula]:
+    """The expressions of all resolutions, checked; raises UsageError or CompileError. ``entities`` are by type name."""
+    formulas: dict[FormulaKey, Formula] = {}
+    for resolution in resolutions.given:
+        if resolution.take is Take.EXPRESSION:
+            name, text = _named(resolution), str(resolution.value)
+            for entity in entities[str(resolution.type_name)]:
+                declared = entity.properties[name].type
+                given = dict.fromkeys(VALUES, _nullable(declared))
+                source = Source(text, f"<expression for {entity.name}.{name}>")
+                compiled = compile_formula(source, catalog, given, declared)
+                formulas[entity.table_key, name, text] = Formula(compiled)
+    return formulas
+
+
+def _named(resolution: Resolution) -> str:
+    if resolution.type_name is None or resolution.property in (None, "src", "dst"):
+        raise UsageError(
+            "a resolution with an expression names a type and a property of it",
+            hint='for example {"type": "Person", "property": "age", "expression": "$source + $target - $base"}',
+        )
+    return str(resolution.property)
+
+
+def _nullable(type_: PropertyType) -> PropertyType:
+    return PropertyType(type_.scalar, type_.is_list, True, type_.dimension, type_.enum_values)

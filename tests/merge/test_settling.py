@@ -1,0 +1,153 @@
+"""Conflicts that the caller settles: by expressions, and broken constraints for one side."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph
+from omnigraph.engine.merge_result import MergePreview
+from omnigraph.errors import CompileError, UsageError
+from tests.merge.graphs import edges, fresh, kinds, people, put, refused
+from tests.protocol.graphs import create, edge, run
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> omnigraph.Graph:
+    return fresh(tmp_path)
+
+
+@pytest.mark.parametrize(("take", "left"), [("source", {"w1"}), ("target", {"w2"})])
+def test_too_many_edges_are_those_of_one_side(graph: omnigraph.Graph, take: str, left: set[str]) -> None:
+    graph.load([edge("WorksAt", "bo", "acme", "w1"), edge("WorksAt", "cy", "acme", "w3")], branch="b")
+    graph.load([edge("WorksAt", "bo", "acme", "w2")])
+    assert kinds(refused(graph)) == [("cardinality_violation", "bo", "src")]
+    assert kinds(refused(graph, resolutions=[{"id": "cy", "take": take}])) == [("cardinality_violation", "bo", "src")]
+    graph.merge("b", resolutions=[{"type": "WorksAt", "id": "bo", "kind": "cardinality_violation", "take": take}])
+    assert set(edges(graph, "WorksAt")) == left | {"w3"}
+    assert graph.verify(deep=True).is_clean
+
+
+@pytest.mark.parametrize(("take", "left"), [("source", "bd"), ("target", "cd")])
+def test_too_few_edges_come_back_as_one_side_has_them(tmp_path: Path, take: str, left: str) -> None:
+    graph = create(tmp_path, "node P { name: String @key }\nedge Needs: P -> P @card(2..3) { n: I64? }")
+    graph.load([{"type": "P", "data": {"name": name}} for name in "abcd"])
+    graph.load([edge("Needs", "a", end, f"a-{end}", n=1) for end in "bcd"])
+    graph.create_branch("b")
+    run(graph, 'delete Needs where to = "c"', branch="b")
+    run(graph, 'delete Needs where to = "b"')
+    result = graph.merge("b", resolutions=[{"take": take}])
+    assert edges(graph, "Needs") == {f"a-{end}": ("a", end) for end in left}
+    counts = [(item.inserted, item.updated, item.deleted) for item in result.tables]
+    # Edges of the source are written as it has them, whether or not the target has them alike.
+    assert counts == ([(1, 1, 1)] if take == "source" else [])
+
+
+@pytest.mark.parametrize("take", ["source", "target"])
+@pytest.mark.parametrize("deleted_on", ["b", "main"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_edge_and_the_node_at_its_end_are_as_one_side_has_them(
+    graph: omnigraph.Graph, take: str, deleted_on: str, is_whole: bool
+) -> None:
+    other = "main" if deleted_on == "b" else "b"
+    put(graph, "dan", city="Rome")
+    graph.merge("main", "b")
+    run(graph, 'delete Person where name = "dan"', branch=deleted_on)
+    graph.load([edge("Knows", "ann", "dan", "new")], branch=other)
+    if not is_whole:
+        put(graph, "ann", other, city="Oslo")
+        graph.load([edge("Knows", "ann", "cy", "more")], branch=deleted_on)
+    assert kinds(refused(graph)) == [("orphan_edge", "new", "dst")]
+    graph.merge("b", resolutions=[{"kind": "orphan_edge", "take": take}])
+    is_kept = (take == "source") == (other == "b")
+    assert ("new" in edges(graph)) == is_kept
+    assert people(graph).get("dan") == ({"age": 1, "city": "Rome"} if is_kept else None)
+    assert graph.verify(deep=True).is_clean
+
+
+@pytest.mark.parametrize("take", ["source", "target"])
+def test_both_holders_of_a_unique_value_are_as_one_side_has_them(graph: omnigraph.Graph, take: str) -> None:
+    put(graph, "ann", "b", email="same", city="S")
+    put(graph, "bo", email="same", city="T")
+    put(graph, "cy", "b", age=5)
+    assert [kind for kind, _, _ in kinds(refused(graph))] == ["unique_violation"]
+    graph.merge("b", resolutions=[{"kind": "unique_violation", "take": take}])
+    changed: dict[str, Any] = {"age": 1, "email": "same"}
+    expected = (
+        {"ann": {**changed, "city": "S"}, "bo": {"age": 1}}
+        if take == "source"
+        else {"ann": {"age": 1}, "bo": {**changed, "city": "T"}}
+    )
+    assert people(graph) == {**expected, "cy": {"age": 5}, "dan": {"age": 1}}
+
+
+# --- expressions -----------------------------------------------------------------------------------------
+
+
+def expression(text: str, property_: str = "age", type_: str = "Person") -> list[dict[str, Any]]:
+    return [{"type": type_, "property": property_, "expression": text}]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("$source + $target - $base", 110),
+        ("($source - $base) * 2", 18),
+        ("-$target % 7", -3),
+        ("7", 7),
+        ("$source", 10),
+    ],
+)
+def test_an_expression_makes_the_value_of_a_property(graph: omnigraph.Graph, text: str, made: int) -> None:
+    put(graph, "ann", "b", age=10)
+    put(graph, "ann", age=101)
+    graph.merge("b", resolutions=expression(text))
+    assert people(graph)["ann"] == {"age": made}
+
+
+def test_an_expression_is_part_of_a_preview_and_knows_no_base_of_what_was_inserted(
+    graph: omnigraph.Graph, tmp_path: Path
+) -> None:
+    for branch, size in (("b", 3), ("main", 4)):
+        graph.load([{"type": "Person", "data": {"name": "eve", "age": size}}], branch=branch)
+    rules = expression("$source * $target")
+    preview = graph.merge_preview("b", resolutions=rules)
+    assert preview.outcome.value == "merged"
+    preview.save(tmp_path / "preview.json")
+    graph.merge(MergePreview.load(tmp_path / "preview.json"))
+    assert people(graph)["eve"] == {"age": 12}
+
+
+def test_an_expression_without_a_value_that_fits_settles_nothing(graph: omnigraph.Graph) -> None:
+    put(graph, "ann", "b", legal="s", age=10)
+    put(graph, "ann", legal="t", age=101)
+    rules = [*expression("$source * 9223372036854775807"), *expression("$source", "legal")]
+    [conflict] = refused(graph, resolutions=rules)
+    assert (conflict.id, conflict.property) == ("ann", "age")
+    assert conflict.message.endswith("and the expression makes no value that fits")
+
+
+@pytest.mark.parametrize(
+    ("rule", "error", "match"),
+    [
+        (expression("$source +"), CompileError, "expected an expression"),
+        (expression("$source $target"), CompileError, "expected the end"),
+        (expression("$src"), CompileError, "`\\$src` is not bound"),
+        (expression("$source.age"), CompileError, "source"),
+        (expression('$source + "a"'), CompileError, "number"),
+        (expression("$source / 2"), CompileError, "makes F64"),
+        (expression("$source > 2"), CompileError, "makes Bool"),
+        (expression("$source", "city") + expression("now()"), CompileError, "functions"),
+        (expression("$source", "ag"), UsageError, "no property 'ag'"),
+        (expression("$source", type_="Parson"), UsageError, "no type 'Parson'"),
+        ([{"property": "age", "expression": "1"}], UsageError, "names a type and a property"),
+        ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "is a text"),
+        ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "either"),
+        ([{"type": "Person", "take": "expression"}], UsageError, "no take"),
+    ],
+)
+def test_an_expression_that_makes_no_sense_is_refused_before_anything_is_read(
+    graph: omnigraph.Graph, rule: list[dict[str, Any]], error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        graph.merge("b", resolutions=rule)
