@@ -4,7 +4,7 @@
     ├── InputError                the caller's input is wrong; nothing was changed
     │   ├── CompileError          a .pg or .gq text does not parse or check (carries diagnostics)
     │   ├── ParameterError        query parameters do not fit their declaration
-    │   ├── MigrationRefused      a schema change that cannot be planned
+    │   ├── MigrationRefused      a schema change that cannot be planned or made
     │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
     │   ├── BlobRangeError        bytes that a blob does not have
     │   ├── CursorRejected        a cursor that was not made for what it is used for
@@ -104,7 +104,7 @@ class ParameterError(InputError):
 
 
 class MigrationRefused(InputError):
-    """A schema change that cannot be planned at all, such as a rename hint that names nothing."""
+    """A schema change that cannot be planned, such as a rename hint that names nothing, or that no step can make."""
 
     code = "migration_refused"
 

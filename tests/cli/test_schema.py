@@ -1,4 +1,4 @@
-"""`omnigraph schema plan`."""
+"""`omnigraph schema plan` and `omnigraph schema apply`."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_data_loss_has_to_be_allowed() -> None:
     assert "drop property since of edge Knows (soft)" in run(*words).stdout
     result = run(*words, "--allow-data-loss")
     assert "drop property since of edge Knows (hard) [OG-DS-104, destructive]" in result.stdout
-    assert result.stdout.endswith("ok: 9 steps, 8 safe, 1 destructive\n")
+    assert result.stdout.endswith("ok: 9 steps, 8 safe, 1 to be checked\n")
 
 
 def test_json_is_the_plan() -> None:
@@ -54,3 +54,36 @@ def test_a_wrong_schema_and_a_wrong_rename_are_told_with_their_place(tmp_path: P
         assert result.stderr.startswith(f"{wrong}:1:")
         told = json.loads(run("schema", "plan", "--from", V1, "--to", wrong, "--json").stdout)
         assert told["diagnostics"][0]["line"] == 1
+
+
+def test_a_schema_is_applied_to_a_branch(tmp_path: Path) -> None:
+    graph, wanted = tmp_path / "g", tmp_path / "wanted.pg"
+    assert run("init", "--schema", V1, graph).exit_code == 0
+    assert run("branch", "create", "trial", "--store", graph).exit_code == 0
+    words = ["schema", "apply", graph, "--schema", wanted, "--branch", "trial"]
+    wanted.write_text(V2.read_text(encoding="utf-8"), encoding="utf-8")
+    dry = run(*words, "--dry-run")
+    assert (dry.exit_code, dry.stdout.splitlines()[-1]) == (0, "ok: 9 steps, all safe")
+    assert json.loads(run(*words, "--dry-run", "--json").stdout)["applied"] is False
+    done = json.loads(run(*words, "--json", "--as", "me").stdout)
+    assert (done["applied"], done["supported"], done["step_count"], done["branch"]) == (True, True, 9, "trial")
+    assert (done["uri"], done["commit"]["kind"], done["commit"]["actor_id"]) == (str(graph), "schema", "me")
+    assert done["graph_manifest_version"] == done["commit"]["graph_manifest_version"]
+    again = run(*words)
+    assert (again.exit_code, again.stdout) == (0, "ok: trial has this schema already, no commit\n")
+    assert run("schema", "show", graph, "--branch", "trial").stdout == wanted.read_text(encoding="utf-8")
+    assert run("schema", "show", graph).stdout == V1.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_applied_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    graph, wanted = tmp_path / "g", tmp_path / "wanted.pg"
+    run("init", "--schema", V1, graph)
+    words = ["schema", "apply", graph, "--schema", wanted]
+    wanted.write_text("node A { x: Strin }")
+    assert run(*words).stderr.startswith(f"{wanted}:1:")
+    wanted.write_text(V1.read_text(encoding="utf-8").replace("I32", "I64"), encoding="utf-8")
+    refused = run(*words)
+    assert (refused.exit_code, "OG-MF-106" in refused.stderr) == (1, True)
+    assert json.loads(run(*words, "--json").stdout)["code"] == "migration_refused"
+    assert run(*words, "--dry-run").exit_code == 1
+    assert run("schema", "show", graph).stdout == V1.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 import omnigraph
 from omnigraph.core.commit import CommitKind
-from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed, ReadSetConflict
+from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.schema.print import to_pg
 from omnigraph.write import limits
@@ -159,6 +159,70 @@ def test_an_empty_graph_takes_any_columns(tmp_path: Path) -> None:
     graph.apply_schema("node A { y: Vector(2)? z: Blob? t: [String]? }")
     graph.load([{"type": "A", "data": {"id": "a", "y": [1.0, 2.0], "t": ["q"]}}], "append")
     assert contents(reopen(graph))["A"] == [{"y": [1.0, 2.0], "t": ["q"]}]
+
+
+DEMANDS = {
+    "tighten": (changed(("age: I32?", "age: I32")), "required/node:Person/age", 1, {"cy"}),
+    "required": (changed(("age: I32?", "age: I32? nick: String")), "required/node:Person/nick", 3, {"ann", "bo", "cy"}),
+    "range": (changed(("age: I32?", "age: I32? @range(age, 2..)")), "range/node:Person/age", 1, {"ann"}),
+    "check": (changed(("age: I32?", 'age: I32? @check(email, "^b")')), "check/node:Person/email", 1, {"ann"}),
+    "enum": (changed(("calm, angry", "angry")), "enum/node:Person/mood", 1, {"bo"}),
+    "renamed": (
+        changed(("age: I32?", "years: I32? @rename_from(age) @range(years, 2..)")),
+        "range/node:Person/years",
+        1,
+        {"ann"},
+    ),
+    "unique": (changed(("age: I32?", "age: I32? @unique")), "unique/node:Person/age", 1, {"dee"}),
+    "card": (changed(("Person -> City", "Person -> City @card(2..)")), "cardinality/edge:LivesIn/src", 1, {None}),
+    "card max": (changed(("-> Person", "-> Person @card(0..1)")), "cardinality/edge:Knows/src", 1, {None}),
+}
+
+
+@pytest.mark.parametrize("name", DEMANDS)
+def test_entities_that_do_not_comply_are_counted_and_named_and_nothing_is_changed(
+    graph: omnigraph.Graph, name: str
+) -> None:
+    text, kind, count, ids = DEMANDS[name]
+    if name == "unique":
+        graph.load([person("dee", age=2)], "append")
+    if name == "card max":
+        graph.load([edge("Knows", "ann", "cy")], "append")
+    head = graph.snapshot().commit_id
+    with pytest.raises(ViolationError) as error:
+        graph.apply_schema(text)
+    assert error.value.counts == {kind: count}
+    assert {sample.entity_id for sample in error.value.samples} == ids
+    assert graph.snapshot().commit_id == head
+
+
+def test_entities_that_comply_are_held_to_it_from_then_on(graph: omnigraph.Graph) -> None:
+    run(graph, 'update Person set {age: 5, mood: "calm"} where name = "cy"')
+    text = changed(
+        ("age: I32?", "age: I32 @range(age, 1..9)"), ("calm, angry", "calm"), ("-> City", "-> City @card(0..1)")
+    )
+    graph.apply_schema(text)
+    for statement in (
+        'insert Person {name: "dee"}',
+        'insert Person {name: "dee", age: 10}',
+        'insert Person {name: "dee", age: 1, mood: "angry"}',
+        'insert LivesIn {from: "ann", to: "Rome"}',
+    ):
+        with pytest.raises((ViolationError, CompileError)):
+            run(graph, statement)
+    run(graph, 'insert Person {name: "dee", age: 3}')
+    # And released from it again.
+    graph.apply_schema(BASE)
+    run(graph, 'insert Person {name: "eve", mood: "angry"}')
+    assert names(graph) == ["ann", "bo", "cy", "dee", "eve"]
+
+
+def test_rows_that_come_before_the_commit_are_looked_at_too(graph: omnigraph.Graph) -> None:
+    text = changed(("age: I32?", "age: I32? @range(age, 0..9)"))
+    late = meanwhile(graph, lambda other: run(other, 'insert Person {name: "old", age: 80}'))
+    with late, pytest.raises(ViolationError, match="80 > max 9"):
+        graph.apply_schema(text)
+    assert "old" in names(graph)
 
 
 # --- older commits, and no change ------------------------------------------------------------------------

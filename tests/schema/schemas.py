@@ -7,7 +7,7 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import EdgeIR, NodeIR, PropertyIR, SchemaIR
 from omnigraph.schema.migrate import plan
-from omnigraph.schema.steps import MigrationPlan
+from omnigraph.schema.migration import MigrationPlan
 
 DOMAIN = "01J0000000000000000000000D"
 

@@ -11,7 +11,14 @@ from omnigraph.schema.json_form import digest, from_json, shape_hash, to_json
 from omnigraph.schema.lint import lint_schema
 from omnigraph.schema.migrate import plan
 from omnigraph.schema.print import to_pg
-from omnigraph.schema.steps import AddProperty, AddType, DropProperty, DropType, RenameProperty, RenameType
+from omnigraph.schema.steps import (
+    AddProperty,
+    AddType,
+    DropProperty,
+    DropType,
+    RenameProperty,
+    RenameType,
+)
 from tests.schema.schemas import accepted, errors, parse
 from tests.schema.strategies import History, histories, schema_texts
 

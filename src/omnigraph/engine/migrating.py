@@ -13,7 +13,7 @@ from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.engine.schema_result import SchemaResult
-    from omnigraph.schema.steps import MigrationPlan
+    from omnigraph.schema.migration import MigrationPlan
 
 
 class Migrating(Branching):

@@ -12,7 +12,7 @@ from omnigraph.errors import InputError, NotFoundError
 from omnigraph.lang.source import Source
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
-from omnigraph.schema.steps import MigrationPlan
+from omnigraph.schema.migration import MigrationPlan
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.schema_apply import PreparedSchema, planned, prepare_schema

@@ -8,7 +8,7 @@ from typing import Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.html import html_table
 from omnigraph.engine.results import commit_json
-from omnigraph.schema.steps import MigrationPlan, step_text
+from omnigraph.schema.migration import MigrationPlan, step_text
 
 
 @dataclass(frozen=True, slots=True)

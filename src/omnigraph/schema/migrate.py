@@ -7,7 +7,7 @@ one and everything that refers to a renamed thing is unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from omnigraph.errors import UsageError
@@ -26,24 +26,27 @@ from omnigraph.schema.ir import (
     PropertyIR,
     RangeConstraint,
     SchemaIR,
-    TupleConstraint,
     TypeIR,
     TypeKind,
     constrained_properties,
     constraint_word,
     types_of,
 )
+from omnigraph.schema.migration import MigrationPlan
 from omnigraph.schema.print import constraint_text
 from omnigraph.schema.steps import (
     AddConstraint,
     AddProperty,
     AddType,
+    ChangeCardinality,
+    ChangeEnum,
+    ChangeNullability,
+    DropConstraint,
     DropMode,
     DropProperty,
     DropType,
     ExtendEnum,
     MigrationCode,
-    MigrationPlan,
     RenameProperty,
     RenameType,
     Step,
@@ -147,6 +150,7 @@ class _Comparison:
         entity = f"{kind.value}:{new.type_ir.name}"
         for reason in _structure_changes(old, new):
             yield UnsupportedChange(entity, f"{reason} is not supported")
+        yield from _cardinality(old.type_ir, new.type_ir)
         yield from _type_metadata(kind, entity, old.type_ir, new.type_ir)
         before = {prop.id: prop for prop in old.type_ir.properties}
         for prop in new.type_ir.properties:
@@ -181,16 +185,17 @@ def _structure_changes(old: _Side, new: _Side) -> Iterator[str]:
             ):
                 if old.type_ids[TypeKind.NODE, was] != new.type_ids[TypeKind.NODE, becomes]:
                     yield f"changing the {role} of edge {after.name} from {was} to {becomes}"
-            if (before.card_min, before.card_max) != (after.card_min, after.card_max):
-                yield f"changing the cardinality of edge {after.name} from {_card(before)} to {_card(after)}"
 
 
 def _names(node: NodeIR) -> str:
     return ", ".join(node.implements) or "none"
 
 
-def _card(edge: EdgeIR) -> str:
-    return f"{edge.card_min}..{'' if edge.card_max is None else edge.card_max}"
+def _cardinality(old: TypeIR, new: TypeIR) -> Iterator[Step]:
+    if isinstance(old, EdgeIR) and isinstance(new, EdgeIR):
+        before, after = (old.card_min, old.card_max), (new.card_min, new.card_max)
+        if before != after:
+            yield ChangeCardinality(new.name, before, after)
 
 
 def _type_metadata(kind: TypeKind, entity: str, old: TypeIR, new: TypeIR) -> Iterator[Step]:
@@ -211,11 +216,8 @@ def _present(*texts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
 
 
 def _new_property(kind: TypeKind, owner: TypeIR, prop: PropertyIR) -> Step:
-    if prop.type.nullable:
-        return AddProperty(kind, owner.name, prop.name, prop.type)
-    entity = f"{kind.value}:{owner.name}.{prop.name}"
-    change = f"adding required property {prop.name}: {prop.type} to {kind.value} {owner.name}"
-    return UnsupportedChange(entity, f"{change} is not supported; make it nullable", MigrationCode.ADD_REQUIRED)
+    code = None if prop.type.nullable else MigrationCode.ADD_REQUIRED
+    return AddProperty(kind, owner.name, prop.name, prop.type, code)
 
 
 def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
@@ -225,7 +227,7 @@ def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, 
     if before.name != after.name:
         yield RenameProperty(kind, owner, before.name, after.name)
     if before.type != after.type:
-        yield _type_change(kind, owner, before, after)
+        yield from _type_change(kind, owner, before, after)
     if _origin(old, before) != _origin(new, after):
         reason = f"moving {shown} between the type and an interface is not supported"
         yield UnsupportedChange(entity, reason)
@@ -239,15 +241,22 @@ def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, 
         yield UpdatePropertyMetadata(kind, owner, after.name, texts)
 
 
-def _type_change(kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR) -> Step:
-    old_values, new_values = before.type.enum_values, after.type.enum_values
-    if old_values is not None and new_values is not None and before.type.nullable == after.type.nullable:
-        added = set(new_values) - set(old_values)
-        if set(old_values) < set(new_values):
-            return ExtendEnum(kind, owner, after.name, tuple(sorted(added)))
-    entity = f"{kind.value}:{owner}.{after.name}"
-    change = f"changing the type of property {after.name} of {kind.value} {owner} from {before.type} to {after.type}"
-    return UnsupportedChange(entity, f"{change} is not supported", MigrationCode.CHANGE_TYPE)
+def _type_change(kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
+    """What is stored stays as it is, so only null and the allowed values may differ."""
+    if replace(before.type, nullable=True, enum_values=None) != replace(after.type, nullable=True, enum_values=None):
+        entity = f"{kind.value}:{owner}.{after.name}"
+        shown = f"property {after.name} of {kind.value} {owner}"
+        change = f"changing the type of {shown} from {before.type} to {after.type}"
+        yield UnsupportedChange(entity, f"{change} is not supported", MigrationCode.CHANGE_TYPE)
+        return
+    old, new = before.type.enum_values, after.type.enum_values
+    if old is not None and new is not None and set(old) < set(new):
+        yield ExtendEnum(kind, owner, after.name, tuple(sorted(set(new) - set(old))))
+    elif old != new:
+        yield ChangeEnum(kind, owner, after.name, old, new)
+    if before.type.nullable != after.type.nullable:
+        code = None if after.type.nullable else MigrationCode.TIGHTEN
+        yield ChangeNullability(kind, owner, after.name, after.type.nullable, code)
 
 
 def _origin(side: _Side, prop: PropertyIR) -> int | None:
@@ -273,13 +282,17 @@ def _constraint_steps(kind: TypeKind, old: _Side, new: _Side, *, dropped: set[in
     for key, constraint in after.items():
         if key in before:
             continue
-        if isinstance(constraint, IndexConstraint):
-            yield AddConstraint(kind, owner, constraint)
+        if isinstance(constraint, KeyConstraint):
+            yield _unsupported_key(kind, owner, "adding", constraint)
         else:
-            yield _unsupported_constraint(kind, owner, "adding", constraint)
+            yield AddConstraint(kind, owner, constraint)
     for key, constraint in before.items():
-        if key not in after and not _goes_with(constraint, old.property_ids, dropped):
-            yield _unsupported_constraint(kind, owner, "removing", constraint)
+        if key in after or _goes_with(constraint, old.property_ids, dropped):
+            continue
+        if isinstance(constraint, KeyConstraint):
+            yield _unsupported_key(kind, owner, "removing", constraint)
+        else:
+            yield DropConstraint(kind, owner, constraint)
 
 
 def _goes_with(constraint: ConstraintIR, ids: dict[str, int], dropped: set[int]) -> bool:
@@ -287,6 +300,7 @@ def _goes_with(constraint: ConstraintIR, ids: dict[str, int], dropped: set[int])
     return not isinstance(constraint, KeyConstraint) and all(ids.get(name) in dropped for name in members)
 
 
-def _unsupported_constraint(kind: TypeKind, owner: str, verb: str, constraint: ConstraintIR) -> UnsupportedChange:
-    form = "property constraint" if isinstance(constraint, TupleConstraint) and constraint.sugar else "constraint"
+def _unsupported_key(kind: TypeKind, owner: str, verb: str, constraint: KeyConstraint) -> UnsupportedChange:
+    """Ids are made of keys, and edges hold them."""
+    form = "property constraint" if constraint.sugar else "constraint"
     return UnsupportedChange(f"{kind.value}:{owner}", f"{verb} {form} {constraint_text(constraint)} is not supported")

@@ -1,23 +1,18 @@
-"""A migration plan: an ordered list of typed steps, each with how safe it is.
+"""The steps of migrations, each with how safe it is.
 
-The plan is data: it is shown, sent as JSON and applied from the same value. What a step does to stored data is the
-business of whoever applies it; deciding which steps there are is ``migrate``.
+What a step does to stored data is the business of whoever applies it; deciding which steps there are is ``migrate``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import assert_never
 
 from omnigraph.schema.ir import (
     ConstraintIR,
+    IndexConstraint,
     TypeKind,
-    constrained_properties,
-    constraint_word,
 )
-from omnigraph.schema.json_form import JsonObject, property_type_json
-from omnigraph.schema.print import constraint_text
 from omnigraph.schema.types import PropertyType
 
 
@@ -55,7 +50,7 @@ class MigrationCode(Enum):
 
 
 class DropMode(Enum):
-    """Soft: older snapshots still show the data until cleanup. Hard: old versions are purged right after publishing."""
+    """Soft: older snapshots go on showing the data. Hard: nobody relies on them any more, and cleanup may take them."""
 
     SOFT = "soft"
     HARD = "hard"
@@ -93,14 +88,39 @@ class RenameType(_SafeStep):
     after: str
 
 
+def _check_of_entities(kind: TypeKind, *, is_needed: bool) -> Safety:
+    # An interface has no entities; the nodes that implement it have steps of their own.
+    return Safety.NEEDS_DATA_CHECK if is_needed and kind is not TypeKind.INTERFACE else Safety.SAFE
+
+
 @dataclass(frozen=True, slots=True)
-class AddProperty(_SafeStep):
-    """A new nullable property; entities that exist have null."""
+class AddProperty:
+    """A new property; entities that exist have null, so if it is required there may be none."""
 
     type_kind: TypeKind
     type_name: str
     property_name: str
     property_type: PropertyType
+    code: MigrationCode | None = None
+
+    @property
+    def safety(self) -> Safety:
+        return _check_of_entities(self.type_kind, is_needed=not self.property_type.nullable)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNullability:
+    """A property becomes nullable, or required: then no entity may have null."""
+
+    type_kind: TypeKind
+    type_name: str
+    property_name: str
+    nullable: bool
+    code: MigrationCode | None = None
+
+    @property
+    def safety(self) -> Safety:
+        return _check_of_entities(self.type_kind, is_needed=not self.nullable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +134,40 @@ class RenameProperty(_SafeStep):
 
 
 @dataclass(frozen=True, slots=True)
-class AddConstraint(_SafeStep):
-    """A new ``@index``; no other constraint can be added."""
+class AddConstraint:
+    """A new constraint, which entities that exist must keep; an index is only a wish."""
 
     type_kind: TypeKind
     type_name: str
     constraint: ConstraintIR
+
+    @property
+    def safety(self) -> Safety:
+        return _check_of_entities(self.type_kind, is_needed=not isinstance(self.constraint, IndexConstraint))
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint(_SafeStep):
+    """A constraint, or the wish for an index, that is given up."""
+
+    type_kind: TypeKind
+    type_name: str
+    constraint: ConstraintIR
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCardinality:
+    """Other bounds for the number of edges of one source: ``(low, high)``, where None is no bound."""
+
+    type_name: str
+    before: tuple[int, int | None]
+    after: tuple[int, int | None]
+
+    @property
+    def safety(self) -> Safety:
+        (low, high), (new_low, new_high) = self.before, self.after
+        is_wider = new_low <= low and (new_high is None or (high is not None and new_high >= high))
+        return Safety.SAFE if is_wider else Safety.NEEDS_DATA_CHECK
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +178,21 @@ class ExtendEnum(_SafeStep):
     type_name: str
     property_name: str
     added_values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEnum:
+    """Other allowed values, some of which go, or any text (None) on one side."""
+
+    type_kind: TypeKind
+    type_name: str
+    property_name: str
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+
+    @property
+    def safety(self) -> Safety:
+        return _check_of_entities(self.type_kind, is_needed=self.after is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,125 +266,15 @@ Step = (
     | RenameType
     | AddProperty
     | RenameProperty
+    | ChangeNullability
     | AddConstraint
+    | DropConstraint
+    | ChangeCardinality
     | ExtendEnum
+    | ChangeEnum
     | UpdateTypeMetadata
     | UpdatePropertyMetadata
     | DropType
     | DropProperty
     | UnsupportedChange
 )
-
-
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
-    """The steps from one accepted schema to another, in the order in which they are taken."""
-
-    steps: tuple[Step, ...] = ()
-
-    @property
-    def refusals(self) -> tuple[UnsupportedChange, ...]:
-        return tuple(step for step in self.steps if isinstance(step, UnsupportedChange))
-
-    @property
-    def supported(self) -> bool:
-        """Whether the plan may be applied, after the checks its steps ask for."""
-        return not self.refusals
-
-    def to_json(self) -> JsonObject:
-        return {"supported": self.supported, "steps": [step_json(step) for step in self.steps]}
-
-    def render(self) -> str:
-        """One line per step."""
-        if not self.steps:
-            return "no schema changes"
-        return "\n".join(f"- {step_text(step)}" for step in self.steps)
-
-
-def step_json(step: Step) -> JsonObject:
-    """A step as clients get it, tagged by its kind."""
-    return {**_step_fields(step), "safety": step.safety.value}
-
-
-def _step_fields(step: Step) -> JsonObject:
-    match step:
-        case AddType(kind, name):
-            return {"kind": "add_type", "type_kind": kind.value, "name": name}
-        case RenameType(kind, before, after):
-            return {"kind": "rename_type", "type_kind": kind.value, "from": before, "to": after}
-        case AddProperty(kind, type_name, name, type_):
-            return {**_of_property("add_property", kind, type_name, name), "property_type": property_type_json(type_)}
-        case RenameProperty(kind, type_name, before, after):
-            return {**_of_type("rename_property", kind, type_name), "from": before, "to": after}
-        case AddConstraint(kind, type_name, constraint):
-            return {**_of_type("add_constraint", kind, type_name), "constraint": _constraint_json(constraint)}
-        case ExtendEnum(kind, type_name, name, added):
-            return {**_of_property("extend_enum", kind, type_name, name), "added_values": list(added)}
-        case UpdateTypeMetadata(kind, name, annotations):
-            described: JsonObject = {"annotations": _annotations_json(annotations)}
-            return {"kind": "update_type_metadata", "type_kind": kind.value, "name": name, **described}
-        case UpdatePropertyMetadata(kind, type_name, name, annotations):
-            described = {"annotations": _annotations_json(annotations)}
-            return {**_of_property("update_property_metadata", kind, type_name, name), **described}
-        case DropType(kind, name, mode, code):
-            dropped: JsonObject = {"kind": "drop_type", "type_kind": kind.value, "name": name, "mode": mode.value}
-            return {**dropped, **_code_json(code)}
-        case DropProperty(kind, type_name, name, mode, code):
-            return {**_of_property("drop_property", kind, type_name, name), "mode": mode.value, **_code_json(code)}
-        case UnsupportedChange(entity, reason, code):
-            return {"kind": "unsupported_change", "entity": entity, "reason": reason, **_code_json(code)}
-        case _:
-            assert_never(step)
-
-
-def _of_type(step_kind: str, kind: TypeKind, type_name: str) -> JsonObject:
-    return {"kind": step_kind, "type_kind": kind.value, "type_name": type_name}
-
-
-def _of_property(step_kind: str, kind: TypeKind, type_name: str, name: str) -> JsonObject:
-    return {**_of_type(step_kind, kind, type_name), "property_name": name}
-
-
-def _code_json(code: MigrationCode | None) -> JsonObject:
-    return {} if code is None else {"code": code.code}
-
-
-def _annotations_json(annotations: tuple[tuple[str, str], ...]) -> list[JsonObject]:
-    return [{"name": name, "value": value} for name, value in annotations]
-
-
-def _constraint_json(constraint: ConstraintIR) -> JsonObject:
-    return {constraint_word(constraint).capitalize(): list(constrained_properties(constraint))}
-
-
-def step_text(step: Step) -> str:
-    """A step as people read it."""
-    match step:
-        case AddType(kind, name):
-            return f"add {kind.value} type {name}"
-        case RenameType(kind, before, after):
-            return f"rename {kind.value} type {before} to {after}"
-        case AddProperty(kind, type_name, name, type_):
-            return f"add property {name}: {type_} to {kind.value} {type_name}"
-        case RenameProperty(kind, type_name, before, after):
-            return f"rename property {before} to {after} in {kind.value} {type_name}"
-        case AddConstraint(kind, type_name, constraint):
-            return f"add constraint {constraint_text(constraint)} to {kind.value} {type_name}"
-        case ExtendEnum(kind, type_name, name, added):
-            return f"extend enum {name} of {kind.value} {type_name} with {', '.join(added)}"
-        case UpdateTypeMetadata(kind, name, _):
-            return f"update metadata of {kind.value} {name}"
-        case UpdatePropertyMetadata(kind, type_name, name, _):
-            return f"update metadata of property {name} of {kind.value} {type_name}"
-        case DropType(kind, name, mode, code):
-            return f"drop {kind.value} type {name} ({mode.value}){_class(code)}"
-        case DropProperty(kind, type_name, name, mode, code):
-            return f"drop property {name} of {kind.value} {type_name} ({mode.value}){_class(code)}"
-        case UnsupportedChange(entity, reason, code):
-            return f"unsupported change on {entity}{_class(code)}: {reason}"
-        case _:
-            assert_never(step)
-
-
-def _class(code: MigrationCode | None) -> str:
-    return "" if code is None else f" [{code.code}, {code.tier.value}]"

@@ -20,17 +20,21 @@ from omnigraph.lang.source import Source
 from omnigraph.manifest.create import store_schema
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.migrate import plan as plan_migration
-from omnigraph.schema.steps import MigrationPlan, UnsupportedChange
+from omnigraph.schema.migration import MigrationPlan
+from omnigraph.schema.steps import UnsupportedChange
 from omnigraph.storage import staging
 from omnigraph.storage.evolution import stage_columns
 from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.schema_checks import check_entities
 from omnigraph.write.staging import plan_of
+from omnigraph.write.violations import violation_error
 
 Staged = tuple[TableWrite, staging.StagedVersion | None]
 """A table's part of a plan, and the version that was made for it."""
@@ -104,7 +108,13 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
     schema, migration = planned(capture.catalog.schema, source, allow_data_loss=allow_data_loss)
     if not migration.supported:
         raise _refused(migration.refusals)
-    return PreparedSchema(store, source, schema, migration)
+    changes = type_changes(capture.catalog, Catalog(schema))
+    pairs = [(change.before, change.after) for change in changes if change.before and change.after]
+    violations = Violations()
+    reads = check_entities(store, capture.state, pairs, migration, violations)
+    if violations.total:
+        raise violation_error(violations)
+    return PreparedSchema(store, source, schema, migration, reads)
 
 
 def planned(accepted: SchemaIR, source: Source, *, allow_data_loss: bool) -> tuple[SchemaIR, MigrationPlan]:
