@@ -13,7 +13,7 @@ an interface are followed where they can be and are silent elsewhere: they were 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -321,14 +321,22 @@ def _properties_ir(type_: DeclaredType, ids: _Ids) -> tuple[PropertyIR, ...]:
 
 
 def _constraints_ir(type_: DeclaredType, ids: _Ids) -> tuple[ConstraintIR, ...]:
-    """In one order, and without repetitions: the order in which constraints are written means nothing."""
+    numbers = {prop.name.text: ids.properties[type_.kind, type_.name.text, prop.name.text] for prop in type_.properties}
+    return ordered_constraints(type_.constraints, numbers)
+
+
+def ordered_constraints(constraints: Iterable[ConstraintIR], numbers: Mapping[str, int]) -> tuple[ConstraintIR, ...]:
+    """In one order, and without repetitions: the order in which constraints are written means nothing.
+
+    ``numbers`` are the ids of the properties by name.
+    """
 
     def place(name: str) -> tuple[int, str]:
         # The endpoint columns of an edge have no id; `src` and `dst` come first.
-        return ids.properties.get((type_.kind, type_.name.text, name), -1 if name == "src" else 0), name
+        return numbers.get(name, -1 if name == "src" else 0), name
 
     found: set[ConstraintIR] = set()
-    for constraint in type_.constraints:
+    for constraint in constraints:
         match constraint:
             case KeyConstraint(properties=members, sugar=sugar):
                 found.add(KeyConstraint(tuple(sorted(members, key=place)), sugar))

@@ -1,35 +1,198 @@
-"""Schemas of two branches to one. Types are merged before their entities are.
+"""Schemas of two branches to one, three ways over stable ids. Types are merged before their entities are.
 
-A schema that only one side changed is taken. Two different changes are refused: there is no way yet to change the
-schema of a branch in steps, so nobody can say which of them came first.
+Each part of a type or property is taken from the side that changed it. Constraints, interfaces of a node and values of
+an enum are sets: what each side added or took away counts. Everything that both sides changed differently is reported
+at once. What refers to something, refers to its id, so a rename on one side and a use on the other go together.
+
+Both sides give the same id to what they declare alike (``identify`` says how), so a thing that both added is one thing;
+if they declared it differently, that is a conflict. The merged schema is compiled like any other.
 """
 
 from __future__ import annotations
 
-from omnigraph.errors import SchemaConflict
-from omnigraph.schema.ir import SchemaIR, TypeIR, TypeKind, types_of
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+from omnigraph.errors import CompileError, SchemaConflict
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.schema.compile import accept
+from omnigraph.schema.identify import DERIVED_BITS, all_ids
+from omnigraph.schema.ir import SchemaIR, TypeKind
+from omnigraph.schema.print import to_pg
+from omnigraph.schema.references import Parts, PropertyParts, TypeParts, schema_of, type_parts
+
+SHOWN_MAX = 20
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaClash:
+    """One thing that both sides changed differently: what of which type and property, and what each side says."""
+
+    type: str
+    property: str | None
+    what: str
+    base: object
+    source: object
+    target: object
+
+    def __str__(self) -> str:
+        name = self.type if self.property is None else f"{self.type}.{self.property}"
+        return f"{name}: {self.what} (base: {_shown(self.base)}, {self._sides()})"
+
+    def _sides(self) -> str:
+        return f"source: {_shown(self.source)}, target: {_shown(self.target)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        value = ", ".join(sorted(map(str, value)))
+    return "none" if value is None or value == "" else str(value)
 
 
 def merge_schemas(base: SchemaIR, source: SchemaIR, target: SchemaIR) -> SchemaIR:
-    """The schema of the merged graph; raises SchemaConflict and names the types that both sides changed."""
+    """The schema of the merged graph; raises SchemaConflict with everything that both sides changed differently."""
     if source in (base, target):
         return target
     if target == base:
         return source
-    names = sorted(_changed(base, source) & _changed(base, target))
-    which = f": {', '.join(names)}" if names else ""
-    raise SchemaConflict(
-        f"both branches changed the schema{which}",
-        hint="bring one of them to the schema of the other first",
-        types=names,
+    merging = _Merging()
+    merged = merging.types(*(type_parts(schema) for schema in (base, source, target)))
+    if merging.clashes:
+        raise _conflict(merging.clashes)
+    schema = _retiring(schema_of(target, merged), source, target)
+    try:
+        # What an interface of one side brings to nodes of the other is found by compiling.
+        return accept(parse_schema(Source(to_pg(schema), "<merged>")), domain=schema.domain, previous=schema)
+    except CompileError as error:
+        raise SchemaConflict(
+            f"the schemas of both branches together are none:\n{error.message}",
+            hint="bring one of them to the schema of the other first",
+            types=[],
+        ) from error
+
+
+def _retiring(schema: SchemaIR, *sides: SchemaIR) -> SchemaIR:
+    """With the ids that either side no longer uses, or that the merge dropped."""
+    used = set(all_ids(schema))
+    known = {id_ for side in sides for id_ in (*side.retired, *all_ids(side)) if id_ >> (DERIVED_BITS - 1)}
+    return replace(schema, retired=tuple(sorted(known - used)))
+
+
+def _conflict(clashes: Sequence[SchemaClash]) -> SchemaConflict:
+    shown = "".join(f"\n  - {clash}" for clash in clashes[:SHOWN_MAX])
+    more = f"\n  ... and {len(clashes) - SHOWN_MAX} more" if len(clashes) > SHOWN_MAX else ""
+    return SchemaConflict(
+        f"both branches changed the schema, and not alike; nothing was changed{shown}{more}",
+        hint="apply to one of them the schema that both shall have, and merge again",
+        types=sorted({clash.type for clash in clashes}),
+        conflicts=tuple(clashes),
     )
 
 
-def _changed(before: SchemaIR, after: SchemaIR) -> set[str]:
-    """The names of types that were added, changed or dropped."""
-    old, new = _types(before), _types(after)
-    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+@dataclass
+class _Merging:
+    """Collects what cannot be settled. A part that is in conflict stays as the target has it."""
 
+    clashes: list[SchemaClash] = field(default_factory=list)
 
-def _types(schema: SchemaIR) -> dict[str, TypeIR]:
-    return {item.name: item for kind in TypeKind for item in types_of(schema, kind)}
+    def types(
+        self,
+        base: Mapping[tuple[TypeKind, int], TypeParts],
+        source: Mapping[tuple[TypeKind, int], TypeParts],
+        target: Mapping[tuple[TypeKind, int], TypeParts],
+    ) -> dict[tuple[TypeKind, int], TypeParts]:
+        merged: dict[tuple[TypeKind, int], TypeParts] = {}
+        for key in dict.fromkeys([*target, *source, *base]):
+            sides = (base.get(key), source.get(key), target.get(key))
+            shown = next(side.name for side in reversed(sides) if side is not None)
+            found = self._whole((shown, None), sides)
+            if found is None and None not in sides[1:]:
+                found = self._type(*sides)
+            if found is not None:
+                merged[key] = found
+        self._unique_names(((kind, type_.name, None) for (kind, _), type_ in merged.items()))
+        self._references(merged)
+        return merged
+
+    def _whole(
+        self, name: tuple[str, str | None], sides: tuple[Value | None, Value | None, Value | None]
+    ) -> Value | None:
+        """What is there on one side only, or new; None if it is gone, or if both sides have to be looked at closely."""
+        base, source, target = sides
+        if source is not None and target is not None:
+            if base is None and source != target:
+                self._clash(name, "added by both sides, and not alike", None, "another declaration", "its own")
+            return target if base is None or source == target else None
+        if base is None:
+            return source if target is None else target
+        kept = target if source is None else source
+        if kept is not None and kept != base:
+            dropped, changed = ("dropped", "changed") if source is None else ("changed", "dropped")
+            self._clash(name, "dropped on one side and changed on the other", "there", dropped, changed)
+        return None
+
+    def _type(self, base: TypeParts | None, source: TypeParts | None, target: TypeParts | None) -> TypeParts:
+        assert base is not None and source is not None and target is not None
+        shown = target.name
+        changed = self._parts((shown, None), base, source, target)
+        properties: dict[int, PropertyParts] = {}
+        for id_ in dict.fromkeys([*target.properties, *source.properties, *base.properties]):
+            sides = (base.properties.get(id_), source.properties.get(id_), target.properties.get(id_))
+            name = (shown, next(side.name for side in reversed(sides) if side is not None))
+            found = self._whole(name, sides)
+            before, mine, theirs = sides
+            if found is None and before is not None and mine is not None and theirs is not None:
+                found = self._parts(name, before, mine, theirs)
+            if found is not None:
+                properties[id_] = found
+        self._unique_names((None, shown, prop.name) for prop in properties.values())
+        return replace(changed, properties=properties)
+
+    def _parts(self, name: tuple[str, str | None], base: Parts, source: Parts, target: Parts) -> Parts:
+        """Field by field."""
+        found: dict[str, Any] = {}
+        for item in fields(target):
+            values = (getattr(base, item.name), getattr(source, item.name), getattr(target, item.name))
+            if item.name != "properties":
+                found[item.name] = self._pick(name, item.name, *values)
+        return replace(target, **found)
+
+    def _pick(self, name: tuple[str, str | None], what: str, base: object, source: object, target: object) -> object:
+        if source in (base, target):
+            return target
+        if target == base:
+            return source
+        if isinstance(base, frozenset) and isinstance(source, frozenset) and isinstance(target, frozenset):
+            return (base | source | target) - (base - source) - (base - target)
+        self._clash(name, f"another {what.replace('_', ' ')} on both sides", base, source, target)
+        return target
+
+    def _unique_names(self, names: Iterable[tuple[TypeKind | None, str, str | None]]) -> None:
+        seen: set[tuple[TypeKind | None, str, str | None]] = set()
+        for kind, type_name, property_name in names:
+            if (kind, type_name, property_name) in seen:
+                what = "two different things of one name"
+                self._clash((type_name, property_name), what, None, "one of them", "the other")
+            seen.add((kind, type_name, property_name))
+
+    def _references(self, merged: Mapping[tuple[TypeKind, int], TypeParts]) -> None:
+        """What one side refers to must not be what the other side dropped."""
+        for type_ in merged.values():
+            for needed in type_.needs:
+                if needed not in merged:
+                    what = f"needs a {needed[0].value} type that one side dropped"
+                    self._clash((type_.name, None), what, None, None, None)
+            for word, members in type_.constrained:
+                if not all(isinstance(member, str) or member in type_.properties for member in members):
+                    what = f"has a constraint @{word} over a property that one side dropped"
+                    self._clash((type_.name, None), what, None, None, None)
+            slots = [slot for constraint in type_.constraints if (slot := constraint.slot) is not None]
+            if len(set(slots)) < len(slots):
+                self._clash((type_.name, None), "another key or range on both sides", None, None, None)
+
+    def _clash(self, name: tuple[str, str | None], what: str, base: object, source: object, target: object) -> None:
+        self.clashes.append(SchemaClash(*name, what, base, source, target))

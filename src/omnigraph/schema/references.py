@@ -1,0 +1,239 @@
+"""An accepted schema taken apart: every reference is an id instead of a name, so that parts of two schemas compare.
+
+``schema_of`` puts the parts together again, under whatever names things have by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from omnigraph.schema.identify import ordered_constraints
+from omnigraph.schema.ir import (
+    CheckConstraint,
+    ConstraintIR,
+    CustomAnnotation,
+    EdgeIR,
+    Embed,
+    IndexConstraint,
+    InterfaceIR,
+    KeyConstraint,
+    MergePolicy,
+    NodeIR,
+    PropertyIR,
+    RangeConstraint,
+    SchemaIR,
+    TypeIR,
+    TypeKind,
+    UniqueConstraint,
+    constrained_properties,
+    constraint_word,
+    types_of,
+)
+from omnigraph.schema.types import PropertyType
+
+Reference = int | str
+"""The id of a property, or the name of something that has none: an end of an edge, or what only implementers have."""
+
+TypeKey = tuple[TypeKind, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyParts:
+    """A property. The type is apart from what may change: whether it is nullable, and the values of an enum."""
+
+    name: str
+    type: PropertyType
+    nullable: bool
+    enum_values: frozenset[str] | None
+    description: str | None
+    embedding: tuple[Reference, str | None] | None
+    merge_policy: MergePolicy | None
+    origin: int | None
+    annotations: tuple[CustomAnnotation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintParts:
+    """A constraint over references; members of keys and unique tuples have no order of their own."""
+
+    word: str
+    members: tuple[Reference, ...]
+    rest: tuple[object, ...]
+
+    @property
+    def slot(self) -> tuple[object, ...] | None:
+        """What a type has at most one of; None for constraints that do not exclude each other."""
+        if self.word == "key":
+            return ("key",)
+        return ("range", self.members) if self.word == "range" else None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeParts:
+    """A type of any kind. ``ends`` and ``cardinality`` are those of an edge, ``implements`` those of a node."""
+
+    kind: TypeKind
+    id: int
+    name: str
+    constraints: frozenset[ConstraintParts]
+    properties: Mapping[int, PropertyParts] = field(hash=False)
+    incarnation: int | None = None
+    implements: frozenset[int] = frozenset()
+    ends: tuple[int, int] | None = None
+    cardinality: tuple[int, int | None] | None = None
+    description: str | None = None
+    instruction: str | None = None
+    annotations: tuple[CustomAnnotation, ...] = ()
+
+    @property
+    def needs(self) -> Iterator[TypeKey]:
+        """The types it cannot be without."""
+        yield from ((TypeKind.INTERFACE, id_) for id_ in sorted(self.implements))
+        yield from ((TypeKind.NODE, id_) for id_ in self.ends or ())
+
+    @property
+    def constrained(self) -> Iterator[tuple[str, tuple[Reference, ...]]]:
+        """The constraints by name, with what they are over."""
+        yield from sorted(((item.word, item.members) for item in self.constraints), key=str)
+
+
+Parts = TypeVar("Parts", TypeParts, PropertyParts)
+
+
+# --- apart -----------------------------------------------------------------------------------------------
+
+
+def type_parts(schema: SchemaIR) -> dict[TypeKey, TypeParts]:
+    """The types of a schema, by kind and id."""
+    ids = {(kind, type_.name): type_.id for kind in TypeKind for type_ in types_of(schema, kind)}
+    return {(kind, type_.id): _parts(kind, type_, ids) for kind in TypeKind for type_ in types_of(schema, kind)}
+
+
+def _parts(kind: TypeKind, type_: TypeIR, ids: Mapping[tuple[TypeKind, str], int]) -> TypeParts:
+    members = {prop.name: prop.id for prop in type_.properties}
+    constraints = frozenset(_constraint_parts(item, members) for item in type_.constraints)
+    properties = {prop.id: _property_parts(prop, members, ids) for prop in type_.properties}
+    plain = TypeParts(kind, type_.id, type_.name, constraints, properties)
+    if isinstance(type_, InterfaceIR):
+        return plain
+    plain = replace(
+        plain,
+        incarnation=type_.incarnation,
+        description=type_.description,
+        instruction=type_.instruction,
+        annotations=type_.annotations,
+    )
+    if isinstance(type_, NodeIR):
+        return replace(plain, implements=frozenset(ids[TypeKind.INTERFACE, name] for name in type_.implements))
+    ends = (ids[TypeKind.NODE, type_.source], ids[TypeKind.NODE, type_.target])
+    return replace(plain, ends=ends, cardinality=(type_.card_min, type_.card_max))
+
+
+def _property_parts(
+    prop: PropertyIR, members: Mapping[str, int], ids: Mapping[tuple[TypeKind, str], int]
+) -> PropertyParts:
+    values = prop.type.enum_values
+    return PropertyParts(
+        prop.name,
+        replace(prop.type, nullable=True, enum_values=None),
+        prop.type.nullable,
+        None if values is None else frozenset(values),
+        prop.description,
+        None if prop.embed is None else (members.get(prop.embed.source, prop.embed.source), prop.embed.model),
+        prop.merge,
+        None if prop.injected_from is None else ids[TypeKind.INTERFACE, prop.injected_from],
+        prop.annotations,
+    )
+
+
+def _constraint_parts(constraint: ConstraintIR, ids: Mapping[str, int]) -> ConstraintParts:
+    members: tuple[Reference, ...] = tuple(ids.get(name, name) for name in constrained_properties(constraint))
+    word = constraint_word(constraint)
+    match constraint:
+        case RangeConstraint(low=low, high=high):
+            return ConstraintParts(word, members, (low, high))
+        case CheckConstraint(pattern=pattern):
+            return ConstraintParts(word, members, (pattern,))
+        case IndexConstraint(sugar=sugar):
+            return ConstraintParts(word, members, (sugar,))
+        case KeyConstraint(sugar=sugar) | UniqueConstraint(sugar=sugar):
+            return ConstraintParts(word, tuple(sorted(members, key=str)), (sugar,))
+
+
+# --- together --------------------------------------------------------------------------------------------
+
+
+def schema_of(like: SchemaIR, types: Mapping[TypeKey, TypeParts]) -> SchemaIR:
+    """The schema of some types, in the graph that another schema belongs to. Types must not need missing ones."""
+    names = {key: type_.name for key, type_ in types.items()}
+    found = [_type(type_, names) for type_ in sorted(types.values(), key=lambda type_: type_.name)]
+    return SchemaIR(
+        like.domain,
+        like.next_id,
+        tuple(type_ for type_ in found if isinstance(type_, InterfaceIR)),
+        tuple(type_ for type_ in found if isinstance(type_, NodeIR)),
+        tuple(type_ for type_ in found if isinstance(type_, EdgeIR)),
+    )
+
+
+def _type(type_: TypeParts, names: Mapping[TypeKey, str]) -> TypeIR:
+    called = {id_: prop.name for id_, prop in type_.properties.items()}
+    properties = tuple(
+        sorted(
+            (_property(id_, prop, called, names) for id_, prop in type_.properties.items()), key=lambda prop: prop.name
+        )
+    )
+    numbers = {name: id_ for id_, name in called.items()}
+    constraints = ordered_constraints((_constraint(item, called) for item in type_.constraints), numbers)
+    notes = (type_.description, type_.instruction, type_.annotations)
+    if type_.incarnation is None:
+        return InterfaceIR(type_.id, type_.name, properties, constraints)
+    if type_.ends is None or type_.cardinality is None:
+        implements = tuple(sorted(names[TypeKind.INTERFACE, id_] for id_ in type_.implements))
+        return NodeIR(type_.id, type_.incarnation, type_.name, implements, properties, constraints, *notes)
+    ends = [names[TypeKind.NODE, id_] for id_ in type_.ends]
+    low, high = type_.cardinality
+    return EdgeIR(type_.id, type_.incarnation, type_.name, ends[0], ends[1], low, high, properties, constraints, *notes)
+
+
+def _property(id_: int, prop: PropertyParts, called: Mapping[int, str], names: Mapping[TypeKey, str]) -> PropertyIR:
+    values = None if prop.enum_values is None else tuple(sorted(prop.enum_values))
+    embed: Embed | None = None
+    if prop.embedding is not None:
+        source, model = prop.embedding
+        embed = Embed(_name(source, called), model)
+    return PropertyIR(
+        id_,
+        prop.name,
+        replace(prop.type, nullable=prop.nullable, enum_values=values),
+        prop.description,
+        embed,
+        prop.merge_policy,
+        None if prop.origin is None else names[TypeKind.INTERFACE, prop.origin],
+        prop.annotations,
+    )
+
+
+def _name(reference: Reference, called: Mapping[int, str]) -> str:
+    # A name that is dropped stays a number, which no text declares: compiling the schema tells what is missing.
+    return reference if isinstance(reference, str) else called.get(reference, str(reference))
+
+
+def _constraint(parts: ConstraintParts, called: Mapping[int, str]) -> ConstraintIR:
+    members = tuple(_name(member, called) for member in parts.members)
+    match parts.word, parts.rest:
+        case "range", (low, high):
+            assert isinstance(low, int | float | None) and isinstance(high, int | float | None)
+            return RangeConstraint(members[0], low, high)
+        case "check", (str(pattern),):
+            return CheckConstraint(members[0], pattern)
+        case "key", (bool(sugar),):
+            return KeyConstraint(members, sugar)
+        case "unique", (bool(sugar),):
+            return UniqueConstraint(members, sugar)
+        case "index", (bool(sugar),):
+            return IndexConstraint(members, sugar)
+        case _:
+            raise AssertionError(f"not a constraint: {parts}")
