@@ -1,4 +1,7 @@
-"""A program: loads and reads through a Spark Connect server, and tells what came of each as JSON. It starts no JVM."""
+"""A program: loads, reads and analyses through a Spark Connect server, and tells what came of each as JSON.
+
+It starts no JVM.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,27 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from omnigraph.engine.graph import create
+from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import OmnigraphError
-from omnigraph.spark import check_session, export, register, session
+from omnigraph.spark import analytics, check_session, export, query, register, session
 from omnigraph.spark.progress import LoadProgress
 
 SCHEMA = "node Person {\n name: String @key\n age: I32?\n}\nedge Knows: Person -> Person\n"
 PEOPLE = 60
 MAPPED = {"source": "people", "node": "Person", "columns": {"name": "who", "age": {"sql": "int(years) + 1"}}}
+WALKS = "walks"
+"""A branch with more edges: a way around ten people, and one that leads out of it."""
+QUERIES = {
+    "two hops": "query q() { match { $p: Person $p knows $f $f knows $g } return { $p, $g } order { $p, $g } }",
+    "many hops": "query q() { match { $p: Person $p knows{1,5} $f } return { $p, $f } order { $p, $f } }",
+    "counted": "query q() { match { $p: Person $p knows $f } return { count($f) as n, avg($p.age) as age } }",
+    "ranked": 'query q() { match { $p: Person } return { $p, bm25($p.name, "p1 p2") as s } '
+    'order { rrf(bm25($p.name, "p1 p2"), bm25($p.name, "p2")) } limit 5 }',
+    "searched": 'query q() { match { $p: Person search($p.name, "p17") not { $p knows $f } } return { $p } }',
+}
+ENDLESS = f"query q() {{ match {{ {' '.join(f'$p{n}: Person' for n in range(9))} }} return {{ count($p0) as n }} }}"
 
 
 def answer(call: Callable[[], Any]) -> Any:
@@ -63,10 +78,48 @@ def main(directory: Path) -> None:
         "read": (register(spark), stored.load().where("age >= 0").count())[1],
         "again": type(session()).__module__,
     }
+    told |= asked(graph, spark)
     told["stages"] = list(dict.fromkeys(progress.stage for progress in seen))
     told["rows"] = seen[-1].rows
     told["jvm"] = any(name.startswith("py4j.java_gateway") for name in sys.modules) and spark_gateway()
     print("told", json.dumps(told))
+
+
+def asked(graph: Graph, spark: Any) -> dict[str, Any]:
+    """What queries, views and algorithms say, and whether that is what the embedded engine says."""
+    graph.create_branch(WALKS)
+    ways = [(number, (number + 1) % 10) for number in range(10)] + [(3, 20), (3, 3), (5, 3)]
+    edges = [{"edge": "Knows", "from": f"p{one}", "to": f"p{other}", "data": {}} for one, other in ways]
+    graph.load(edges, "append", branch=WALKS)
+
+    def is_same(text: str) -> bool:
+        wanted = graph.query(text, branch=WALKS).to_pylist()
+        frame = graph.query(text, branch=WALKS, engine="spark", spark=spark)
+        return bool(wanted) and [row.asDict() for row in frame.collect()] == wanted
+
+    def is_equal(name: str) -> bool:
+        run = getattr(graph.analyze, name)
+        engines = ({"engine": "embedded"}, {"engine": "spark", "spark": spark, "partitions": 2})
+        embedded, on_spark = (run(branch=WALKS, **engine).to_pylist() for engine in engines)
+        return bool(embedded == on_spark)
+
+    def too_many() -> Any:
+        with patch.object(analytics, "CONNECT_NODES_MAX", PEOPLE):
+            return graph.analyze.degrees(engine="spark", spark=spark)
+
+    return {
+        "too many": answer(too_many),
+        "queries": {name: answer(lambda text=text: is_same(text)) for name, text in QUERIES.items()},
+        "brought": answer(lambda: len(query(graph, QUERIES["counted"], branch=WALKS, spark=spark, timeout=60))),
+        "timeout": answer(lambda: query(graph, ENDLESS, spark=spark, timeout=1)),
+        "views": answer(lambda: graph.spark_views(WALKS, prefix="w_", spark=spark)),
+        "sql": spark.sql("select count(*) from w_Knows join w_Person on src = w_Person.id").collect()[0][0],
+        "components": answer(lambda: is_equal("components")),
+        "triangles": answer(lambda: is_equal("triangles")),
+        "ranks": answer(
+            lambda: graph.analyze.pagerank(engine="spark", spark=spark, max_iterations=2).facts["iterations"]
+        ),
+    }
 
 
 def spark_gateway() -> bool:

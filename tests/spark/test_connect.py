@@ -45,7 +45,13 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(tmp_p
     )
     assert (told["stages"], told["rows"]) == (["reading", "checking"], people + 1)
     assert (told["exported"], told["read"]) == (people + 4, people + 3)
+    assert told["queries"] == dict.fromkeys(on_connect.QUERIES, True)
+    assert told["views"] == {"w_Knows": "edge:Knows", "w_Person": "node:Person"}
+    assert told["sql"] == 14
+    assert (told["brought"], told["components"], told["triangles"], told["ranks"]) == (1, True, True, 2)
     for name, error, message in [
+        ("timeout", "LimitExceeded", "longer than 1"),
+        ("too many", "LimitExceeded", "63 nodes do not fit into the messages of Spark Connect"),
         ("violation", "ViolationError", "bad.jsonl:1: wrong value for Person.age"),
         ("resumed", "UsageError", "a session of Spark Connect does not say which task reads what"),
         ("missing file", "NotFoundError", "there is no file"),

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import UsageError
+from omnigraph.errors import LimitExceeded, UsageError
 from omnigraph.exec.adjacency import Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
 from omnigraph.exec.analytics.nodes import NodeSpace
@@ -37,6 +37,9 @@ BLOCK_EDGES_MIN = 200_000
 
 BLOCK_EDGES_MAX = 4_000_000
 """Edges of one block, about: some hundred megabytes while it is made."""
+
+CONNECT_NODES_MAX = 8_000_000
+"""Nodes of an analysis over Spark Connect: 16 bytes of each travel in one message, which has at most 128 MiB."""
 
 VALUES = "block long, values binary"
 SHARES = "nodes binary, amounts binary"
@@ -56,6 +59,14 @@ def spark_steps(
     if partitions is not None and partitions < 1:
         raise UsageError(f"{partitions} partitions make no sense", hint="at least one")
     running = session() if spark is None else check_session(spark)
+    if space.size > CONNECT_NODES_MAX and not _has_context(running):
+        raise LimitExceeded(
+            f"{space.size:,} nodes do not fit into the messages of Spark Connect",
+            hint="use a session of the cluster itself, or fewer edge types",
+            resource="nodes",
+            limit=CONNECT_NODES_MAX,
+            actual=space.size,
+        )
     pins = snapshot.state.tables
     edges = sum(pins[edge.table_key].rows for edge in chosen.edges)
     division = Division(space.size, partitions or _blocks(running, edges))
@@ -77,12 +88,17 @@ def _blocks(spark: SparkSession, edges: int) -> int:
     return max(min(tasks, edges // BLOCK_EDGES_MIN), -(-edges // BLOCK_EDGES_MAX), 1)
 
 
+def _has_context(spark: Any) -> bool:
+    """Whether a session is one of the cluster itself, and not of Spark Connect."""
+    from pyspark.sql.session import SparkSession as ClassicSession
+
+    return isinstance(spark, ClassicSession)
+
+
 @contextmanager
 def shipped(spark: Any, value: Any) -> Iterator[Shipped]:
     """A value for executors: sent to each once, and taken back; over Spark Connect, sent with every job."""
-    from pyspark.sql.session import SparkSession as ClassicSession
-
-    if not isinstance(spark, ClassicSession):
+    if not _has_context(spark):
         yield _Carried(value)
         return
     broadcast = spark.sparkContext.broadcast(value)
