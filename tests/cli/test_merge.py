@@ -147,3 +147,15 @@ def test_a_merge_onto_another_head_than_the_named_one_exits_with_4(branched: Pat
     add(branched, "Eve", "--branch", "b")
     other = head(branched, "b")
     assert run("branch", "merge", "b", "--store", branched, "--if-commit", other, "--quiet").exit_code == 4
+
+
+def test_an_expression_settles_a_conflict_and_the_engine_is_told(conflicting: Path) -> None:
+    rule = {"type": "Person", "property": "age", "expression": "$source + $target - $base"}
+    words = ("b", "--store", conflicting, "--engine", "embedded", "--resolve", json.dumps(rule))
+    assert as_json("merge", "preview", *words)["resolutions"] == [rule]
+    assert as_json("branch", "merge", *words, "--quiet")["engine"] == "embedded"
+    people = [json.loads(line)["data"] for line in exported(conflicting, "--type", "Person").splitlines()]
+    assert [person["age"] for person in people if person["name"] == "Ada"] == [40 + 50 - 36]
+    wrong = run("merge", "preview", "b", "--store", conflicting, "--resolve", json.dumps({**rule, "expression": "$a"}))
+    assert wrong.exit_code == 1
+    assert "<expression for Person.age>:1:1" in wrong.stderr

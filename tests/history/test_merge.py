@@ -120,9 +120,13 @@ def test_a_choice_for_one_entity_counts_before_rules_and_earlier_before_later() 
 
 
 @pytest.mark.parametrize("kind", ConflictKind)
-def test_a_side_can_be_taken_exactly_where_two_sides_changed_one_entity(kind: ConflictKind) -> None:
+def test_a_side_is_taken_where_two_sides_changed_one_entity_and_of_constraints_that_are_named(
+    kind: ConflictKind,
+) -> None:
     given = read_resolutions([{"take": "source"}])
     assert (given.of(conflict(kind)) is not None) is kind.is_of_rows
+    named = read_resolutions([{"take": "source", "kind": kind.value}])
+    assert (named.of(conflict(kind)) is None) is (kind is ConflictKind.VALUE_CONSTRAINT_VIOLATION)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +134,8 @@ def test_a_side_can_be_taken_exactly_where_two_sides_changed_one_entity(kind: Co
     [
         ({"take": "mine"}, "'mine' is no take"),
         ({"take": "value"}, "'value' is no take"),
-        ({"take": "source", "value": 1}, "either what to take or a value"),
-        ({"type": "Person"}, "either what to take or a value"),
+        ({"take": "source", "value": 1}, "either what to take, or a value"),
+        ({"type": "Person"}, "either what to take, or a value"),
         ({"take": "source", "kind": "quarrel"}, "'quarrel' is no kind"),
         ({"take": "source", "who": "ann"}, "has no 'who'"),
     ],

@@ -22,8 +22,10 @@ def test_too_many_edges_are_those_of_one_side(graph: omnigraph.Graph, take: str,
     graph.load([edge("WorksAt", "bo", "acme", "w1"), edge("WorksAt", "cy", "acme", "w3")], branch="b")
     graph.load([edge("WorksAt", "bo", "acme", "w2")])
     assert kinds(refused(graph)) == [("cardinality_violation", "bo", "src")]
-    assert kinds(refused(graph, resolutions=[{"id": "cy", "take": take}])) == [("cardinality_violation", "bo", "src")]
-    graph.merge("b", resolutions=[{"type": "WorksAt", "id": "bo", "kind": "cardinality_violation", "take": take}])
+    rule = {"type": "WorksAt", "kind": "cardinality_violation", "take": take}
+    for other in ({"take": take}, {**rule, "id": "cy"}):
+        assert kinds(refused(graph, resolutions=[other])) == [("cardinality_violation", "bo", "src")]
+    graph.merge("b", resolutions=[{**rule, "id": "bo"}])
     assert set(edges(graph, "WorksAt")) == left | {"w3"}
     assert graph.verify(deep=True).is_clean
 
@@ -36,7 +38,7 @@ def test_too_few_edges_come_back_as_one_side_has_them(tmp_path: Path, take: str,
     graph.create_branch("b")
     run(graph, 'delete Needs where to = "c"', branch="b")
     run(graph, 'delete Needs where to = "b"')
-    result = graph.merge("b", resolutions=[{"take": take}])
+    result = graph.merge("b", resolutions=[{"kind": "cardinality_violation", "take": take}])
     assert edges(graph, "Needs") == {f"a-{end}": ("a", end) for end in left}
     counts = [(item.inserted, item.updated, item.deleted) for item in result.tables]
     # Edges of the source are written as it has them, whether or not the target has them alike.

@@ -127,6 +127,7 @@ class Resolution:
             and self.property in (None, conflict.property)
             and self.kind in (None, conflict.kind)
             and self.take in _POSSIBLE[conflict.kind]
+            and (self.kind is not None or conflict.kind.is_of_rows or self.take not in _SIDES)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -149,7 +150,8 @@ _POSSIBLE: dict[ConflictKind, frozenset[Take]] = {
     ConflictKind.CARDINALITY_VIOLATION: _SIDES,
     ConflictKind.VALUE_CONSTRAINT_VIOLATION: frozenset({Take.VALUE, Take.DELETE}),
 }
-"""What can be done about a conflict. A side of a broken constraint means all entities that it is about."""
+"""What can be done about a conflict. A side of a broken constraint means all entities that it is about, and whoever
+takes one says so: a rule for all kinds means two changes of one entity."""
 
 
 @dataclass(frozen=True, slots=True)
