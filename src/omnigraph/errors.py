@@ -150,8 +150,10 @@ class ViolationError(InputError):
 
     code = "violation"
 
-    def __init__(self, message: str, *, total: int, samples: Sequence[object], counts: Mapping[str, int]) -> None:
-        super().__init__(message, total=total)
+    def __init__(
+        self, message: str, *, total: int, samples: Sequence[object], counts: Mapping[str, int], hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, total=total)
         self.total = total
         self.samples = tuple(samples)
         self.counts = dict(counts)

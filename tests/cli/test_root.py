@@ -63,6 +63,29 @@ def test_what_needs_no_file_loads_neither_parsers_nor_heavy_libraries(words: lis
     assert not [name for name in loaded if name.startswith(("omnigraph.lang", "omnigraph.schema", "omnigraph.query"))]
 
 
+def _leaves(command: click.Command, path: list[str]) -> list[list[str]]:
+    if not isinstance(command, click.Group):
+        return [path]
+    context = click.Context(command)
+    below = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return [leaf for name, inner in below.items() if inner for leaf in _leaves(inner, [*path, name])]
+
+
+def test_the_help_of_no_command_loads_what_only_work_needs() -> None:
+    calls = [["profile", "list"], *([*leaf, "--help"] for leaf in _leaves(root, []))]
+    assert len(calls) > len(COMMANDS)
+    program = (
+        "import sys\nfrom omnigraph.cli.main import main\n"
+        f"for words in {calls!r}:\n"
+        "    sys.argv = ['omnigraph', *words]\n"
+        "    assert main() == 0, words\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"rich", "lance", "pyarrow", "pyspark", "numpy", "duckdb", "obstore", "scipy", "pandas", "pydantic"}
+    assert not set(result.stderr.split()) & heavy
+
+
 def test_a_misspelled_command_is_a_usage_error_that_names_the_right_one() -> None:
     result = run("lnit")
     assert result.exit_code == 2

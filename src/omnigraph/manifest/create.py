@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -36,6 +37,8 @@ def create_graph(
     """Write a whole new graph. Until the stamp is there it is no graph, and starting again is safe."""
     if store.objects.read(STAMP_PATH) is not None:
         raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
+    if store.root.path is not None and os.path.isfile(store.root.path):
+        raise AlreadyExistsError(f"{store.root} is a file", hint="a graph is a directory: choose another place")
     if not honours_create_if_absent(store.objects):
         raise StorageError(
             f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",

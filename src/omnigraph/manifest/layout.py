@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.errors import FormatError, NotAGraphError
 from omnigraph.history.state import ManifestRow
+from omnigraph.storage.places import what_is_there
 from omnigraph.storage.store import Store
 
 FORMAT = 1
@@ -51,25 +52,22 @@ def read_stamp(store: Store) -> Stamp:
     """The stamp of a graph; refuses what is no graph, or a graph of another format."""
     content = store.objects.read(STAMP_PATH)
     if content is None:
-        raise NotAGraphError(
-            f"there is no graph at {store.root}",
-            hint=f"create one: omnigraph init --schema SCHEMA.pg {store.root}",
-            root=str(store.root),
-        )
+        found, hint = what_is_there(store.root, STAMP_PATH)
+        raise NotAGraphError(f"there is no graph at {store.root}{found}", hint=hint, root=str(store.root))
     try:
         stamp = json.loads(content)
-        found = Stamp(int(stamp["format"]), str(stamp["graph_id"]), int(stamp["created_at"]))
+        known = Stamp(int(stamp["format"]), str(stamp["graph_id"]), int(stamp["created_at"]))
     except (ValueError, KeyError, TypeError) as error:
         raise NotAGraphError(f"{STAMP_PATH} at {store.root} is not a graph's stamp: {error}") from error
-    if found.format != FORMAT:
-        older = found.format < FORMAT
+    if known.format != FORMAT:
+        older = known.format < FORMAT
         remedy = "export it with the version that wrote it and load it again" if older else "upgrade this package"
         raise FormatError(
-            f"the graph at {store.root} has format {found.format}; this version reads format {FORMAT}",
+            f"the graph at {store.root} has format {known.format}; this version reads format {FORMAT}",
             hint=remedy,
-            format=found.format,
+            format=known.format,
         )
-    return found
+    return known
 
 
 def manifest_location(incarnation: str, graph_id: str) -> str:

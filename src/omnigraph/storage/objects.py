@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
+from omnigraph.storage.places import local_reason, remote_hint
 from omnigraph.storage.s3_client import open_s3, told
 from omnigraph.storage.uri import Root
 
@@ -261,7 +262,7 @@ class S3Objects:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise _unusable(self._root, path, error) from error
+            raise self._unusable(path, error) from error
 
     def create(self, path: str, content: bytes) -> bool:
         from obstore.exceptions import AlreadyExistsError
@@ -283,13 +284,13 @@ class S3Objects:
             raise OutcomeUnknown(None, str(error), change=change) from error
         if found == wanted:
             return True
-        raise _unusable(self._root, path, error) from error
+        raise self._unusable(path, error) from error
 
     def replace(self, path: str, content: bytes) -> None:
         try:
             self._store.put(path, content)
         except Exception as error:
-            raise _unusable(self._root, path, error) from error
+            raise self._unusable(path, error) from error
 
     def delete(self, path: str) -> bool:
         try:
@@ -306,7 +307,7 @@ class S3Objects:
                 for item in batch:
                     yield item["path"], item["size"]
         except Exception as error:
-            raise _unusable(self._root, prefix, error) from error
+            raise self._unusable(prefix, error) from error
 
     def size(self, path: str) -> int | None:
         try:
@@ -314,20 +315,20 @@ class S3Objects:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise _unusable(self._root, path, error) from error
+            raise self._unusable(path, error) from error
 
     def walk(self, directory: str) -> Iterator[Listed]:
         try:
             for batch in self._store.list(f"{directory}/" if directory else None):
                 yield from (_listed(item) for item in batch)
         except Exception as error:
-            raise _unusable(self._root, directory, error) from error
+            raise self._unusable(directory, error) from error
 
     def level(self, directory: str) -> Level:
         try:
             found = self._store.list_with_delimiter(f"{directory}/" if directory else None)
         except Exception as error:
-            raise _unusable(self._root, directory, error) from error
+            raise self._unusable(directory, error) from error
         return Level(
             [_listed(item) for item in found["objects"]], [path.rstrip("/") for path in found["common_prefixes"]]
         )
@@ -339,15 +340,24 @@ class S3Objects:
             except FileNotFoundError:
                 continue
             except Exception as error:
-                raise _unusable(self._root, paths[start], error) from error
+                raise self._unusable(paths[start], error) from error
 
     def prune(self, directory: str) -> None:
         return
+
+    def _unusable(self, path: str, error: Exception) -> StorageError:
+        return StorageError(
+            f"cannot use {path!r} below {self._root}: {told(error)}",
+            hint=remote_hint(self._options, os.environ),
+            root=str(self._root),
+            path=path,
+        )
 
 
 def _listed(item: ObjectMeta) -> Listed:
     return Listed(item["path"], item["size"], int(item["last_modified"].timestamp() * 1_000_000))
 
 
-def _unusable(root: Root, path: str, error: Exception) -> StorageError:
-    return StorageError(f"cannot use {path!r} below {root}: {told(error)}", root=str(root), path=path)
+def _unusable(root: Root, path: str, error: OSError) -> StorageError:
+    reason, hint = local_reason(error)
+    return StorageError(f"cannot use {path!r} below {root}: {reason}", hint=hint, root=str(root), path=path)

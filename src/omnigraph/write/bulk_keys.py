@@ -7,7 +7,6 @@ columns with the place of every row; the rows themselves are in fragments alread
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from omnigraph.rows.validate import text_column, unique_columns
 from omnigraph.rows.violations import Place
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.write import limits
+from omnigraph.write.scratch import scratch_directory
 
 if TYPE_CHECKING:
     import duckdb
@@ -187,8 +187,7 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
     """
     import duckdb
 
-    directory = tempfile.mkdtemp(prefix="omnigraph-load-")
-    try:
+    with scratch_directory() as directory:
         connection = duckdb.connect(
             ":memory:",
             config={
@@ -204,5 +203,3 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
             yield make(connection)
         finally:
             connection.close()
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

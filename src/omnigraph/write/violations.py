@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from omnigraph.errors import ViolationError
-from omnigraph.rows.violations import Violations
+from omnigraph.rows.violations import ViolationCode, Violations
 
 SHOWN_MAX = 10
 
@@ -20,4 +20,14 @@ def violation_error(violations: Violations) -> ViolationError:
             f"\n  ... and {more} more" if more > 0 else ""
         )
     counts = {"/".join(str(part) for part in kind if part): count for kind, count in violations.counts.items()}
-    return ViolationError(text, total=violations.total, samples=violations.samples, counts=counts)
+    return ViolationError(
+        text, total=violations.total, samples=violations.samples, counts=counts, hint=_hint(violations)
+    )
+
+
+def _hint(violations: Violations) -> str | None:
+    """A file whose first line is no JSON is likely to be the wrong one."""
+    first = violations.samples[0]
+    if first.code is ViolationCode.MALFORMED and first.place is not None and first.place.line == 1:
+        return f'is {first.place.source} a file of JSON lines? A line is like {{"type": "Person", "data": {{...}}}}'
+    return None
