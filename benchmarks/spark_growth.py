@@ -1,8 +1,8 @@
 """What a Spark load costs when its input is doubled: time at most twice as much, memory of the driver the same.
 
-`python -m benchmarks.spark_growth --persons 400000`: loads that many persons and twice as many, with five edges each,
-each in a process of its own. The driver is the Python process; the JVM, which has a limit of its own, and the workers
-are others.
+`python -m benchmarks.spark_growth --persons 400000 --doublings 1`: loads that many persons and twice as many, with five
+edges each, each in a process of its own. The driver is the Python process; the JVM, which has a limit of its own, and
+the workers are others.
 """
 
 from __future__ import annotations
@@ -44,28 +44,34 @@ def in_process(persons: int, checks: str) -> tuple[float, float, int, int]:
         shutil.rmtree(directory)
 
 
-def main(persons: int, who: list[str]) -> None:
+def main(persons: int, doublings: int, who: list[str]) -> None:
     for checks in who:
-        found = [(count, *in_process(count, checks)) for count in (persons, 2 * persons)]
-        for count, seconds, processor, before, peak in found:
+        small: tuple[float, float, int, int] | None = None
+        for count in (persons * 2**times for times in range(doublings + 1)):
+            seconds, processor, before, peak = large = in_process(count, checks)
             print(
                 f"{checks:<8} {count * (1 + EDGES_PER_PERSON):>12,} rows {seconds:8.1f} s {processor:8.1f} processor s "
-                f"driver {before / 2**20:,.0f} MiB before, {peak / 2**20:,.0f} MiB at most"
+                f"driver {before / 2**20:,.0f} MiB before, {peak / 2**20:,.0f} MiB at most; "
+                f"load {os.getloadavg()[0]:.1f}",
+                flush=True,
             )
-        (_, *small), (_, *large) = found
-        print(
-            f"{checks:<8} doubled: {large[0] / small[0]:.2f} times the time, {large[1] / small[1]:.2f} times the "
-            f"processor time, {(large[3] - small[3]) / 2**20:+,.0f} MiB of memory; load {os.getloadavg()[0]:.1f}"
-        )
+            if small is not None:
+                print(
+                    f"{checks:<8} doubled: {seconds / small[0]:.2f} times the time, {processor / small[1]:.2f} times "
+                    f"the processor time, {(peak - small[3]) / 2**20:+,.0f} MiB of memory",
+                    flush=True,
+                )
+            small = large
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--persons", type=int, default=PERSONS)
+    parser.add_argument("--doublings", type=int, default=1)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("--checks", nargs="+", choices=["driver", "cluster"], default=["driver", "cluster"])
+    parser.add_argument("--checks", nargs="+", choices=["auto", "driver", "cluster"], default=["driver", "cluster"])
     given = parser.parse_args()
     if given.child:
         child(given.child, given.persons, given.checks[0])
     else:
-        main(given.persons, given.checks)
+        main(given.persons, given.doublings, given.checks)

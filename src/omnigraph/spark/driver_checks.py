@@ -6,6 +6,7 @@ many millions of rows that is several times faster than any job, and it needs no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +20,17 @@ from omnigraph.rows.validate import unique_columns
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.spark import limits
-from omnigraph.spark.input import LoadInput
+from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.rejected_rows import EveryViolation, Reasons
 from omnigraph.spark.rejects import Rejects, given_again
-from omnigraph.storage.tables import scan
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.bulk_checks import settle_duplicates
 from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_keys import InputKeys, open_keys
 from omnigraph.write.bulk_load import BulkInput, publish_bulk
 from omnigraph.write.bulk_rejects import EVERY, RejectingChecks
+from omnigraph.write.limits import KEYS_AHEAD_BYTES
 from omnigraph.write.violations import violation_error
 
 
@@ -51,7 +54,7 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
     with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
         for key, table in whole.tables.items():
             number = keys.source(key)
-            for batch in scan(whole.store, table.pin, _key_columns(table.entity), with_address=True):
+            for batch in _keys(whole.store, table):
                 addresses = batch.column("_rowaddr").cast(pa.int64())
                 keys.add(table.entity, [(number, TypedRows(table.entity, batch, addresses))])
         bulk = BulkInput(keys, {key: table.written for key, table in whole.tables.items()}, whole.mode)
@@ -107,6 +110,15 @@ class Rejecting:
     def _take(self, found: Reasons) -> None:
         for key, rows in self.rejects.take_found(self.whole, found).items():
             self.keys.set_aside(self.keys.tables[key], rows)
+
+
+def _keys(store: Store, table: InputTable) -> Iterator[pa.RecordBatch]:
+    """The key columns of the input. They are read once, so nothing that Lance remembers of their files is kept."""
+    names = _key_columns(table.entity)
+    for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
+        yield from scan(
+            store.apart(), table.pin, names, with_address=True, fragments=fragments, ahead_bytes=KEYS_AHEAD_BYTES
+        )
 
 
 def _key_columns(entity: Entity) -> list[str]:

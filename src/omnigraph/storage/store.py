@@ -6,6 +6,7 @@ store can be pickled; what arrives on the other side opens its handles anew.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -66,6 +67,10 @@ class Store:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+    def apart(self) -> Store:
+        """The same root, opened once more: what is remembered is forgotten with it."""
+        return copy.copy(self)
 
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"

@@ -33,8 +33,12 @@ def scan(
     batch_rows: int = 65_536,
     use_index: bool = True,
     fragments: Sequence[int] | None = None,
+    ahead_bytes: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, or of some of its fragments, batch by batch, in storage order. All comparisons must hold."""
+    """The rows of a table, or of some of its fragments, batch by batch, in storage order. All comparisons must hold.
+
+    ``ahead_bytes`` are read before they are asked for: by default as much as Lance likes, up to gigabytes.
+    """
     dataset = store.open(pin.location, pin.lance_version)
     comparisons = () if where is None else (where,) if isinstance(where, Comparison) else where
     pushed, tested = split_filter(comparisons, dataset.schema) if comparisons else (None, [])
@@ -46,6 +50,7 @@ def scan(
         with_row_address=with_address,
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
+        io_buffer_size=ahead_bytes,
         use_scalar_index=use_index,
         fragments=None if fragments is None else [_fragment(dataset, number) for number in fragments],
     )

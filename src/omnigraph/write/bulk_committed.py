@@ -12,6 +12,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.validate import text_column
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import scan
+from omnigraph.write import limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class CommittedKeys:
         names = list(dict.fromkeys(columns))
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for batch in scan(self.store, pin, names, with_address=True):
+            for batch in scan(self.store, pin, names, with_address=True, ahead_bytes=limits.KEYS_AHEAD_BYTES):
                 texts = [text_column(entity, column, batch) for column in columns]
                 yield pa.RecordBatch.from_arrays([*texts, batch.column("_rowaddr")], schema=schema)
 

@@ -183,7 +183,7 @@ K = TypeVar("K", bound=KeyDatabase)
 def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | None = None) -> Iterator[K]:
     """A database that is gone afterwards, whatever happens; ``make`` is ``KeyDatabase`` or a kind of it.
 
-    It uses all processors, unless it is told how many ``threads`` it may have.
+    It uses some processors, unless it is told how many ``threads`` it may have.
     """
     import duckdb
 
@@ -196,7 +196,7 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
                 # Every table has its own column of order, so the order of storage need not be kept.
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
-                **({} if threads is None else {"threads": threads}),
+                "threads": threads or min(os.cpu_count() or 1, limits.KEY_DATABASE_THREADS_MAX),
             },
         )
         try:

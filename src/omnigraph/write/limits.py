@@ -17,8 +17,16 @@ FRAGMENT_BYTES: Final = 128 * 1024 * 1024
 PENDING_BYTES_MAX: Final = 256 * 1024 * 1024
 """Bytes waiting for full fragments in all types together: a load of a thousand types must not hold as many."""
 
-KEY_DATABASE_BYTES: Final = 512 * 1024 * 1024
-"""Memory of the database that checks ids, unique tuples and endpoints of a large load. What does not fit is on disk."""
+KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
+"""Memory of the database that checks ids, unique tuples and endpoints of a large load. What does not fit is on disk:
+twice as much made loads of ten million rows no faster."""
+
+KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of keys that are read from tables before the database asks for them: it is slower than any disk, and would have
+much of a large table waiting for it in memory."""
+
+KEY_DATABASE_THREADS_MAX: Final = 4
+"""Threads of that database. Each holds memory of its own: with 32 of them it had too little for 5 million rows."""
 
 STREAMED_ROWS: Final = 122_880
 """Rows that the database hands over at once: its own unit of storage."""
