@@ -10,7 +10,7 @@ from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 from omnigraph.storage.store import Store
-from omnigraph.write.schema_apply import entities, table_id
+from omnigraph.write.type_tables import entities, table_id
 
 
 def create_from_text(store: Store, schema: str, clock: Clock, ids: IdSource, actor: str | None) -> None:

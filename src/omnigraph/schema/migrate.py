@@ -69,8 +69,13 @@ def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False
             "the desired schema does not continue the accepted one",
             hint="accept the desired text with `previous=` the accepted schema",
         )
-    comparison = _Comparison(accepted, desired, DropMode.HARD if allow_data_loss else DropMode.SOFT)
-    return MigrationPlan(tuple(step for kind in TypeKind for step in comparison.steps_of(kind)))
+    return MigrationPlan(steps_between(accepted, desired, DropMode.HARD if allow_data_loss else DropMode.SOFT))
+
+
+def steps_between(before: SchemaIR, after: SchemaIR, mode: DropMode = DropMode.SOFT) -> tuple[Step, ...]:
+    """How two schemas of one graph differ, whether or not one continues the other."""
+    comparison = _Comparison(before, after, mode)
+    return tuple(step for kind in TypeKind for step in comparison.steps_of(kind))
 
 
 def plan_texts(before: Source, after: Source, *, allow_data_loss: bool = False) -> MigrationPlan:

@@ -18,6 +18,17 @@ def column_numbers(dataset: LanceDataset) -> ColumnNumbers:
     return frozenset((field.name(), field.id()) for field in dataset.lance_schema.fields())
 
 
+def numbers_within(dataset: LanceDataset, name: str) -> frozenset[int]:
+    """The number of a column, and those of its parts. Reads nothing."""
+    found: set[int] = set()
+    pending = [field for field in dataset.lance_schema.fields() if field.name() == name]
+    while pending:
+        current = pending.pop()
+        found.add(current.id())
+        pending.extend(current.children())
+    return frozenset(found)
+
+
 def stored_schema(schema: pa.Schema) -> pa.Schema:
     """The schema with Lance's blob type in place of marked binary columns."""
     return pa.schema([_stored_field(field) for field in schema])

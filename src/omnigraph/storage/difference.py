@@ -49,8 +49,14 @@ class Difference:
     after: tuple[Piece, ...]
 
 
-def difference(store: Store, before: TablePin | None, after: TablePin | None) -> Difference:
-    """Compare the fragment lists of two versions; None is a table that is not there. Reads no row."""
+def difference(
+    store: Store, before: TablePin | None, after: TablePin | None, apart: frozenset[int] = frozenset()
+) -> Difference:
+    """Compare the fragment lists of two versions; None is a table that is not there. Reads no row.
+
+    ``apart`` are the numbers of columns that only one of the two shows: a fragment that has one of them shows other
+    values in each.
+    """
     if before is not None and after is not None and _same(before, after):
         return Difference((), ())
     old, new = _fragments(store, before), _fragments(store, after)
@@ -60,6 +66,10 @@ def difference(store: Store, before: TablePin | None, after: TablePin | None) ->
         other = new.get(data)
         if other is None:
             gone.append(Piece(fragment.fragment_id))
+            continue
+        if apart and any(apart.intersection(file.fields) for file in fragment.metadata.files):
+            gone.append(Piece(fragment.fragment_id))
+            come.append(Piece(other.fragment_id))
             continue
         assert before is not None
         if fragment_key(before.location, fragment.metadata)[1] == fragment_key(before.location, other.metadata)[1]:

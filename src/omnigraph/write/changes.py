@@ -16,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
-from omnigraph.rows.arrow_types import BLOB_METADATA, PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.rows.arrow_types import BLOB_METADATA, Entity, table_schema
 from omnigraph.rows.compare import differs, match
 from omnigraph.storage.blobs import blob_places, blob_values
+from omnigraph.storage.columns import column_numbers, numbers_within
 from omnigraph.storage.difference import ADDRESS, Piece, count_rows, difference, read_pieces
 from omnigraph.storage.store import Store
+from omnigraph.write.type_tables import stored_fields
 
 BLOB_TYPE = pa.struct([pa.field("size", pa.uint64()), pa.field("place", pa.string())])
 """How a blob stands in changes."""
@@ -80,7 +82,7 @@ def table_changes(
 
     The rows that can differ are held in memory.
     """
-    pieces = difference(store, before, after)
+    pieces = difference(store, before, after, _apart(store, entity, before, after))
     old = read_changes(store, entity, before, pieces.before, ids)
     new = read_changes(store, entity, after, pieces.after, ids)
     return compared(store, entity, (before, after), (old, new))
@@ -107,6 +109,22 @@ def compared(store: Store, entity: Entity, pins: Pins, rows: Images) -> TableCha
     )
 
 
+def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePin | None) -> frozenset[int]:
+    """Numbers of the columns that hold a property in only one of two versions."""
+    if before is None or after is None or before.lance_version == after.lance_version:
+        return frozenset()
+    found: set[int] = set()
+    one, other = (store.open(pin.location, pin.lance_version) for pin in (before, after))
+    if column_numbers(one) == column_numbers(other):
+        return frozenset()
+    shown = [(dataset, stored_fields(entity, dataset.schema)) for dataset in (one, other)]
+    for name in entity.properties:
+        numbers = [numbers_within(dataset, known[name].name) for dataset, known in shown if name in known]
+        if len(numbers) < len(shown) or numbers[0] != numbers[1]:
+            found.update(*numbers)
+    return frozenset(found)
+
+
 def rows_compared(store: Store, before: TablePin | None, after: TablePin | None) -> int:
     """How many rows a comparison reads at most. Reads none."""
     pieces = difference(store, before, after)
@@ -121,7 +139,7 @@ def read_changes(
     schema = changes_schema(entity)
     if pin is None or not pieces or (ids is not None and not ids):
         return schema.empty_table()
-    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
     read = read_pieces(store, pin, pieces, stored, ids)
     arrays = []
     for field in schema:
@@ -141,29 +159,10 @@ def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[st
     return read_changes(store, entity, pin, [Piece(fragment.fragment_id) for fragment in fragments], ids)
 
 
-def _stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
-    """Wanted names with the columns that hold them: by the property's stable id, not by its name."""
-    id_key = PROPERTY_ID_METADATA.encode()
-    by_id = {field.metadata[id_key]: field for field in stored if id_key in (field.metadata or {})}
-    found: dict[str, pa.Field] = {}
-    for field in table_schema(entity):
-        if id_key not in (field.metadata or {}):
-            found[field.name] = stored.field(field.name)
-        elif field.metadata[id_key] in by_id:
-            found[field.name] = by_id[field.metadata[id_key]]
-    return found
-
-
 def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:
     """The bytes of a property in the rows at some addresses of a version."""
-    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
     return blob_values(store, pin, stored[name].name, addresses)
-
-
-def missing_columns(store: Store, entity: Entity, pin: TablePin) -> list[str]:
-    """Properties that a version has no column for."""
-    stored = _stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
-    return [name for name in entity.properties if name not in stored]
 
 
 def flat(table: pa.Table, name: str) -> pa.Array:

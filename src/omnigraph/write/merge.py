@@ -12,27 +12,39 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 
-from omnigraph.errors import SchemaConflict
 from omnigraph.history.commits import Relation
 from omnigraph.history.conflicts import MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.history.state import ManifestState
+from omnigraph.manifest.create import store_schema
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.schema.catalog import Catalog
-from omnigraph.schema.merge import merge_schemas
-from omnigraph.write.changes import missing_columns, rows_compared
+from omnigraph.schema.ir import SchemaIR
+from omnigraph.schema.print import to_pg
+from omnigraph.storage.staging import StagedVersion
+from omnigraph.write.changes import rows_compared
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge_checks import check_merged
 from omnigraph.write.merge_conflicts import conflicts_error
-from omnigraph.write.merge_images import MergeRules, Sides
+from omnigraph.write.merge_images import SOURCE, TARGET, MergeRules, Sides
 from omnigraph.write.merge_keeping import MergedTable
 from omnigraph.write.merge_parts import Elsewhere
 from omnigraph.write.merge_rows import RowMerge
-from omnigraph.write.merge_sides import Crossing, GraphSides, crossing_of, relate_heads, same_version, state_at
+from omnigraph.write.merge_schema import check_dropped, dropped_conflict, has_other_columns, is_migrated, merged_schema
+from omnigraph.write.merge_sides import (
+    Crossing,
+    GraphSides,
+    aligned,
+    crossing_of,
+    relate_heads,
+    same_version,
+    state_at,
+)
 from omnigraph.write.merge_staging import stage_merge
 from omnigraph.write.merge_table import TableMerge
 from omnigraph.write.merge_times import source_is_newer
 from omnigraph.write.staging import StagedTable, plan_of, stage_all
+from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
 
 
 class MergeOutcome(Enum):
@@ -71,6 +83,8 @@ class MergeDecision:
     conflicts: tuple[MergeConflict, ...] = ()
     reads: frozenset[str] = frozenset()
     new_schema: str | None = None
+    schema: SchemaIR | None = None
+    """The merged schema, if it is that of neither side."""
     fingerprint: str = ""
 
     @property
@@ -84,31 +98,65 @@ class MergeDecision:
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """Write what is merged. Tables that are adopted cost nothing."""
-        written = [item for item in self.counts if item.key in self.tables and self.tables[item.key].is_written]
-        by_key = {item.key: item for item in written}
-        staged = stage_all(lambda key: self._stage_table(by_key[key]), sorted(by_key))
-        adopted = tuple(self._adopted(item) for item in self.counts if item.key not in by_key)
+        if self.schema is not None:
+            assert self.sides is not None
+            store_schema(self.sides.store, self.schema, to_pg(self.schema))
+        counted = {item.key: item for item in self.counts}
+        written = [key for key, table in self.tables.items() if table.is_written or self._wants_columns(table)]
+        staged = stage_all(lambda key: self._stage_table(counted.get(key) or _uncounted(key)), sorted(written))
         plan = plan_of(capture, [(item.write, item.version) for item in staged], self.reads, info, options)
+        writes = (*self._given_up(), *plan.writes, *self._adopted(counted, set(written)))
         return replace(
             plan,
-            writes=(*plan.writes, *adopted),
-            reads=plan.reads - {write.key for write in adopted},
+            writes=writes,
+            reads=self.reads - {write.key for write in writes},
             new_schema=self.new_schema,
             merged=self.relation.only_source,
         )
 
-    def _adopted(self, counts: TableCounts) -> TableWrite:
-        changed = (counts.inserted, counts.updated, counts.deleted)
-        pin = self.source.tables.get(counts.key)
-        if pin is None:
-            return TableWrite(counts.key, self.target.tables[counts.key].location, WriteMode.MERGE, None, 0, *changed)
-        return TableWrite(counts.key, pin.location, WriteMode.MERGE, pin.lance_version, pin.rows, *changed)
+    def _wants_columns(self, table: MergedTable) -> bool:
+        """Whether the table of one side has other columns than the merged one."""
+        sides = self.sides
+        assert sides is not None
+        catalog = sides.catalogs[SOURCE if table.is_adopted else TARGET]
+        return catalog is not sides.catalog and has_other_columns(sides.entity(table.pin.key), catalog)
+
+    def _given_up(self) -> Iterator[TableWrite]:
+        """Names of the target that the merged graph does not have, or has for another table."""
+        kept = {(key, table.pin.location) for key, table in self.tables.items()}
+        located = {location for _, location in kept}
+        for key, pin in self.target.tables.items():
+            if (key, pin.location) not in kept:
+                gone = 0 if pin.location in located else pin.rows
+                yield TableWrite(key, pin.location, WriteMode.MERGE, None, 0, deleted=gone)
+
+    def _adopted(self, counted: Mapping[str, TableCounts], staged: set[str]) -> Iterator[TableWrite]:
+        """Versions of the source, and the target's own under other names."""
+        for key, table in self.tables.items():
+            known = self.target.tables.get(key)
+            if key not in staged and (known is None or not same_version(known, table.pin)):
+                counts, pin = counted.get(key) or _uncounted(key), table.pin
+                changed = (counts.inserted, counts.updated, counts.deleted)
+                yield TableWrite(key, pin.location, WriteMode.MERGE, pin.lance_version, pin.rows, *changed)
 
     def _stage_table(self, counts: TableCounts) -> StagedTable:
         table, sides = self.tables[counts.key], self.sides
-        assert sides is not None and table.merge is not None
+        assert sides is not None
         numbers = (counts.inserted, counts.updated, counts.deleted)
-        return stage_merge(_table_sides(sides, counts.key, MergeRules()), table.pin, table.merge, numbers)
+        entity, pin = sides.entity(counts.key), table.pin
+        columns = stage_entity_columns(sides.store, pin, entity) if self._wants_columns(table) else None
+        if columns is not None:
+            pin = replace(pin, lance_version=columns.version)
+        if table.merge is not None and table.is_written:
+            return stage_merge(_table_sides(sides, counts.key, MergeRules()), pin, table.merge, numbers)
+        version = columns or StagedVersion(pin.location, pin.lance_version, pin.rows, ())
+        write = TableWrite(counts.key, pin.location, WriteMode.MERGE, version.version, pin.rows, *numbers)
+        return StagedTable(write, version)
+
+
+def _uncounted(key: str) -> TableCounts:
+    """A table of which no entity changes."""
+    return TableCounts(key, 0, 0, 0, adopted=False)
 
 
 def _table_sides(sides: GraphSides, key: str, rules: MergeRules) -> Sides:
@@ -150,8 +198,12 @@ def decide_sides(
     elsewhere: Elsewhere | None = None,
 ) -> MergeDecision:
     """Decide what a target becomes by what a source did to their base. A revert is decided by this too."""
-    digest = _merged_schema(manifests, base, source, target)
-    sides = GraphSides(manifests.store, relation, base, source, target.state, manifests.catalog(digest), crossing)
+    merged, schema = merged_schema(manifests, base, source, target, crossing)
+    catalog = manifests.catalog(merged) if schema is None else Catalog(schema)
+    catalogs = (manifests.catalog(source.schema_digest), target.catalog)
+    before, mine, theirs = (aligned(state, catalog) for state in (base, source, target.state))
+    met = None if crossing is None else crossing.aligned(catalog)
+    sides = GraphSides(manifests.store, relation, before, mine, theirs, catalog, catalogs, met)
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
     tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
@@ -173,9 +225,18 @@ def decide_sides(
         tables,
         tuple(_counts(sides, tables, conflicts)),
         conflicts,
-        frozenset(asked),
-        digest if digest != target.state.schema_digest else None,
+        frozenset(_known_keys(sides, target.state, asked)),
+        merged if merged != target.state.schema_digest else None,
+        schema,
     )
+
+
+def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -> Iterator[str]:
+    """The names that tables have on the target before the merge."""
+    known = {pin.location: key for key, pin in target.tables.items()}
+    for key in keys:
+        pin = sides.target.tables.get(key)
+        yield key if pin is None else known[pin.location]
 
 
 def prepare_merge(
@@ -186,16 +247,6 @@ def prepare_merge(
     if decision.conflicts:
         raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
     return decision
-
-
-def _merged_schema(manifests: Manifests, base: ManifestState, source: ManifestState, target: Capture) -> str:
-    """The digest of the merged schema, which is that of one side."""
-    digests = {state.schema_digest for state in (base, source, target.state)}
-    if len(digests) == 1:
-        return source.schema_digest
-    schemas = [manifests.catalog(state.schema_digest).schema for state in (base, source, target.state)]
-    merged = merge_schemas(*schemas)
-    return target.state.schema_digest if merged == schemas[2] else source.schema_digest
 
 
 def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
@@ -214,6 +265,9 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
 def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | None:
     """What becomes of one table as a whole, or that its rows are to be merged; None if the merged graph has none."""
     source, target = (state.tables.get(key) for state in (sides.source, sides.target))
+    if sides.is_dropped(key):
+        check_dropped(sides, key)
+        return None
     if sides.is_changed(key, of_source=True):
         asked.add(key)
     elif not sides.is_as_base(key, target):
@@ -222,12 +276,8 @@ def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | 
         return None if target is None else MergedTable(target, is_adopted=False)
     if sides.is_as_base(key, target):
         return None if source is None else MergedTable(source, is_adopted=True)
-    if source is None or target is None or missing_columns(sides.store, sides.entity(key), target):
-        raise SchemaConflict(
-            f"one branch changed the type of {key} and the other one its entities",
-            hint="bring the branch to the schema of the other one first",
-            types=[key.split(":", 1)[1]],
-        )
+    if source is None or target is None:
+        raise dropped_conflict(sides, key)
     return MergedTable(target, is_adopted=False, is_open=True)
 
 
@@ -238,7 +288,7 @@ def _merge_tables(
     pins = {key: sides.target.tables[key] for key in keys}
     found: dict[str, MergedTable] = {}
     if elsewhere is not None and sides.crossing is None:
-        away = [key for key in keys if _rows(sides, key) >= elsewhere.rows_min]
+        away = [key for key in keys if not is_migrated(sides, key) and _rows(sides, key) >= elsewhere.rows_min]
         parted = elsewhere.merge([_table_sides(sides, key, rules) for key in away]) if away else []
         for key, item in zip(away, parted, strict=True):
             sides.know(key, item.target)
@@ -262,12 +312,15 @@ def _counts(
     sides: GraphSides, tables: Mapping[str, MergedTable], conflicts: Sequence[MergeConflict]
 ) -> Iterator[TableCounts]:
     """What happens to every table that does not stay as it is, or that has conflicts."""
+    names = {table_id(entity).location: entity.table_key for entity in entities(sides.catalogs[TARGET])}
     for key in sides.table_keys():
         number = sum(conflict.table == key for conflict in conflicts)
         table = tables.get(key)
-        if (table is None and key in sides.target.tables) or (table is not None and table.is_adopted):
+        if table is None and key in sides.target.tables:
+            yield TableCounts(names[sides.pin(key).location], 0, 0, sides.pin(key).rows, adopted=True)
+        elif table is not None and table.is_adopted:
             counts = _adopted_counts(sides, key, number)
-            inserted, updated, deleted = _changed(None if table is None else table.merge)
+            inserted, updated, deleted = _changed(table.merge)
             yield replace(
                 counts,
                 inserted=counts.inserted + inserted,
@@ -289,7 +342,8 @@ def _changed(merge: TableMerge | None) -> tuple[int, int, int]:
 def _adopted_counts(sides: GraphSides, key: str, conflicts: int) -> TableCounts:
     """What the source's commits say they did to a table; merges among them repeat what others did."""
     own = [commit for commit in sides.relation.only_source if len(commit.parents) < 2]
-    changes = [change for commit in own for change in commit.tables if change.key == key]
+    location = sides.pin(key).location
+    changes = [change for commit in own for change in commit.tables if change.location == location]
     return TableCounts(
         key,
         sum(change.inserted for change in changes),

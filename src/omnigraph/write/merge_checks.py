@@ -7,8 +7,9 @@ Values that neither side had, and numbers of edges, are looked up in the target.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +24,8 @@ from omnigraph.write.merge_keeping import MergedTable, keep_side
 from omnigraph.write.merge_settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge_sides import GraphSides
 from omnigraph.write.merge_table import untouched
+from omnigraph.write.schema_checks import check_demands, demands_of
+from omnigraph.write.type_tables import entity_batches, stored_fields
 
 Merged = Mapping[str, MergedTable]
 
@@ -47,7 +50,17 @@ class MergedGraph(CommittedGraph):
         if merge is not None and merge.mixed:
             keys = merge.keys()
             mixed = keys.filter(pc.is_in(keys.column("id"), value_set=pa.array(sorted(merge.mixed))))
-            yield from CommittedGraph.holders(self, entity, columns, wanted & _tuples(entity, columns, mixed))
+            yield from self._committed_holders(entity, columns, wanted & _tuples(entity, columns, mixed))
+
+    def _committed_holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
+        pin = self.state.tables[entity.table_key]
+        stored = stored_fields(entity, self.store.open(pin.location, pin.lance_version).schema)
+        if all(name in stored and stored[name].name == name for name in columns):
+            yield from CommittedGraph.holders(self, entity, columns, wanted)
+            return
+        # The columns get their names when the merge is staged.
+        for batch in entity_batches(self.store, pin, entity, ["id", *columns]):
+            yield from _holding(entity, columns, pa.Table.from_batches([batch]), wanted)
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         """Edges that the side the table stands on added or changed: the others were deleted with their ends."""
@@ -103,7 +116,34 @@ def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeCon
         if table.merge is not None:
             check_rows(table.merge, violations)
     check_delta(sides.catalog, deltas, committed, violations)
+    found = {conflict_of(violation): violation for violation in violations.samples}
+    demanded = _broken_demands(sides, tables, asked)
+    # Where a demand is new the whole table was looked at, and not only what was changed.
+    known = {(conflict.table, conflict.kind, conflict.property) for conflict in demanded}
+    of_changes = {item: found[item] for item in found if (item.table, item.kind, item.property) not in known}
+    return of_changes | demanded
+
+
+def _broken_demands(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
+    """Entities of one side that do not do what the schema of the other one demands."""
+    violations = Violations(keeps_all=True)
+    of_source, of_target = sides.demands
+    for key, table in tables.items():
+        steps = (*(() if table.is_adopted else of_target), *(of_source if table.is_adopted or table.merge else ()))
+        demands = demands_of(steps, sides.entity(key))
+        if demands:
+            asked.add(key)
+            check_demands(sides.entity(key), demands, partial(_merged_batches, sides, table), violations)
     return {conflict_of(violation): violation for violation in violations.samples}
+
+
+def _merged_batches(sides: GraphSides, table: MergedTable, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of a merged table: what stays of the version it stands on, and the merged rows."""
+    merge = table.merge or untouched(sides.entity(table.pin.key))
+    gone = pa.array(sorted(merge.gone()), pa.string())
+    for batch in entity_batches(sides.store, table.pin, merge.entity, names):
+        yield batch.filter(pc.invert(pc.is_in(batch.column("id"), value_set=gone)))
+    yield from merge.rows.select([name for name in merge.rows.schema.names if name in names]).to_batches()
 
 
 def _deltas(sides: GraphSides, tables: Merged) -> dict[str, TableDelta]:

@@ -24,11 +24,14 @@ from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import newest_record
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.migrate import steps_between
+from omnigraph.schema.steps import Step
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import IDS_PER_FILTER_MAX
 from omnigraph.write.changes import TableChanges, deleted_ids, table_changes
 from omnigraph.write.merge_bases import CrossedPins, crossed_changes
 from omnigraph.write.merge_policies import policy_of
+from omnigraph.write.type_tables import entities, table_id
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,19 @@ class Crossing:
         bases, origins = (tuple(state.tables.get(key) for state in some) for some in (self.bases, self.origins))
         return CrossedPins(source, target, bases, origins)
 
+    def aligned(self, catalog: Catalog) -> Crossing:
+        """The same with tables that are named as in another schema."""
+        bases, origins = (tuple(aligned(state, catalog) for state in some) for some in (self.bases, self.origins))
+        return replace(self, bases=bases, origins=origins)
+
 
 @dataclass
 class GraphSides:
-    """The source and the target of a merge with their base. ``catalog`` is that of the merged schema."""
+    """The source and the target of a merge with their base. ``catalog`` is that of the merged schema.
+
+    The tables of all three are named as in the merged schema; one whose type is not in it is named by its location.
+    ``catalogs`` are those of the source and of the target.
+    """
 
     store: Store
     relation: Relation
@@ -55,6 +67,7 @@ class GraphSides:
     source: ManifestState
     target: ManifestState
     catalog: Catalog
+    catalogs: tuple[Catalog, Catalog]
     crossing: Crossing | None = None
     _content: dict[tuple[bool, str], TablePin | None] = field(default_factory=dict)
     _changes: dict[tuple[bool, str], TableChanges] = field(default_factory=dict)
@@ -64,6 +77,15 @@ class GraphSides:
         """The type of a table."""
         kind, name = key.split(":", 1)
         return self.catalog.nodes[name] if kind == "node" else self.catalog.edges[name]
+
+    def is_dropped(self, key: str) -> bool:
+        """Whether the merged schema has no type for a table."""
+        return ":" not in key
+
+    def pin(self, key: str) -> TablePin:
+        """A table wherever it is."""
+        states = (self.target, self.source, self.base)
+        return next(state.tables[key] for state in states if key in state.tables)
 
     def content(self, key: str, *, of_source: bool) -> TablePin | None:
         """A version with the content that a side has, as near to the base as maintenance allows."""
@@ -80,6 +102,15 @@ class GraphSides:
             return True
         commit = self._commits.get(commit_id) or self._lineage.find(commit_id)
         return commit is not None and self._record.given_up_since(commit) is None
+
+    @cached_property
+    def demands(self) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+        """What the merged schema asks of entities of the source, and of the target, beyond their own schemas."""
+        source, target = (
+            () if catalog is self.catalog else steps_between(catalog.schema, self.catalog.schema)
+            for catalog in self.catalogs
+        )
+        return source, target
 
     @cached_property
     def _commits(self) -> dict[str, GraphCommit]:
@@ -140,8 +171,9 @@ class GraphSides:
             return set(self._changes[place].deleted.column("id").to_pylist())
         if place not in self._deleted:
             commits = self.relation.only_source if of_source else self.relation.only_target
+            location = self.pin(key).location
             is_possible = self.crossing is not None or any(
-                change.deleted for commit in commits for change in commit.tables if change.key == key
+                change.deleted for commit in commits for change in commit.tables if change.location == location
             )
             pin = self.content(key, of_source=of_source)
             bases = [state.tables.get(key) for state in self._bases()] if is_possible else []
@@ -151,6 +183,13 @@ class GraphSides:
     def table_keys(self) -> list[str]:
         """Every table of the three states."""
         return sorted(self.base.tables.keys() | self.source.tables.keys() | self.target.tables.keys())
+
+
+def aligned(state: ManifestState, catalog: Catalog) -> ManifestState:
+    """A state whose tables are named as in another schema; those that it has no type for by their locations."""
+    keys = {table_id(entity).location: entity.table_key for entity in entities(catalog)}
+    named = {keys.get(pin.location, pin.location): pin for pin in state.tables.values()}
+    return replace(state, tables={key: replace(pin, key=key) for key, pin in named.items()})
 
 
 def same_version(one: TablePin | None, other: TablePin | None) -> bool:
@@ -197,7 +236,7 @@ def _before_maintenance(
     by_id = {commit.id: commit for commit in commits}
     current = by_id.get(state.head)
     while current is not None:
-        change = next((item for item in current.tables if item.key == key), None)
+        change = next((item for item in current.tables if pin is not None and item.location == pin.location), None)
         if change is not None:
             if current.kind is not CommitKind.MAINTENANCE or change.before is None:
                 break

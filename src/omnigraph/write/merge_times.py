@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from omnigraph.core.commit import GraphCommit, TableChange
+from omnigraph.core.commit import CommitKind, GraphCommit, TableChange
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.store import Store
@@ -44,8 +44,10 @@ def last_changes(
         wanted = [id_ for id_ in ids if id_ not in found]
         if not wanted:
             break
-        change = next((item for item in commit.tables if item.key == entity.table_key), None)
-        if change is None or not commit.kind.is_logical:
+        location = sides.pin(entity.table_key).location
+        change = next((item for item in commit.tables if item.location == location), None)
+        # A change of the schema leaves the values as they are.
+        if change is None or not commit.kind.is_logical or commit.kind is CommitKind.SCHEMA:
             continue
         is_readable = sides.is_readable(commit.id) and sides.is_readable(commit.parents[0])
         changed = _changed(sides.store, entity, change, wanted, name) if is_readable else wanted

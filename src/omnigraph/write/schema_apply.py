@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
-from omnigraph.core.tables import TableId, TablePin
 from omnigraph.errors import MigrationRefused
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.create import store_schema
 from omnigraph.manifest.reader import Capture
-from omnigraph.rows.arrow_types import PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
@@ -29,11 +26,11 @@ from omnigraph.schema.migrate import plan as plan_migration
 from omnigraph.schema.migration import MigrationPlan
 from omnigraph.schema.steps import UnsupportedChange
 from omnigraph.storage import staging
-from omnigraph.storage.evolution import stage_columns
 from omnigraph.storage.store import Store
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.schema_checks import check_entities
 from omnigraph.write.staging import plan_of
+from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
 from omnigraph.write.violations import violation_error
 
 Staged = tuple[TableWrite, staging.StagedVersion | None]
@@ -109,9 +106,13 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
     if not migration.supported:
         raise _refused(migration.refusals)
     changes = type_changes(capture.catalog, Catalog(schema))
-    pairs = [(change.before, change.after) for change in changes if change.before and change.after]
+    pins = {
+        change.after.table_key: capture.state.tables[change.before.table_key]
+        for change in changes
+        if change.before and change.after
+    }
     violations = Violations()
-    reads = check_entities(store, capture.state, pairs, migration, violations)
+    reads = check_entities(store, Catalog(schema), pins, migration.steps, violations)
     if violations.total:
         raise violation_error(violations)
     return PreparedSchema(store, source, schema, migration, reads)
@@ -140,25 +141,3 @@ def type_changes(before: Catalog, after: Catalog) -> Iterator[TypeChange]:
         yield TypeChange(old.pop(item.ir.id, None), item)
     for gone in old.values():
         yield TypeChange(gone, None)
-
-
-def entities(catalog: Catalog) -> list[Entity]:
-    """The types that have tables."""
-    return [*catalog.nodes.values(), *catalog.edges.values()]
-
-
-def table_id(entity: Entity) -> TableId:
-    """The table of a type."""
-    return TableId("edge" if isinstance(entity, EdgeType) else "node", entity.ir.id, entity.ir.incarnation)
-
-
-def stage_entity_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
-    """A version of a table with the columns of a type; None if it has them already."""
-    base = store.open(pin.location, pin.lance_version)
-    return stage_columns(store, base, pin.location, table_schema(entity), column_identity)
-
-
-def column_identity(field: pa.Field) -> object:
-    """A property's column is known by the property's id, and the others by their names."""
-    number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
-    return field.name if number is None else int(number)

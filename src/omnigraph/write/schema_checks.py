@@ -6,21 +6,20 @@ unique constraint are held in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
-from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.validate import cardinality_violation, text_column, unique_columns, unique_violation
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
-from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.schema.ir import CheckConstraint, RangeConstraint, TypeKind, UniqueConstraint
-from omnigraph.schema.migration import MigrationPlan
 from omnigraph.schema.steps import (
     AddConstraint,
     AddProperty,
@@ -31,25 +30,38 @@ from omnigraph.schema.steps import (
     Step,
 )
 from omnigraph.storage.store import Store
-from omnigraph.storage.tables import scan
+from omnigraph.write.type_tables import entities, entity_batches
 
-Pair = tuple[Entity, Entity]
-"""A type before and after."""
+Batches = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+"""Gives columns of the entities of a type, in the order of its table."""
 
 
 def check_entities(
-    store: Store, state: ManifestState, pairs: Sequence[Pair], migration: MigrationPlan, violations: Violations
+    store: Store, catalog: Catalog, pins: Mapping[str, TablePin], steps: Sequence[Step], violations: Violations
 ) -> frozenset[str]:
-    """Report every entity that the migration leaves no room for; the tables that were looked at."""
+    """Report every entity that a migration leaves no room for; the tables that were looked at.
+
+    ``pins`` are the tables as they are, by the names they get.
+    """
     asked: set[str] = set()
-    for before, after in pairs:
-        steps = [step for step in migration.steps if _is_about(step, after)]
-        if steps:
-            pin = state.tables[before.table_key]
+    for entity in entities(catalog):
+        pin = pins.get(entity.table_key)
+        demands = demands_of(steps, entity)
+        if pin is not None and demands:
             asked.add(pin.key)
             if pin.rows:
-                _Check(store, pin, before, after, violations).run(steps)
+                check_demands(entity, demands, partial(entity_batches, store, pin, entity), violations)
     return frozenset(asked)
+
+
+def demands_of(steps: Iterable[Step], entity: Entity) -> list[Step]:
+    """The steps that demand something of the entities of a type."""
+    return [step for step in steps if _is_about(step, entity)]
+
+
+def check_demands(entity: Entity, demands: Sequence[Step], batches: Batches, violations: Violations) -> None:
+    """Report every entity that does not do what steps demand. ``entity`` is the type after them."""
+    _Check(entity, batches, violations).run(demands)
 
 
 def _is_about(step: Step, entity: Entity) -> bool:
@@ -73,12 +85,10 @@ def _is_about(step: Step, entity: Entity) -> bool:
 
 @dataclass(frozen=True)
 class _Check:
-    """One table, and what its type becomes."""
+    """One table, with what its type becomes."""
 
-    store: Store
-    pin: TablePin
-    before: Entity
     after: Entity
+    batches: Batches
     violations: Violations
 
     def run(self, steps: Sequence[Step]) -> None:
@@ -101,7 +111,7 @@ class _Check:
     def _check_values(self, names: set[str]) -> None:
         """Required, enum, range and pattern of some properties."""
         narrow = _narrowed(self.after, names)
-        for batch in self._batches(table_schema(narrow).names):
+        for batch in self.batches(table_schema(narrow).names):
             check_values(narrow, batch, lambda _: None, self.violations)
 
     def _check_unique(self, unique: UniqueConstraint) -> None:
@@ -111,7 +121,7 @@ class _Check:
             pa.Table.from_arrays(
                 [batch.column(ID), *(text_column(self.after, column, batch) for column in columns)], [ID, *texts]
             )
-            for batch in self._batches(list(dict.fromkeys((ID, *columns))))
+            for batch in self.batches(list(dict.fromkeys((ID, *columns))))
         ]
         rows = pa.concat_tables(parts).drop_null()
         groups = rows.group_by(texts).aggregate([(ID, "count"), (ID, "min"), (ID, "max")])
@@ -130,7 +140,7 @@ class _Check:
     def _check_cardinality(self) -> None:
         edge = self.after
         assert isinstance(edge, EdgeType)
-        sources = pa.chunked_array([batch.column(SRC) for batch in self._batches([ID, SRC, DST])], pa.string())
+        sources = pa.chunked_array([batch.column(SRC) for batch in self.batches([ID, SRC, DST])], pa.string())
         counted = pc.value_counts(sources)
         edges = counted.field("counts")
         is_wrong = pc.less(edges, edge.ir.card_min)
@@ -140,20 +150,6 @@ class _Check:
         each = (cardinality_violation(edge, item["values"], item["counts"]) for item in wrong.to_pylist())
         if len(wrong):
             self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, SRC), len(wrong), each)
-
-    def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Columns of the new type; what the old one has not is null."""
-        old = {prop.id: prop.name for prop in self.before.properties.values()}
-        stored = {name: name for name in (ID, SRC, DST)}
-        stored |= {name: old[prop.id] for name, prop in self.after.properties.items() if prop.id in old}
-        wanted = [stored[name] for name in names if name in stored]
-        schema = pa.schema([field.with_nullable(True) for field in table_schema(self.after) if field.name in names])
-        for batch in scan(self.store, self.pin, wanted, blobs_as_bytes=True):
-            arrays = [
-                batch.column(stored[field.name]) if field.name in stored else pa.nulls(batch.num_rows, field.type)
-                for field in schema
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _narrowed(entity: Entity, names: set[str]) -> Entity:

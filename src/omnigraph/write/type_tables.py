@@ -1,0 +1,60 @@
+"""The tables of types: where they lie, which column holds which property, and giving them the columns of a type.
+
+A property is found by its stable id, whatever its column is called in the version at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from omnigraph.core.tables import TableId, TablePin
+from omnigraph.rows.arrow_types import PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.storage import staging
+from omnigraph.storage.evolution import stage_columns
+from omnigraph.storage.store import Store
+from omnigraph.storage.tables import scan
+
+
+def entities(catalog: Catalog) -> list[Entity]:
+    """The types that have tables."""
+    return [*catalog.nodes.values(), *catalog.edges.values()]
+
+
+def table_id(entity: Entity) -> TableId:
+    """The table of a type."""
+    return TableId("edge" if isinstance(entity, EdgeType) else "node", entity.ir.id, entity.ir.incarnation)
+
+
+def column_identity(field: pa.Field) -> object:
+    """A property's column is known by the property's id, and the others by their names."""
+    number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
+    return field.name if number is None else int(number)
+
+
+def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
+    """The columns of a type with those that hold them in a version; what the version has not is missing."""
+    known = {column_identity(field): field for field in stored}
+    wanted = {field.name: column_identity(field) for field in table_schema(entity)}
+    return {name: known[identity] for name, identity in wanted.items() if identity in known}
+
+
+def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of a type, in its order, from a version that may have other names for them; what it has not is null."""
+    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    schema = pa.schema([field.with_nullable(True) for field in table_schema(entity) if field.name in names])
+    wanted = [stored[field.name].name for field in schema if field.name in stored]
+    for batch in scan(store, pin, wanted, blobs_as_bytes=True):
+        arrays = [
+            batch.column(stored[field.name].name) if field.name in stored else pa.nulls(batch.num_rows, field.type)
+            for field in schema
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def stage_entity_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
+    """A version of a table with the columns of a type; None if it has them already."""
+    base = store.open(pin.location, pin.lance_version)
+    return stage_columns(store, base, pin.location, table_schema(entity), column_identity)
