@@ -14,6 +14,7 @@ from omnigraph.schema.merge import merge_schemas
 from omnigraph.write.merge_sides import Crossing, GraphSides
 from omnigraph.write.retyping import continued
 from omnigraph.write.schema_checks import demands_of
+from omnigraph.write.type_tables import entities, table_id
 
 
 def merged_schema(
