@@ -65,6 +65,8 @@ def test_a_schema_is_applied_to_a_branch(tmp_path: Path) -> None:
     dry = run(*words, "--dry-run")
     assert (dry.exit_code, dry.stdout.splitlines()[-1]) == (0, "ok: 9 steps, all safe")
     assert json.loads(run(*words, "--dry-run", "--json").stdout)["applied"] is False
+    planned = json.loads(run("schema", "plan", *words[2:], "--json").stdout)
+    assert (planned["branch"], planned["step_count"], planned["supported"]) == ("trial", 9, True)
     done = json.loads(run(*words, "--json", "--as", "me").stdout)
     assert (done["applied"], done["supported"], done["step_count"], done["branch"]) == (True, True, 9, "trial")
     assert (done["uri"], done["commit"]["kind"], done["commit"]["actor_id"]) == (str(graph), "schema", "me")
@@ -87,3 +89,8 @@ def test_what_cannot_be_applied_is_told_and_changes_nothing(tmp_path: Path) -> N
     assert json.loads(run(*words, "--json").stdout)["code"] == "migration_refused"
     assert run(*words, "--dry-run").exit_code == 1
     assert run("schema", "show", graph).stdout == V1.read_text(encoding="utf-8")
+
+
+def test_a_plan_is_asked_of_a_graph_or_of_two_files() -> None:
+    for words in (["--from", V1], ["--from", V1, "--to", V2, "--schema", V2], [], ["--schema", V1]):
+        assert run("schema", "plan", *words).exit_code == 2

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.addresses import Address, reads_graph, uri_argument, writes_graph
+from omnigraph.cli.addresses import Address, may_read_graph, reads_graph, uri_argument, writes_graph
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.files import read_source
 from omnigraph.cli.lazy import CommandGroup
@@ -21,11 +21,13 @@ from omnigraph.cli.options import (
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.queries import named_by_file
 from omnigraph.errors import CompileError
+from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.migration import MigrationPlan, step_text
 from omnigraph.schema.steps import DropProperty, DropType, Safety
 
 if TYPE_CHECKING:
+    from omnigraph.engine.graph import Graph
     from omnigraph.engine.schema_result import SchemaResult
 
 _COLOURS = {Safety.SAFE: "green", Safety.NEEDS_DATA_CHECK: "yellow", Safety.REFUSED: "red"}
@@ -37,30 +39,60 @@ def command() -> None:
     """Show and change schemas, and plan migrations."""
 
 
+_allow_option = click.option(
+    "--allow-data-loss", is_flag=True, help="Plan drops as hard ones, after which nobody relies on the data."
+)
+
+
 @command.command("plan")
-@click.option("--from", "before_path", required=True, metavar="FILE.pg", help="The schema that is in use.")
-@click.option("--to", "after_path", required=True, metavar="FILE.pg", help="The schema that is wanted.")
-@click.option("--allow-data-loss", is_flag=True, help="Plan drops that also remove the data from older versions.")
+@uri_argument
+@click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema that is wanted of a graph.")
+@click.option("--from", "before_path", metavar="FILE.pg", help="Instead of a graph: the schema that is in use.")
+@click.option("--to", "after_path", metavar="FILE.pg", help="With --from: the schema that is wanted.")
+@branch_option
+@_allow_option
+@may_read_graph
 @json_option
-def plan_command(before_path: str, after_path: str, allow_data_loss: bool, as_json: bool) -> int:
-    """Show the steps of a migration between two schemas.
+def plan_command(
+    address: Address | None,
+    schema_path: str | None,
+    before_path: str | None,
+    after_path: str | None,
+    branch: str,
+    allow_data_loss: bool,
+    as_json: bool,
+) -> int:
+    """Show the steps of a migration, from the schema of a graph or from another file.
 
     Nothing is changed and no data is read. Exits with 1 if a step is not supported.
     """
-    before, after = read_source(before_path), read_source(after_path)
-    plan = plan_texts(before, after, allow_data_loss=allow_data_loss)
-    if as_json:
-        say_json({"from": before.name, "to": after.name, "step_count": len(plan.steps), **plan.to_json()})
-    else:
-        _show(plan)
-    return OK if plan.supported else FAILED
+    if (before_path is None) != (after_path is None) or (before_path is None) == (schema_path is None):
+        raise click.UsageError("pass a graph and --schema, or two files with --from and --to")
+    if before_path is not None and after_path is not None:
+        before, after = read_source(before_path), read_source(after_path)
+        plan = plan_texts(before, after, allow_data_loss=allow_data_loss)
+        return _show_plan({"from": before.name, "to": after.name}, plan, as_json)
+    if address is None or schema_path is None:
+        raise click.UsageError("which graph? name it, or pass two files with --from and --to")
+    return _show_plan(*_planned(address.open(), read_source(schema_path), branch, allow_data_loss), as_json)
+
+
+def _planned(
+    graph: Graph, source: Source, branch: str, allow_data_loss: bool
+) -> tuple[dict[str, object], MigrationPlan]:
+    """The steps from the schema of a branch to that of a file, with what they are about."""
+    try:
+        plan = graph.plan_schema(source.text, branch=branch, allow_data_loss=allow_data_loss)
+    except CompileError as error:
+        raise named_by_file(error, source) from error
+    return {"uri": graph.uri, "branch": branch, "applied": False}, plan
 
 
 @command.command("apply")
 @uri_argument
 @click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema that is wanted.")
 @branch_option
-@click.option("--allow-data-loss", is_flag=True, help="Plan drops as hard ones, after which nobody relies on the data.")
+@_allow_option
 @click.option("--dry-run", is_flag=True, help="Show the steps; change nothing. Exits with 1 if one is not supported.")
 @click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
 @message_option
@@ -89,23 +121,20 @@ def apply_command(
     """
     source = read_source(schema_path)
     graph = address.open()
-    try:
-        plan = graph.plan_schema(source.text, branch=branch, allow_data_loss=allow_data_loss)
-        if dry_run:
-            return _show_dry(graph.uri, branch, plan, as_json)
-        if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
-            address.confirm_loss("drop types or properties with their data", yes=yes)
-        result = graph.apply_schema(
-            source.text,
-            branch=branch,
-            allow_data_loss=allow_data_loss,
-            actor=actor,
-            message=message,
-            idempotency_key=idempotency_key,
-            if_commit=if_commit,
-        )
-    except CompileError as error:
-        raise named_by_file(error, source) from error
+    about, plan = _planned(graph, source, branch, allow_data_loss)
+    if dry_run:
+        return _show_plan(about, plan, as_json)
+    if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
+        address.confirm_loss("drop types or properties with their data", yes=yes)
+    result = graph.apply_schema(
+        source.text,
+        branch=branch,
+        allow_data_loss=allow_data_loss,
+        actor=actor,
+        message=message,
+        idempotency_key=idempotency_key,
+        if_commit=if_commit,
+    )
     if as_json:
         say_json(result.to_json())
     else:
@@ -128,12 +157,12 @@ def show_command(address: Address, branch: str, as_json: bool) -> int:
     return OK
 
 
-def _show_dry(uri: str, branch: str, plan: MigrationPlan, as_json: bool) -> int:
+def _show_plan(about: dict[str, object], plan: MigrationPlan, as_json: bool) -> int:
     if as_json:
-        facts = {"uri": uri, "branch": branch, "applied": False, "step_count": len(plan.steps)}
-        say_json({**facts, **plan.to_json()})
+        say_json({**about, "step_count": len(plan.steps), **plan.to_json()})
     else:
-        _show(plan)
+        _show_steps(plan)
+        say(_summary(plan))
     return OK if plan.supported else FAILED
 
 
@@ -144,11 +173,6 @@ def _show_applied(result: SchemaResult) -> None:
         say(f"{ok}: {result.branch} has this schema already, no commit")
     else:
         say(f"{ok}: {count(len(result.plan.steps), 'step')} on {result.branch}, commit {result.commit.id}")
-
-
-def _show(plan: MigrationPlan) -> None:
-    _show_steps(plan)
-    say(_summary(plan))
 
 
 def _show_steps(plan: MigrationPlan) -> None:

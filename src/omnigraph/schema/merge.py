@@ -4,8 +4,8 @@ Each part of a type or property is taken from the side that changed it. Constrai
 an enum are sets: what each side added or took away counts. Everything that both sides changed differently is reported
 at once. What refers to something, refers to its id, so a rename on one side and a use on the other go together.
 
-Both sides give the same id to what they declare alike (``identify`` says how, ADR 15 why), so a thing that both added is one thing;
-if they declared it differently, that is a conflict. The merged schema is compiled like any other.
+Both sides give the same id to what they declare alike (``identify`` says how, ADR 16 why), so what both added is one
+thing; if they declared it differently, that is a conflict. The merged schema is compiled like any other.
 """
 
 from __future__ import annotations
