@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 
 import omnigraph
@@ -15,6 +16,7 @@ from omnigraph.core.commit import CommitKind
 from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.schema.print import to_pg
+from omnigraph.storage import staging
 from omnigraph.write import limits
 from tests.protocol.graphs import contents, create, edge, insert, names, person, reopen, run
 
@@ -419,6 +421,17 @@ def test_a_load_that_no_longer_fits_is_a_conflict(
     ):
         graph.load([person("dee", age=4)], "merge")
     assert names(graph) == ["ann", "bo", "cy"]
+
+
+def test_rows_on_disk_are_never_put_under_other_columns(graph: omnigraph.Graph) -> None:
+    store, pin = graph._store, graph.snapshot().state.tables["node:City"]
+    written = staging.write_rows(
+        store, store.open(pin.location, pin.lance_version), pin.location, pa.table({"id": ["x"], "title": ["x"]})
+    )
+    graph.apply_schema(changed(("title: String @key", "name: String @key @rename_from(title)")))
+    pin = graph.snapshot().state.tables["node:City"]
+    with pytest.raises(ReadSetConflict, match="columns of nodes/"):
+        staging.stage_delta(store, store.open(pin.location, pin.lance_version), pin.location, [written], [])
 
 
 def test_a_load_by_a_schema_that_is_no_longer_the_newest_is_told_to_try_again(graph: omnigraph.Graph) -> None:

@@ -20,13 +20,16 @@ def rows_to_json(written: WrittenRows) -> dict[str, Any]:
         "fragments": [fragment.to_json() for fragment in written.fragments],
         "rows": written.rows,
         "files": [[record.path, record.size, record.checksum] for record in written.files],
+        "columns": sorted(written.columns),
     }
 
 
 def rows_from_json(said: Mapping[str, Any]) -> WrittenRows:
     """The rows that a description tells of. Whether their files are there is another question."""
     fragments = tuple(FragmentMetadata.from_json(json.dumps(fragment)) for fragment in said["fragments"])
-    return WrittenRows(said["location"], fragments, said["rows"], tuple(FileRecord(*file) for file in said["files"]))
+    files = tuple(FileRecord(*file) for file in said["files"])
+    columns = frozenset((name, number) for name, number in said["columns"])
+    return WrittenRows(said["location"], fragments, said["rows"], files, columns=columns)
 
 
 def is_there(store: Store, written: WrittenRows) -> bool:

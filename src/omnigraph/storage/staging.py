@@ -17,10 +17,10 @@ from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import FragmentMetadata, write_fragments
 
 from omnigraph.core.tables import FileRecord
-from omnigraph.errors import StorageError
+from omnigraph.errors import ReadSetConflict, StorageError
 from omnigraph.storage.addresses import FragmentRows, by_fragment
 from omnigraph.storage.blob_files import INLINE_BYTES_MAX, has_blobs
-from omnigraph.storage.columns import fit_reader, fit_table, stored_schema
+from omnigraph.storage.columns import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.failures import FOREIGN, translated
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
@@ -39,6 +39,8 @@ class WrittenRows:
     rows: int
     files: tuple[FileRecord, ...]
     ids: tuple[str, ...] | None = field(default=None, repr=False)
+    columns: ColumnNumbers = frozenset()
+    """The columns of the version they were written for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,12 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
         ids = tuple(rows.column("id").to_pylist())
         store.recent.put(f"{location}/data/{written[0].files[0].path}", base, rows)
     return WrittenRows(
-        location, written, sum(item.physical_rows for item in written), _record(store, list(sizes), sizes), ids
+        location,
+        written,
+        sum(item.physical_rows for item in written),
+        _record(store, list(sizes), sizes),
+        ids,
+        column_numbers(base),
     )
 
 
@@ -153,7 +160,7 @@ def stage_shortened(
     replaced: Sequence[int] = (),
 ) -> StagedVersion:
     """One detached version: the base with fragments shortened or replaced, and the added rows."""
-    fragments = [fragment for part in added for fragment in part.fragments]
+    fragments = _fitting(base, location, added)
     operation, deletions = _update(base, location, fragments, shortened, replaced)
     dataset = _commit(store, location, base, operation, detached=True)
     _remember_ids(store, dataset, location, added)
@@ -162,11 +169,24 @@ def stage_shortened(
 
 def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> StagedVersion:
     """One detached version that holds the added rows and nothing else."""
-    fragments = [fragment for part in added for fragment in part.fragments]
+    fragments = _fitting(base, location, added)
     # An Arrow schema would number the columns anew, and the fragments know them by their numbers.
     dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments), detached=True)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
+
+
+def _fitting(base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> list[FragmentMetadata]:
+    """The fragments of rows that were written for a version with these columns. Files know columns by number only."""
+    known = column_numbers(base)
+    if not all(part.columns <= known for part in added):
+        raise ReadSetConflict(
+            f"the columns of {location} changed while rows were written for it",
+            hint="write again",
+            member="schema",
+            location=location,
+        )
+    return [fragment for part in added for fragment in part.fragments]
 
 
 def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[str, list[int]]]) -> StagedVersion:
