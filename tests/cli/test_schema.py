@@ -94,3 +94,17 @@ def test_what_cannot_be_applied_is_told_and_changes_nothing(tmp_path: Path) -> N
 def test_a_plan_is_asked_of_a_graph_or_of_two_files() -> None:
     for words in (["--from", V1], ["--from", V1, "--to", V2, "--schema", V2], [], ["--schema", V1]):
         assert run("schema", "plan", *words).exit_code == 2
+
+
+def test_schemas_that_cannot_be_merged_are_told_part_by_part(tmp_path: Path) -> None:
+    graph, wanted = tmp_path / "g", tmp_path / "wanted.pg"
+    wanted.write_text("node A { k: String @key }")
+    run("init", "--schema", wanted, graph)
+    run("branch", "create", "trial", "--store", graph)
+    for branch, type_ in (("main", "I32?"), ("trial", "String?")):
+        wanted.write_text(f"node A {{ k: String @key x: {type_} }}")
+        assert run("schema", "apply", graph, "--schema", wanted, "--branch", branch).exit_code == 0
+    result = run("branch", "merge", "trial", "--store", graph, "--json")
+    assert result.exit_code == 1
+    [told] = json.loads(result.stdout)["schema_conflicts"]
+    assert (told["type"], told["property"], told["what"]) == ("A", "x", "added by both sides, and not alike")

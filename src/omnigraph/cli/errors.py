@@ -22,6 +22,7 @@ from omnigraph.errors import (
     MergeConflicts,
     OmnigraphError,
     PreconditionFailed,
+    SchemaConflict,
     UsageError,
     ViolationError,
 )
@@ -74,6 +75,12 @@ def told(error: OmnigraphError) -> dict[str, object]:
 
             conflicts = [item for item in error.conflicts if isinstance(item, MergeConflict)]
             shown["merge_conflicts"] = [conflict.to_json() for conflict in conflicts]
+        case SchemaConflict():
+            from omnigraph.schema.merge import SchemaClash
+
+            clashes = error.facts.get("conflicts")
+            listed = clashes if isinstance(clashes, tuple) else ()
+            shown["schema_conflicts"] = [clash.to_json() for clash in listed if isinstance(clash, SchemaClash)]
         case ChangeFeedGap():
             shown["change_feed_gap"] = dict(error.facts)
         case KeyConflictError():

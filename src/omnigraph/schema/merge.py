@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from typing import Any, TypeVar
 
 from omnigraph.errors import CompileError, SchemaConflict
@@ -41,16 +42,25 @@ class SchemaClash:
 
     def __str__(self) -> str:
         name = self.type if self.property is None else f"{self.type}.{self.property}"
-        return f"{name}: {self.what} (base: {_shown(self.base)}, {self._sides()})"
+        sides = {"base": self.base, "source": self.source, "target": self.target}
+        told = ", ".join(f"{side}: {_shown(value) or 'none'}" for side, value in sides.items())
+        return f"{name}: {self.what}" + (f" ({told})" if any(sides.values()) else "")
 
-    def _sides(self) -> str:
-        return f"source: {_shown(self.source)}, target: {_shown(self.target)}"
+    def to_json(self) -> dict[str, str | None]:
+        values = {"base": _shown(self.base), "source": _shown(self.source), "target": _shown(self.target)}
+        return {"type": self.type, "property": self.property, "what": self.what, **values}
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, frozenset):
-        value = ", ".join(sorted(map(str, value)))
-    return "none" if value is None or value == "" else str(value)
+def _shown(value: object) -> str | None:
+    match value:
+        case None:
+            return None
+        case Enum():
+            return str(value.value)
+        case frozenset():
+            return ", ".join(sorted(map(str, value)))
+        case _:
+            return str(value)
 
 
 def merge_schemas(base: SchemaIR, source: SchemaIR, target: SchemaIR) -> SchemaIR:
