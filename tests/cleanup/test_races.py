@@ -49,11 +49,13 @@ def test_nobody_notices_optimize_and_cleanup(
 
 def _care_until_done(graph: Graph, others: list[Future[workers.Told]], grace: float) -> int:
     """Optimize, clean up and verify, round after round; answers how many files were deleted."""
-    choose, deleted = random.Random(0), 0
+    choose, deleted, rounds = random.Random(0), 0, 0
     while not all(future.done() for future in others):
         graph.optimize()
         result = graph.cleanup(keep=choose.randint(1, 6), grace=timedelta(seconds=grace))
         deleted += result.deleted.files
         report = graph.verify()
         assert report.is_clean, report.problems
+        rounds += 1
+    print(f"{rounds} rounds, {deleted} files deleted")
     return deleted

@@ -87,6 +87,7 @@ def test_writers_readers_and_maintenance_do_not_disturb_each_other(tmp_path: Pat
         finally:
             ended.set()
         rounds, commits = (other() for other in others)
+    print(f"{rounds} rounds of reading, {commits} commits of maintenance")
     assert rounds
     assert commits
     graph.optimize()
