@@ -16,6 +16,7 @@ from omnigraph.errors import InputError
 
 STDIN = "-"
 STDIN_PATH = "/dev/stdin"
+_CHUNK_BYTES = 1024 * 1024
 
 
 class DataFile:
@@ -37,6 +38,15 @@ class DataFile:
         self.position += len(content)
         self.is_read = not content
         return content
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines with their ends."""
+        rest = b""
+        while content := self.read(_CHUNK_BYTES):
+            *whole, rest = (rest + content).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+        if rest:
+            yield rest
 
 
 def _size(file: BinaryIO) -> int | None:

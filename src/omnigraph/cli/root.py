@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "sql": Entry(_GRAPHS, "omnigraph.cli.sql", "Run one SQL select over the tables of a graph."),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.analyze", "Run an algorithm over a whole graph."),
     "mutate": Entry(_GRAPHS, "omnigraph.cli.mutate", "Insert, update and delete as one commit.", ("change",)),
+    "embed": Entry(_GRAPHS, "omnigraph.cli.embed", "Make vectors for the nodes of a file of JSON lines."),
     "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),
     "blob": Entry(_GRAPHS, "omnigraph.cli.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),

@@ -15,7 +15,7 @@ from omnigraph.errors import InputError, NotFoundError, UsageError
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping in a YAML file, to be passed to ``graph.load_spark``. Paths in it are relative to the file."""
     name = os.fspath(path)
-    parsed = _parsed(name)
+    parsed = read_yaml(name)
     if not isinstance(parsed, Mapping):
         raise UsageError(f"{name} holds no mapping", hint="its first lines say `sources:` and `load:`", path=name)
     found = dict(parsed)
@@ -26,7 +26,8 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return found
 
 
-def _parsed(name: str) -> object:
+def read_yaml(name: str) -> object:
+    """What a YAML file holds."""
     import yaml
 
     try:
