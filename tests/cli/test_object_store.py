@@ -1,5 +1,6 @@
 """The same commands on S3: options or the usual environment, and asking before something is lost."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,11 @@ def test_a_graph_in_a_bucket_is_made_written_read_and_verified(
         refused = run(*words, *options)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert "--yes" in refused.stderr
+        told = run(*words, *options, "--json")
+        assert (told.exit_code, json.loads(told.stdout)["code"]) == (2, "usage")
+        dry = run(*words, *options, "--dry-run")
+        assert dry.exit_code == 0, dry.output
+    assert len(run("export", uri, *options).stdout.splitlines()) == 5
     assert run("cleanup", uri, *options).exit_code == 0
     assert run("cleanup", uri, "--keep", "1", "--dry-run", *options).exit_code == 0
     assert run("cleanup", uri, "--keep", "1", "--yes", *options).exit_code == 0
