@@ -56,6 +56,9 @@ def test_init_never_overwrites_a_graph(schema: Path, graph: Path) -> None:
     result = run("init", "--schema", schema, graph)
     assert result.exit_code == 1
     assert "there is a graph at" in result.stderr
+    forced = run("init", "--schema", schema, graph, "--force")
+    assert forced.exit_code == 2
+    assert f"delete {graph}" in forced.stderr
     assert everything(graph) == before
 
 

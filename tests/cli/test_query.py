@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
+from omnigraph.cli.read_formats import table_lines
 from omnigraph.core.temporal import format_datetime
 from omnigraph.embed import MockEmbedder
 from tests.cli.run import PROGRAM, run
@@ -54,13 +55,17 @@ def query(graph: omnigraph.Graph, *arguments: object, **options: object) -> str:
 
 
 def test_a_table_has_a_header_padded_columns_a_rule_and_cut_cells(people: omnigraph.Graph) -> None:
-    assert query(people, "-e", ALL).splitlines() == [
+    assert list(table_lines(people.query(ALL))) == [
         "2 rows from branch main via people",
         "p.name  | p.age | p.note",
         "--------+-------+-" + "-" * 80,
         "Ada     | 36    | two\\nlines",
         'Bo, "B" | null  | ' + "x" * 79 + "…",
     ]
+
+
+def test_a_table_that_goes_to_a_program_is_whole(people: omnigraph.Graph) -> None:
+    assert query(people, "-e", ALL).splitlines()[-1] == 'Bo, "B" | null  | ' + "x" * 100
     assert query(people, "-e", ALL, "--format", "table") == query(people, "-e", ALL)
 
 

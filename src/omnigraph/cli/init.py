@@ -10,21 +10,29 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.files import read_source
 from omnigraph.cli.options import actor_option, json_option, quiet_option
 from omnigraph.cli.output import count, paint, say, say_json
+from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
 
 
 @click.command("init")
 @uri_argument
 @click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema of the new graph.")
+@click.option("--force", is_flag=True, hidden=True)
 @writes_graph
 @actor_option
 @quiet_option
 @json_option
-def command(address: Address, schema_path: str, actor: str | None, quiet: bool, as_json: bool) -> int:
+def command(address: Address, schema_path: str, force: bool, actor: str | None, quiet: bool, as_json: bool) -> int:
     """Create a graph from a schema.
 
     URI is where it will be: a directory, or a prefix of a bucket. What is there already is never overwritten.
     """
+    if force:
+        # Writers of the old graph that are still at work would write into the new one.
+        raise UsageError(
+            "a graph is never overwritten, so there is no --force",
+            hint=f"when nobody works with it any more, delete {address.uri} and run init again",
+        )
     source = read_source(schema_path)
     # Compiled here as well as in the engine: mistakes are shown in the file that the user named.
     catalog = catalog_of(parse_schema(source))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.query_result import QueryResult
 
 COLUMN_WIDTH_MAX = 80
-"""Cells of a table wider than this are cut or wrapped, unless the operator has set another width."""
+"""Cells of a table on a terminal wider than this are cut or wrapped, unless the operator has set another width."""
 
 _ELLIPSIS = "…"
 

@@ -56,7 +56,8 @@ def show_rows(result: QueryResult, format_: str) -> None:
             result.write_arrow(sys.stdout.buffer)
         case "table":
             config = settings()
-            width = config.table_width or read_formats.COLUMN_WIDTH_MAX
+            # What goes to a file or a program is whole, unless the operator wants it otherwise.
+            width = config.table_width or (read_formats.COLUMN_WIDTH_MAX if sys.stdout.isatty() else sys.maxsize)
             for line in read_formats.table_lines(result, width, wrap=config.table_layout == "wrap"):
                 say(line)
         case "kv":
