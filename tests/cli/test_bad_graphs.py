@@ -153,6 +153,26 @@ def test_a_file_without_lines_is_a_commit_that_brings_nothing(graph: Path, tmp_p
     assert run("export", graph).stdout == before
 
 
+def test_what_is_missing_or_in_the_wrong_place_is_told_in_one_line_with_a_hint(graph: Path, tmp_path: Path) -> None:
+    read, write = (
+        "query q() { match { $p: Person } return { $p.name } }",
+        'query q() { delete Person where name = "x" }',
+    )
+    for words, error, hint in (
+        (["load", graph, "--data", "x"], "missing option '--mode'. Choose from: append, merge, overwrite", "--help"),
+        (["mutate", "--store", graph, "-e", read], "query `q` reads", "run it with `query`"),
+        (["query", "--store", graph, "-e", write], "query `q` writes", "run it with `mutate`"),
+        (
+            ["export", graph, "--out", tmp_path / "no" / "x.jsonl"],
+            "cannot write",
+            f"there is no directory {tmp_path}/no",
+        ),
+    ):
+        result = run(*words)
+        first, second = result.stderr.splitlines()
+        assert (first.startswith(f"error: {error}"), hint in second) == (True, True), result.stderr
+
+
 def test_without_java_spark_is_refused_with_what_to_install(graph: Path, tmp_path: Path) -> None:
     data = tmp_path / "good.jsonl"
     data.write_text(GOOD)

@@ -142,7 +142,8 @@ def _report_ours(error: OmnigraphError, as_json: bool) -> None:
 
 
 def _report_usage(error: click.UsageError, as_json: bool) -> int:
-    message = error.format_message().rstrip(".")
+    # What may be chosen is listed on lines of its own.
+    message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "omnigraph"
     hint = f"`{path} --help` shows how to call it"
     _tell(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)

@@ -99,7 +99,8 @@ def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise InputError(f"cannot write {shown}: {_reason(error)}", path=shown) from error
+        hint = _missing_directory(path)
+        raise InputError(f"cannot write {shown}: {_reason(error)}", hint=hint, path=shown) from error
 
 
 def _settle(target: str, written: os.stat_result) -> None:
@@ -177,10 +178,15 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def _missing_directory(path: str) -> str | None:
+    parent = Path(path).parent
+    return None if parent.is_dir() else f"there is no directory {click.format_filename(str(parent))}"
+
+
 def _similar_file(path: str) -> str | None:
     wanted = Path(path)
-    if not wanted.parent.is_dir():
-        return f"there is no directory {click.format_filename(str(wanted.parent))}"
+    if missing := _missing_directory(path):
+        return missing
     with suppress(OSError):
         names = sorted(file.name for file in wanted.parent.iterdir() if file.suffix in _SUFFIXES)
         return did_you_mean(wanted.name, (click.format_filename(name) for name in names))

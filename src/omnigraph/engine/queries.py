@@ -51,7 +51,7 @@ def bound_query(
 ) -> QueryIR:
     """A compiled read with its parameters, the time and all vectors in place."""
     if isinstance(plan, MutationIR):
-        raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="use graph.mutate")
+        raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="run it with `mutate`")
     bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
     return embed_texts(bound, snapshot.catalog, embedder)
 

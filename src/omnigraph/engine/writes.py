@@ -66,7 +66,9 @@ def _mutate(
         nonlocal query_name
         plan = compiler.compile(text, name, capture.state.schema_digest, capture.catalog)
         if not isinstance(plan, MutationIR):
-            raise UsageError(f"query `{plan.name}` reads; `mutate` runs insert, update and delete")
+            raise UsageError(
+                f"query `{plan.name}` reads; `mutate` runs insert, update and delete", hint="run it with `query`"
+            )
         query_name = plan.name
         bound = bind_mutation(plan, bind_values(plan.parameters, params), now_ms)
         lines = statement_lines(plan)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from omnigraph.errors import InputError, NotFoundError, StorageError, UsageError
+from omnigraph.storage.places import remote_hint
 from omnigraph.storage.s3_client import open_s3, told
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def _find_s3(path: str, options: Mapping[str, str]) -> Iterator[SourceFile]:
             f"there is no file {path!r}", hint="the address of a prefix ends in /", path=path
         ) from error
     except Exception as error:
-        raise StorageError(f"{path!r} cannot be read: {told(error)}", path=path) from error
+        hint = remote_hint(options, os.environ)
+        raise StorageError(f"{path!r} cannot be read: {told(error)}", hint=hint, path=path) from error
     if not found:
         raise NotFoundError(f"there is no file below {path!r} that ends in {', '.join(LINES_ENDINGS)}", path=path)
     for item in found:
