@@ -66,7 +66,7 @@ def test_what_is_no_graph_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_a_graph_cannot_be_made_over_a_file_or_a_graph(tmp_path: Path, graph: omnigraph.Graph) -> None:
     file = tmp_path / "file"
     file.write_text("a file")
-    with pytest.raises(StorageError):
+    with pytest.raises(AlreadyExistsError):
         omnigraph.create(file, SCHEMA)
     assert file.read_text() == "a file"
     insert(graph, "a")

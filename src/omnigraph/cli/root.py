@@ -42,7 +42,7 @@ COMMANDS: Final = {
     "lint": Entry(_LANGUAGES, "omnigraph.cli.lint", "Check a schema, and query files against it.", ("check",)),
     "fmt": Entry(_LANGUAGES, "omnigraph.cli.fmt", "Format .pg and .gq files in place."),
     "explain": Entry(_LANGUAGES, "omnigraph.cli.explain", "Show how a query or mutation would run."),
-    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Show schemas and plan migrations."),
+    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Show and change schemas, and plan migrations."),
     "demo": Entry(_ABOUT, "omnigraph.cli.demo", "Show what Omnigraph does, on a graph of a million entities."),
     "doctor": Entry(_ABOUT, "omnigraph.cli.doctor", "Look at this machine and a graph, and advise."),
     "profile": Entry(_ABOUT, "omnigraph.cli.profile", "Show the profiles of the operator's settings."),
