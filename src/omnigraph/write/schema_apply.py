@@ -114,7 +114,7 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
     violations = Violations()
     reads = check_entities(store, Catalog(schema), pins, migration.steps, violations)
     if violations.total:
-        raise violation_error(violations)
+        raise violation_error(violations, stored=True)
     return PreparedSchema(store, source, schema, migration, reads)
 
 

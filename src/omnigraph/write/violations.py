@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from omnigraph.errors import ViolationError
-from omnigraph.rows.violations import ViolationCode, Violations
+from omnigraph.rows.violations import Violation, ViolationCode, Violations
 
 SHOWN_MAX = 10
 
 
-def violation_error(violations: Violations) -> ViolationError:
-    """How many there are, and the first of them."""
-    shown = [str(sample) for sample in violations.samples[:SHOWN_MAX]]
+def violation_error(violations: Violations, *, stored: bool = False) -> ViolationError:
+    """How many there are, and the first of them. Of ``stored`` entities there is no line to name, but an id."""
+    shown = [_entity(sample) if stored else str(sample) for sample in violations.samples[:SHOWN_MAX]]
     more = violations.total - len(shown)
     if violations.total == 1:
         text = shown[0]
@@ -23,6 +23,10 @@ def violation_error(violations: Violations) -> ViolationError:
     return ViolationError(
         text, total=violations.total, samples=violations.samples, counts=counts, hint=_hint(violations)
     )
+
+
+def _entity(sample: Violation) -> str:
+    return str(sample) if sample.entity_id is None else f"{sample.entity_id}: {sample}"
 
 
 def _hint(violations: Violations) -> str | None:
