@@ -46,6 +46,7 @@ def parse(graph: omnigraph.Graph, name: str) -> Tables:
         data = record["data"]
         id_ = data.pop("id")
         data.pop("name", None)
+        assert id_ not in tables[record.get("type") or record["edge"]], "an id is there once"
         if "type" in record:
             tables[record["type"]][id_] = data
         else:

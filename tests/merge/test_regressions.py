@@ -111,6 +111,24 @@ def test_a_full_reload_on_a_branch_merges_back_as_the_rows_it_changed(graph: omn
     assert people(graph)["bo"] == {"age": 77, "city": "Oslo"}
 
 
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_row_that_the_target_wrote_again_as_it_was_is_replaced_and_not_doubled(
+    graph: omnigraph.Graph, is_deleted: bool
+) -> None:
+    for number in range(3):
+        # Written again each time, and moved by it; the last copy is the one to be replaced.
+        graph.load([{"type": "Person", "data": {"name": "dan", "age": 1}}], message=str(number))
+    if is_deleted:
+        run(graph, 'delete Person where name = "dan"', branch="b")
+    else:
+        put(graph, "dan", "b", age=2)
+    put(graph, "ann", age=9)
+    graph.merge("b")
+    rows = graph.snapshot().to_arrow("node:Person").column("id").to_pylist()
+    assert sorted(rows) == ["ann", "bo", "cy", *([] if is_deleted else ["dan"])]
+    assert people(graph).get("dan") == (None if is_deleted else {"age": 2})
+
+
 def test_delete_and_reinsert_of_the_same_id_is_an_update(graph: omnigraph.Graph) -> None:
     run(graph, 'delete Person where name = "dan"', branch="b")
     run(graph, 'insert Person {name: "dan", age: 1, city: "Bern"}', branch="b")

@@ -199,8 +199,8 @@ class _Reader:
 def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array, addresses: pa.Array) -> pa.Array:
     """Where rows of one version lie in another one that has them unchanged, in the same order.
 
-    A fragment that both have keeps its offsets. Rows that were moved are looked for by id in the fragments that only
-    the other version has.
+    A fragment that both have keeps its offsets. Rows that were moved, or deleted there and written again as they were,
+    are looked for by id in the fragments that only the other version has.
     """
     if _same(before, after) or not len(ids):
         return addresses
@@ -210,6 +210,8 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
     numbers, places = np.unique(given >> np.uint64(OFFSET_BITS), return_inverse=True)
     targets = np.array([moved_to.get(int(number), -1) for number in numbers], np.int64)[places]
     found = (targets.astype(np.uint64) << np.uint64(OFFSET_BITS)) | (given & np.uint64((1 << OFFSET_BITS) - 1))
+    for data in old.keys() & new.keys():
+        targets[_deleted_since(store, before, old[data], new[data], given)] = -1
     lost = np.flatnonzero(targets < 0)
     if len(lost):
         pieces = [Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old]
@@ -221,3 +223,15 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
             raise CorruptionError(f"{after.key} at version {after.table_version} has no {missing!r}", table=after.key)
         found[lost] = rows.column(ADDRESS).combine_chunks().take(positions).to_numpy()
     return pa.array(found, pa.uint64())
+
+
+def _deleted_since(
+    store: Store, pin: TablePin, before: lance.LanceFragment, after: lance.LanceFragment, addresses: Rows
+) -> Rows:
+    """Which of some addresses in a fragment another version has deleted there."""
+    if fragment_key(pin.location, before.metadata)[1] == fragment_key(pin.location, after.metadata)[1]:
+        return np.empty(0, np.int64)
+    inside = np.flatnonzero(addresses >> np.uint64(OFFSET_BITS) == before.fragment_id)
+    offsets = (addresses[inside] & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
+    found: Rows = inside[np.isin(offsets, deleted_offsets(store, pin.location, after))]
+    return found
