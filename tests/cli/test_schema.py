@@ -72,6 +72,7 @@ def test_a_schema_is_applied_to_a_branch(tmp_path: Path) -> None:
     assert (done["uri"], done["commit"]["kind"], done["commit"]["actor_id"]) == (str(graph), "schema", "me")
     assert done["graph_manifest_version"] == done["commit"]["graph_manifest_version"]
     again = run(*words)
+    assert again.stderr == f"omnigraph schema apply → {graph} (direct, local)\n"
     assert (again.exit_code, again.stdout) == (0, "ok: trial has this schema already, no commit\n")
     assert run("schema", "show", graph, "--branch", "trial").stdout == wanted.read_text(encoding="utf-8")
     assert run("schema", "show", graph).stdout == V1.read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from omnigraph.cli.options import (
     idempotency_key_option,
     json_option,
     message_option,
+    quiet_option,
     yes_option,
 )
 from omnigraph.cli.output import count, paint, say, say_json
@@ -100,6 +101,7 @@ def _planned(
 @writes_graph
 @actor_option
 @yes_option
+@quiet_option
 @json_option
 def apply_command(
     address: Address,
@@ -112,6 +114,7 @@ def apply_command(
     idempotency_key: str | None,
     actor: str | None,
     yes: bool,
+    quiet: bool,
     as_json: bool,
 ) -> int:
     """Give a branch another schema, as one commit.
@@ -126,6 +129,7 @@ def apply_command(
         return _show_plan(about, plan, as_json)
     if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
         address.confirm_loss("drop types or properties with their data", yes=yes)
+    address.announce("schema apply", quiet)
     result = graph.apply_schema(
         source.text,
         branch=branch,
