@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from omnigraph.errors import (
 )
 from omnigraph.spark import bulk_load
 from omnigraph.spark.tasks import attempts_max, run_tasks
-from omnigraph.write import bulk_load as write_bulk_load
+from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines
 
 if TYPE_CHECKING:
@@ -164,25 +163,6 @@ def test_a_load_that_fails_takes_its_branch_and_its_files_away(
 # --- beside others -------------------------------------------------------------------------------------
 
 
-CHECKS = {"cluster": bulk_load, "driver": write_bulk_load}
-
-
-def meanwhile(monkeypatch: pytest.MonkeyPatch, checks: str, action: Callable[[], object]) -> None:
-    """Let somebody else publish right after the input was checked for the first time."""
-    module = CHECKS[checks]
-    prepare = module._prepare  # type: ignore[attr-defined] # both have one
-    calls = []
-
-    def prepared(*values: Any) -> Any:
-        ready = prepare(*values)
-        calls.append(values)
-        if len(calls) == 1:
-            action()
-        return ready
-
-    monkeypatch.setattr(module, "_prepare", prepared)
-
-
 @pytest.mark.parametrize("checks", CHECKS)
 @pytest.mark.parametrize("mode", ["append", "merge"])
 def test_a_load_and_an_embedded_writer_on_one_branch_both_succeed(
@@ -192,7 +172,7 @@ def test_a_load_and_an_embedded_writer_on_one_branch_both_succeed(
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     written = len(data_files(graph))
     other = Graph(graph._store)
-    meanwhile(monkeypatch, checks, lambda: other.load([person("old", 5), person("else", 1)], "merge"))
+    meanwhile(monkeypatch, checks, lambda number: number or other.load([person("old", 5), person("else", 1)], "merge"))
     graph.load_spark(path, mode, spark=spark, partitions=1, checks=checks)
     ages = {name: age for batch in graph.snapshot().batches("node:Person") for name, age in _ages(batch)}
     assert ages == {**{f"p{number}": number for number in range(30)}, "old": 5, "else": 1}
@@ -212,7 +192,7 @@ def test_an_append_that_lost_an_id_to_somebody_else_fails(
 ) -> None:
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     other = Graph(graph._store)
-    meanwhile(monkeypatch, checks, lambda: other.load([person("p3")], "append"))
+    meanwhile(monkeypatch, checks, lambda number: number or other.load([person("p3")], "append"))
     with pytest.raises(KeyConflictError, match=r"people\.jsonl:4: Person 'p3' exists already"):
         graph.load_spark(path, "append", spark=spark, checks=checks)
     assert len(lines(graph)) == 1
@@ -224,7 +204,7 @@ def test_an_overwrite_does_not_silently_undo_what_others_did_meanwhile(
 ) -> None:
     path = write_lines(tmp_path / "people.jsonl", PEOPLE)
     other = Graph(graph._store)
-    meanwhile(monkeypatch, checks, lambda: other.load([person("else")], "append"))
+    meanwhile(monkeypatch, checks, lambda number: number or other.load([person("else")], "append"))
     with pytest.raises(ConflictError):
         graph.load_spark(path, "overwrite", spark=spark, checks=checks)
     assert len(lines(graph)) == 1

@@ -14,7 +14,7 @@ from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ConflictError
 from omnigraph.spark import bulk_load
 from omnigraph.spark.input import LoadInput
-from omnigraph.write import bulk_load as write_bulk_load
+from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import write_lines
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SCHEMA = "node Person {\n name: String @key\n age: I32?\n}\n"
 PARTITIONS = 3
 WRITES_MAX = 60
-CHECKS = {"cluster": bulk_load, "driver": write_bulk_load}
 LOADED = {f"p{number}": number for number in range(60)}
 
 
@@ -127,20 +126,14 @@ def test_a_load_that_others_overtake_again_and_again_is_staged_from_the_same_fra
 ) -> None:
     graph.load([person("p1", 7)], "append")
     other = Graph(graph._store)
-    module = CHECKS[checks]
-    prepare = module._prepare  # type: ignore[attr-defined] # both have one
-    overtaken: list[int] = []
 
-    def prepared(*values: Any) -> Any:
-        ready = prepare(*values)
-        if len(overtaken) < 3:
-            overtaken.append(len(overtaken))
-            other.load([person("p2", -1), person(f"other{len(overtaken)}", 5)], "merge")
-        return ready
+    def overtake(number: int) -> None:
+        if number < 3:
+            other.load([person("p2", -1), person(f"other{number + 1}", 5)], "merge")
 
-    monkeypatch.setattr(module, "_prepare", prepared)
+    checked = meanwhile(monkeypatch, checks, overtake)
     loaded = graph.load_spark(people, "merge", spark=spark, partitions=PARTITIONS, checks=checks)
-    assert overtaken == [0, 1, 2]
+    assert checked == [0, 1, 2, 3]
     [change] = loaded.commit.tables
     assert (change.inserted, change.updated) == (len(LOADED) - 2, 2)
     assert ages(graph) == {**LOADED, "other1": 5, "other2": 5, "other3": 5}

@@ -11,9 +11,8 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, LimitExceeded, UsageError, ViolationError
 from omnigraph.spark import limits
-from omnigraph.spark.cluster_checks import Judging
-from omnigraph.write import bulk_load as write_bulk_load
 from tests.cli.run import run
+from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines
 
 if TYPE_CHECKING:
@@ -83,18 +82,15 @@ def rejected(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("mode", "partitions", "checks"),
-    [("append", 1, "driver"), ("merge", 7, "driver"), ("merge", 2, "cluster")],
-)
+@pytest.mark.parametrize(("mode", "partitions"), [("append", 1), ("merge", 7)])
 def test_bad_rows_are_set_aside_and_the_rest_is_one_commit(
-    graph: Graph, spark: SparkSession, tmp_path: Path, mode: str, partitions: int, checks: str
+    graph: Graph, spark: SparkSession, tmp_path: Path, mode: str, partitions: int
 ) -> None:
     given = mixed()
     source = write_lines(tmp_path / "data.jsonl", given)
     aside = tmp_path / "rejected.jsonl"
     before = len(list(graph.commits()))
-    loaded = graph.load_spark(source, mode, spark=spark, partitions=partitions, checks=checks, reject_to=aside)
+    loaded = graph.load_spark(source, mode, spark=spark, partitions=partitions, reject_to=aside)
     found = rejected(aside)
     assert [said["record"] for said in found] == [record for record, _ in BAD]
     assert [said["file"] for said in found] == [source] * len(BAD)
@@ -206,34 +202,16 @@ def test_nothing_rejected_makes_no_file_and_an_old_one_is_not_touched(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize(
-    ("checks", "owner", "name"), [("driver", write_bulk_load, "_prepare"), ("cluster", Judging, "prepare")]
-)
+@pytest.mark.parametrize("checks", CHECKS)
 def test_what_others_take_away_meanwhile_is_rejected_too(
-    graph: Graph,
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    checks: str,
-    owner: Any,
-    name: str,
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checks: str
 ) -> None:
     other = Graph(graph._store)
-    prepare = getattr(owner, name)
-    calls: list[int] = []
-
-    def prepared(*values: Any) -> Any:
-        ready = prepare(*values)
-        calls.append(1)
-        if len(calls) == 1:
-            other.load([person("p3")], "append")
-        return ready
-
-    monkeypatch.setattr(owner, name, prepared)
+    checked = meanwhile(monkeypatch, checks, lambda number: number or other.load([person("p3")], "append"))
     source = write_lines(tmp_path / "data.jsonl", [*GOOD, "{"])
     aside = tmp_path / "rejected.jsonl"
     loaded = graph.load_spark(source, "append", spark=spark, partitions=3, checks=checks, reject_to=aside)
-    assert len(calls) == 2
+    assert checked == [0, 1]
     assert (loaded.rejected, loaded.total) == (2, 19)
     assert [said["record"] for said in rejected(aside)] == [GOOD[3], "{"]
 

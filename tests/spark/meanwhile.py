@@ -1,0 +1,30 @@
+"""What others do while a load is at work: right after its input was checked, once or again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from omnigraph.spark.cluster_checks import Judging
+from omnigraph.write import bulk_load
+
+CHECKS: dict[str, tuple[Any, str]] = {"cluster": (Judging, "prepare"), "driver": (bulk_load, "_prepare")}
+"""Who checks an input, and where that is."""
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, checks: str, action: Callable[[int], object]) -> list[int]:
+    """Call ``action`` with 0, 1, 2 ... whenever the input was checked; the numbers that it was called with so far."""
+    owner, name = CHECKS[checks]
+    prepare = getattr(owner, name)
+    calls: list[int] = []
+
+    def prepared(*values: Any) -> Any:
+        ready = prepare(*values)
+        calls.append(len(calls))
+        action(calls[-1])
+        return ready
+
+    monkeypatch.setattr(owner, name, prepared)
+    return calls
