@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,15 +19,17 @@ from tests.spark import on_connect
 from tests.spark.connect_server import connect_server
 from tests.spark.outcomes import lines
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = Path(omnigraph.__file__).parents[1]
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(tmp_path: Path) -> None:
+def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark: SparkSession, tmp_path: Path) -> None:
     program = [sys.executable, "-m", on_connect.__name__, str(tmp_path)]
     paths = os.pathsep.join([str(PACKAGES), str(REPOSITORY)])
-    with connect_server(tmp_path, str(PACKAGES)) as remote:
+    with connect_server(spark) as remote:
         environment = {**os.environ, "SPARK_REMOTE": remote, "PYTHONPATH": paths, "JAVA_HOME": "/nowhere", "PATH": ""}
         run = subprocess.run(
             program, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=240
