@@ -41,13 +41,10 @@ class Cluster:
 
     def start(self, name: str, class_name: str, *arguments: str, host: str = LOOPBACK) -> None:
         """Start a process of the cluster."""
-        self.launch(name, class_name, "--host", host, "--port", "0", "--webui-port", "0", *arguments, host=host)
-
-    def launch(self, name: str, class_name: str, *arguments: str, host: str = LOOPBACK) -> None:
-        """Start a process of Spark."""
+        ports = ("--host", host, "--port", "0", "--webui-port", "0")
         with self._log(name).open("wb") as out:
             self.processes[name] = subprocess.Popen(
-                [str(_spark_class()), class_name, *arguments],
+                [str(_spark_class()), class_name, *ports, *arguments],
                 cwd=self.directory,
                 env={**self.environment, "SPARK_LOCAL_IP": host},
                 stdin=subprocess.DEVNULL,
