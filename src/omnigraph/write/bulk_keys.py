@@ -81,11 +81,29 @@ class KeyDatabase:
     """A database for keys. One thread at a time."""
 
     connection: duckdb.DuckDBPyConnection
+    memory: int = limits.KEY_DATABASE_BYTES
 
     def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Run a statement, with Arrow data under names of its own. Few rows come back."""
-        with self._knowing(given), _translated():
-            return self.connection.execute(statement).fetchall()
+        """Run a statement, with Arrow data under names of its own. Few rows come back.
+
+        One that cannot do with the memory there is gets more and runs again, so what is read only once is given as a
+        function that makes it.
+        """
+        import duckdb
+
+        with _translated():
+            while True:
+                try:
+                    with self._knowing({name: data() if callable(data) else data for name, data in given.items()}):
+                        return self.connection.execute(statement).fetchall()
+                except duckdb.OutOfMemoryException:
+                    if self.memory >= limits.KEY_DATABASE_BYTES_MAX:
+                        raise
+                    self._grow()
+
+    def _grow(self) -> None:
+        self.memory *= 2
+        self.connection.execute(f"SET memory_limit = '{_size(self.memory)}'")
 
     def number(self, statement: str) -> int:
         """The one number that a statement gives."""
@@ -176,6 +194,10 @@ def _translated() -> Iterator[None]:
         ) from error
 
 
+def _size(count: int) -> str:
+    return f"{count // 2**20}MiB"
+
+
 K = TypeVar("K", bound=KeyDatabase)
 
 
@@ -191,7 +213,7 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
         connection = duckdb.connect(
             ":memory:",
             config={
-                "memory_limit": f"{limits.KEY_DATABASE_BYTES // 2**20}MiB",
+                "memory_limit": _size(limits.KEY_DATABASE_BYTES),
                 "temp_directory": os.path.join(directory, "spill"),
                 # Every table has its own column of order, so the order of storage need not be kept.
                 "preserve_insertion_order": "false",

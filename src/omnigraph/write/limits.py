@@ -21,6 +21,10 @@ KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 """Memory of the database that checks ids, unique tuples and endpoints of a large load. What does not fit is on disk:
 twice as much made loads of ten million rows no faster."""
 
+KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
+"""What that memory grows to, doubled each time, for a statement that cannot do with less. Sixty million rows needed twice
+as much."""
+
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of keys that are read from tables before the database asks for them: it is slower than any disk, and would have
 much of a large table waiting for it in memory."""

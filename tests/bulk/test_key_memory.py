@@ -1,0 +1,36 @@
+"""The memory of the database for keys: it grows for a statement that cannot do with less, to a limit."""
+
+import pyarrow as pa
+import pytest
+
+from omnigraph.errors import StorageError
+from omnigraph.write import limits
+from omnigraph.write.bulk_keys import KeyDatabase, open_keys
+
+MEGABYTE = 2**20
+ROWS = 200_000
+COUNT = "SELECT count(*) FROM (SELECT id FROM ids GROUP BY id ORDER BY max(id || 'x'))"
+
+
+@pytest.fixture(autouse=True)
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "KEY_DATABASE_BYTES", MEGABYTE)
+
+
+def ids() -> pa.RecordBatchReader:
+    """Read only once, like what comes from a table."""
+    return pa.table({"id": [f"person-{number:09}" for number in range(ROWS)]}).to_reader(10_000)
+
+
+def test_a_statement_that_needs_more_memory_gets_it_and_reads_all_again() -> None:
+    with open_keys(lambda connection: KeyDatabase(connection, MEGABYTE)) as keys:
+        assert keys.run(COUNT, ids=ids) == [(ROWS,)]
+        assert keys.memory > MEGABYTE
+
+
+def test_beyond_the_limit_the_load_fails_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "KEY_DATABASE_BYTES_MAX", 2 * MEGABYTE)
+    with open_keys(lambda connection: KeyDatabase(connection, MEGABYTE)) as keys:
+        with pytest.raises(StorageError, match="memory"):
+            keys.run(COUNT, ids=ids)
+        assert keys.memory == 2 * MEGABYTE
