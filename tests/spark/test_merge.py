@@ -100,7 +100,7 @@ def outcome(graph: omnigraph.Graph, **options: Any) -> Any:
     return sorted(b"".join(graph.export()).splitlines()), result.tables
 
 
-@pytest.mark.parametrize(("seed", "parts"), [(1, 1), (2, 3), (3, 16)])
+@pytest.mark.parametrize(("seed", "parts"), [pytest.param(1, 1, marks=pytest.mark.long), (2, 3), (3, 16)])
 def test_random_histories_are_merged_as_in_process(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int, parts: int
 ) -> None:

@@ -124,7 +124,9 @@ MESSY: list[dict[str, Any] | str] = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
+@pytest.mark.parametrize(
+    "mode", [*(pytest.param(mode, marks=pytest.mark.long) for mode in ("append", "overwrite")), "merge"]
+)
 def test_the_cluster_and_the_driver_reject_the_same_rows_for_the_same_reasons(
     graph: Graph, spark: SparkSession, tmp_path: Path, mode: str
 ) -> None:
