@@ -155,7 +155,9 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_an_error() -> None:
     command = f"'{PROGRAM}' version > /dev/full"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    # As a shell has it: a stream without a buffer has nothing left to write at the end.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    result = subprocess.run(["bash", "-c", command], env=buffered, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr == "error: cannot write the output: no space left on device\n"
 

@@ -147,7 +147,8 @@ def test_an_explanation_tells_what_tables_have_to_offer(people: People) -> None:
     assert after.tables[0].traversal == "neighbour lists are there, 0 changes on top of them"
     assert "Expand $p -[Knows{1,2}]-> $q" in str(after)
     assert after.to_json()["tables"][1]["indexes"] == []
-    assert graph.explain("query m() { delete Person where age = 1 }").tables == ()
+    touched = graph.explain("query m() { delete Person where age = 1 }").tables
+    assert {facts.table for facts in touched} >= {"node Person", "edge Knows"}
 
 
 def test_without_asking_there_is_no_profile(people: People) -> None:

@@ -7,8 +7,10 @@ anything else is a bug, told briefly, with its traceback when `OMNIGRAPH_DEBUG` 
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -53,9 +55,16 @@ def report(error: Exception, *, as_json: bool) -> int:
             # Files we read or write are handled where their names are known; what is left is our own output.
             message = f"cannot write the output: {(error.strerror or str(error)).lower()}"
             _tell(message, code="io_error", hint=None, as_json=False)
+            _abandon_output()
             return FAILED
         case _:
             return _report_bug(error, as_json)
+
+
+def _abandon_output() -> None:
+    """Forget what could not be written: Python would try once more at its end, and exit with a code of its own."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def told(error: OmnigraphError) -> dict[str, object]:
