@@ -22,8 +22,8 @@ KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 twice as much made loads of ten million rows no faster."""
 
 KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
-"""What that memory grows to, doubled each time, for a statement that cannot do with less. Sixty million rows needed twice
-as much."""
+"""What that memory grows to, doubled each time, for a statement that cannot do with less: one over sixty million rows
+could not."""
 
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of keys that are read from tables before the database asks for them: it is slower than any disk, and would have
