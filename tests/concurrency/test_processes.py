@@ -22,7 +22,7 @@ def check_sound(graph: Graph) -> None:
     assert report.is_clean, report.problems
 
 
-@rounds(3, 60)
+@rounds(2, 60)
 def test_transfers_preserve_the_sum_at_every_commit(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     accounts = [{"type": "Account", "data": {"name": f"a{number}", "balance": 100}} for number in range(5)]
     graph.load(accounts, "append")
@@ -48,7 +48,7 @@ def test_a_unique_value_has_exactly_one_winner_every_round(graph: Graph, everywh
     check_sound(graph)
 
 
-@rounds(6, 200)
+@rounds(4, 200)
 def test_every_accepted_increment_counts(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     graph.load([{"type": "Counter", "data": {"name": "c", "value": 0}}], "append")
     counted = everywhere(workers.increment, rounds)
@@ -58,7 +58,7 @@ def test_every_accepted_increment_counts(graph: Graph, everywhere: Everywhere, r
     check_sound(graph)
 
 
-@rounds(4, 60)
+@rounds(3, 60)
 def test_an_edge_never_outlives_its_end(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     names = ["hub", *(f"t{turn}" for turn in range(rounds))]
     graph.load([{"type": "Person", "data": {"name": name}} for name in names], "append")
@@ -78,7 +78,7 @@ def test_an_edge_never_outlives_its_end(graph: Graph, everywhere: Everywhere, ro
     check_sound(graph)
 
 
-@rounds(4, 60)
+@rounds(2, 60)
 def test_writers_of_different_tables_all_succeed(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     everywhere(workers.fill_own_table, rounds)
     counts = graph.snapshot().counts()

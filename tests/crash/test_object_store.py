@@ -40,10 +40,15 @@ def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
 ) -> None:
     sweep = S3Sweep(writer, tmp_path, s3_server)
     positions = len(sweep.requests)
-    first, *_ = sample(writer, positions, 2)
-    number = list(WRITERS).index(writer)
-    lost = (RespondAt(positions, 500, after=True), DropAt(positions, after=True))
-    walk(sweep, [KillAt(first, after=number % 2 == 0), lost[number % 2]])
+    [somewhere] = sample(writer, positions, 1)
+    last = positions
+    faults = (
+        KillAt(somewhere),
+        RespondAt(last, 500, after=True),
+        KillAt(somewhere, after=True),
+        DropAt(last, after=True),
+    )
+    walk(sweep, [faults[list(WRITERS).index(writer) % len(faults)]])
 
 
 @pytest.mark.long

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.lang.pg_format import format_schema
@@ -22,7 +22,11 @@ from omnigraph.schema.steps import (
 from tests.schema.schemas import accepted, errors, parse
 from tests.schema.strategies import History, histories, schema_texts
 
+# Half of the usual examples: a schema is long, and eleven laws look at each.
+few = settings(max_examples=settings().max_examples // 2)
 
+
+@few
 @given(schema_texts())
 def test_a_printed_schema_means_the_same(text: str) -> None:
     schema = accepted(text)
@@ -32,17 +36,20 @@ def test_a_printed_schema_means_the_same(text: str) -> None:
     assert to_pg(accepted(printed)) == printed
 
 
+@few
 @given(schema_texts())
 def test_a_printed_schema_is_in_canonical_form(text: str) -> None:
     printed = to_pg(accepted(text))
     assert format_schema(parse(printed)) == printed
 
 
+@few
 @given(schema_texts())
 def test_formatting_a_text_changes_nothing_that_is_accepted(text: str) -> None:
     assert accepted(format_schema(parse(text))) == accepted(text)
 
 
+@few
 @given(schema_texts())
 def test_json_is_read_back_exactly(text: str) -> None:
     schema = accepted(text)
@@ -50,6 +57,7 @@ def test_json_is_read_back_exactly(text: str) -> None:
     assert digest(from_json(to_json(schema))) == digest(schema)
 
 
+@few
 @given(schema_texts())
 def test_a_schema_is_one_nothing_away_from_itself(text: str) -> None:
     schema = accepted(text)
@@ -57,6 +65,7 @@ def test_a_schema_is_one_nothing_away_from_itself(text: str) -> None:
     assert plan(schema, schema).steps == ()
 
 
+@few
 @given(schema_texts(), schema_texts())
 def test_a_plan_is_empty_exactly_when_the_shapes_are_equal(before: str, after: str) -> None:
     old = accepted(before)
@@ -67,11 +76,13 @@ def test_a_plan_is_empty_exactly_when_the_shapes_are_equal(before: str, after: s
     assert found.to_json()["supported"] == found.supported
 
 
+@few
 @given(schema_texts())
 def test_any_accepted_schema_can_be_linted(text: str) -> None:
     assert {finding.code[:2] for finding in lint_schema(parse(text))} <= {"S2"}
 
 
+@few
 @given(schema_texts(), st.data())
 def test_a_mutilated_text_gives_diagnostics_and_nothing_else(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
@@ -94,6 +105,7 @@ def _ids(schema: SchemaIR) -> dict[tuple[str, ...], int]:
     return found
 
 
+@few
 @given(histories())
 def test_ids_follow_things_through_renames_and_are_never_reused(history: History) -> None:
     previous: SchemaIR | None = None
@@ -115,6 +127,7 @@ def test_ids_follow_things_through_renames_and_are_never_reused(history: History
         previous = schema
 
 
+@few
 @given(histories())
 def test_plans_name_exactly_what_happened(history: History) -> None:
     for (text, things), (next_text, next_things) in zip(history.revisions, history.revisions[1:], strict=False):
@@ -141,6 +154,7 @@ def test_plans_name_exactly_what_happened(history: History) -> None:
         assert len(found.steps) == sum(counts.values())
 
 
+@few
 @given(schema_texts(), st.data())
 def test_no_small_change_of_meaning_escapes_the_planner(text: str, data: st.DataObject) -> None:
     words = [match.span() for match in re.finditer(r"@\w+(\((\w+|[^()\"]*)\))?|\w+: [\w()]+|\?|implements \w", text)]
