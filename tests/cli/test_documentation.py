@@ -18,7 +18,7 @@ PAGES = (PAGE, PAGE.with_name("storage.md"), PAGE.with_name("maintenance.md"), R
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
 SHARED_OPTIONS = {
     *EVERYWHERE,
-    *("--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet", "--format"),
+    *("--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet", "-q", "-y", "--format"),
 }
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -58,6 +58,7 @@ def test_aliases_options_of_the_program_and_exit_codes_are_explained() -> None:
         assert option in page
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "4", "130"]
     section = page.split("\n## Commands on a graph\n")[1].split("\n## ")[0]
+    assert "`-q`" in section and "`-y`" in section
     for option in SHARED_OPTIONS - set(EVERYWHERE) | {"OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR"}:
         assert option in section
 

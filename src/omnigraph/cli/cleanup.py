@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="Who lists and deletes: this process or Spark; auto decides by size.",
 )
 @writes_graph
-@click.option("--yes", "--confirm", is_flag=True, help="Do not ask before something is lost.")
+@click.option("--yes", "-y", "--confirm", is_flag=True, help="Do not ask before something is lost.")
 @quiet_option
 @json_option
 def command(

@@ -12,7 +12,7 @@ from typing import Final
 from omnigraph.cli.output import say
 
 _WITH_VALUE: Final = ("--store", "--uri", "--profile", "--as")
-_FLAGS: Final = ("--yes", "--quiet")
+_FLAGS: Final = ("--yes", "-y", "--quiet", "-q")
 _OURS: Final = ("--log-format",)
 """Options of the program itself that take a value: they stay in front."""
 

@@ -79,9 +79,9 @@ def _tell_on_request(command: click.Command) -> None:
         known = {name for param in command.params for name in param.opts}
         # Whoever passes them everywhere may: what a command would not ask or say is not asked or said.
         command.params += [
-            click.Option([name], is_flag=True, hidden=True, expose_value=False)
-            for name in ("--quiet", "--yes")
-            if name not in known
+            click.Option(names, is_flag=True, hidden=True, expose_value=False)
+            for names in (["--quiet", "-q"], ["--yes", "-y"])
+            if known.isdisjoint(names)
         ]
 
 

@@ -13,9 +13,9 @@ from omnigraph.engine.engine_choice import ENGINES
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, errors included.")
 
-quiet_option = click.option("--quiet", is_flag=True, help="Neither say what is written to nor show progress.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither say what is written to nor show progress.")
 
-yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is lost.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask before something is lost.")
 
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done; change nothing.")
 

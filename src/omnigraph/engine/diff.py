@@ -32,8 +32,8 @@ _FLAT_SCHEMA = pa.schema(
         pa.field("id", pa.string()),
         pa.field("op", pa.string()),
         pa.field("changed", pa.list_(pa.string())),
-        pa.field("before", pa.string()),
-        pa.field("after", pa.string()),
+        pa.field("before", pa.json_()),
+        pa.field("after", pa.json_()),
     ]
 )
 

@@ -32,16 +32,17 @@ def compile_text(
 def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
     """The first query of that name, or the only query if no name is given."""
     queries = parsed.file.queries
+    known = [query.name.text for query in queries]
+    shown = ", ".join(known) or "none"
     if name is None:
         if len(queries) == 1:
             return queries[0]
-        names = ", ".join(query.name.text for query in queries) or "none"
-        raise UsageError(f"{parsed.source.name} holds {len(queries)} queries ({names}); name the one to use")
+        raise UsageError(f"there are {len(queries)} queries ({shown}); name the one to use")
     for query in queries:
         if query.name.text == name:
             return query
-    hint = did_you_mean(name, [query.name.text for query in queries])
-    raise NotFoundError(f"no query `{name}` in {parsed.source.name}", hint=hint, query=name)
+    hint = did_you_mean(name, known) or f"there are: {shown}"
+    raise NotFoundError(f"there is no query `{name}`", hint=hint, query=name)
 
 
 def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR | MutationIR:

@@ -6,6 +6,7 @@ never shown. Exports use ``write_json``, which loses nothing.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -33,6 +34,8 @@ def _cells(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _cells(column.dictionary_decode())
+    if isinstance(kind, pa.JsonType):
+        return [cell if cell is None else json.loads(cell) for cell in column.to_pylist()]
     if isinstance(column, pa.ExtensionArray):
         return _cells(column.storage)
     if pa.types.is_floating(kind):

@@ -19,9 +19,9 @@ CONFLICTS_SCHEMA = pa.schema(
         pa.field("id", pa.string()),
         pa.field("kind", pa.string(), nullable=False),
         pa.field("property", pa.string()),
-        pa.field("base", pa.string()),
-        pa.field("source", pa.string()),
-        pa.field("target", pa.string()),
+        pa.field("base", pa.json_()),
+        pa.field("source", pa.json_()),
+        pa.field("target", pa.json_()),
         pa.field("message", pa.string(), nullable=False),
     ]
 )
