@@ -58,7 +58,8 @@ def test_aliases_options_of_the_program_and_exit_codes_are_explained() -> None:
         assert option in page
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "4", "130"]
     section = page.split("\n## Commands on a graph\n")[1].split("\n## ")[0]
-    assert "`-q`" in section and "`-y`" in section
+    assert "`-q`" in section
+    assert "`-y`" in section
     for option in SHARED_OPTIONS - set(EVERYWHERE) | {"OMNIGRAPH_STORE", "OMNIGRAPH_ACTOR"}:
         assert option in section
 
