@@ -58,7 +58,7 @@ def modules() -> tuple[Module, ...]:
 
 def rooms() -> frozenset[str]:
     """The top-level packages and modules that exist."""
-    return frozenset(module.room for module in modules()) - {"__init__"}
+    return frozenset(module.room for module in modules()) - {"__init__", "__main__"}
 
 
 def words(identifier: str) -> frozenset[str]:

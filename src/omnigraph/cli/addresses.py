@@ -65,7 +65,8 @@ class Address:
             return
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise UsageError(f"this would {what} at {self.uri}", hint="pass --yes if that is meant")
-        click.confirm(f"This will {what} at {self.uri}. Go on?", abort=True, err=True)
+        if not click.confirm(f"This will {what} at {self.uri}. Go on?", err=True):
+            raise click.ClickException("not confirmed; nothing was changed")
 
 
 uri_argument = click.argument("uri", required=False)
