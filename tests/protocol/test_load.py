@@ -66,6 +66,32 @@ def test_edges_load_from_arrow(graph: omnigraph.Graph) -> None:
     assert contents(graph)["Knows"] == [{"from": "a", "to": "b"}]
 
 
+def test_tables_of_several_types_are_one_commit(graph: omnigraph.Graph) -> None:
+    knows = pa.table({"from": ["a", "b"], "to": ["b", "c"]})
+    before = graph.snapshot().commit_id
+    with pytest.raises(ViolationError, match=r"<Knows>:2: .*c"):
+        graph.load({"Knows": knows, "Person": PEOPLE})
+    assert graph.snapshot().commit_id == before
+    loaded = graph.load({"Knows": knows.slice(0, 1), "Person": pl.from_arrow(PEOPLE)}, "append")
+    assert (loaded.nodes, loaded.edges) == ({"Person": 2}, {"Knows": 1})
+    assert [commit.kind.value for commit in graph.commits()] == ["load", "init"]
+
+
+@pytest.mark.parametrize(
+    ("data", "type_name", "told"),
+    [
+        ({"type": "Person", "data": {"name": "a"}}, None, "a single record goes into a list"),
+        ({"Person": PEOPLE}, "Person", "leave out type_name"),
+    ],
+)
+def test_a_mapping_that_is_no_set_of_tables_is_refused(
+    graph: omnigraph.Graph, data: Any, type_name: str | None, told: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        graph.load(data, type_name=type_name)
+    assert told in (refused.value.hint or "")
+
+
 def test_a_table_needs_the_name_of_its_type(graph: omnigraph.Graph) -> None:
     with pytest.raises(UsageError, match="type"):
         graph.load(PEOPLE)

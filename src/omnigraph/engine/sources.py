@@ -27,10 +27,11 @@ Loadable: TypeAlias = (
     | Iterable[Mapping[str, object]]
     | pa.Table
     | pa.RecordBatchReader
+    | Mapping[str, Any]
     | Any
 )
-"""A path or an address (``s3://...``), several of them or an open file of JSON lines, records in that shape, or what
-speaks the Arrow stream protocol."""
+"""A path or an address (``s3://...``), several of them or an open file of JSON lines, records in that shape, what
+speaks the Arrow stream protocol, or a table of that kind for each of several types."""
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -47,8 +48,11 @@ def read(
 
     ``options`` are those of the object store that files may be in.
     """
-    for part in [file for given in _parts(data) for file in _found(given, options)]:
-        name, rows = _read_one(part, catalog, type_name, mint_ids, violations)
+    parts = [(file, type_name) for given in _parts(data) for file in _found(given, options)]
+    if isinstance(data, Mapping):
+        parts = _tables(data, type_name)
+    for part, type_ in parts:
+        name, rows = _read_one(part, catalog, type_, mint_ids, violations)
         for typed in rows:
             yield name, typed
 
@@ -56,6 +60,22 @@ def read(
 def _parts(data: Loadable) -> Sequence[Loadable]:
     is_paths = isinstance(data, list | tuple) and all(isinstance(part, str | os.PathLike) for part in data)
     return cast("Sequence[Loadable]", data) if is_paths else [data]
+
+
+def _tables(data: Mapping[str, Any], type_name: str | None) -> list[tuple[Loadable, str | None]]:
+    """The tables of several types."""
+    if not all(map(_is_table, data.values())):
+        raise UsageError(
+            "a mapping holds a table for each type",
+            hint='like {"Person": people, "Knows": knows}; a single record goes into a list',
+        )
+    if type_name is not None:
+        raise UsageError("each table has its type already", hint="leave out type_name")
+    return [(table, name) for name, table in data.items()]
+
+
+def _is_table(data: object) -> bool:
+    return isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch) or hasattr(data, "__arrow_c_stream__")
 
 
 def _found(part: Loadable, options: Mapping[str, str]) -> Sequence[Loadable]:
@@ -79,7 +99,7 @@ def _read_one(
         name = str(getattr(data, "name", "<stream>"))
         chunks = _stream_chunks(cast(BinaryIO, data))
         return name, read_lines(chunks, catalog=catalog, source=name, mint_ids=mint_ids, violations=violations)
-    if isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch) or hasattr(data, "__arrow_c_stream__"):
+    if _is_table(data):
         entity = _entity(catalog, type_name)
         name = f"<{entity.name}>"
         reader = as_reader(data)
