@@ -83,10 +83,10 @@ class Writing(Branching):
         """Load entities of any number of types as one commit.
 
         ``data`` is a JSON-lines file (path, ``s3://`` address or open file), a list of them, an iterable of records, an
-        Arrow table, reader, pandas or polars frame of one type (``type_name``), or such tables by type. With ``base`` a missing branch is
-        forked from that one first. ``progress`` is told how many rows were read so far. ``source_options`` are options
-        of the object store that files are in, those of the graph if not given. There is no limit to the size of the
-        input. With ``profile`` the result tells what every step did.
+        Arrow table, reader, pandas or polars frame of one type (``type_name``), or such tables by type. With ``base`` a
+        missing branch is forked from that one first. ``progress`` is told how many rows were read so far.
+        ``source_options`` are options of the object store that files are in, those of the graph if not given. There is
+        no limit to the size of the input. With ``profile`` the result tells what every step did.
         """
         from omnigraph.engine import loading
 
