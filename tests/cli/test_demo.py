@@ -35,6 +35,16 @@ def test_the_tour_runs_twice_alike_and_leaves_a_graph(tmp_path: Path, monkeypatc
     assert (tmp_path / "omnigraph-demo" / "mine.txt").read_text() == "kept"
 
 
+def test_without_spark_the_tour_loads_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMNIGRAPH_STORE", "elsewhere")
+    monkeypatch.setattr("omnigraph.cli.demo.has_spark", lambda: False)
+    shown = run("demo", "--people", "10")
+    assert shown.exit_code == 0, shown.output
+    assert "omnigraph[spark]" in shown.stderr
+    assert "--engine embedded" in shown.output
+
+
 def test_the_tour_ends_with_the_first_command_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMNIGRAPH_STORE", "elsewhere")

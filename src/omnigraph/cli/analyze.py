@@ -16,6 +16,7 @@ from omnigraph.cli.moments import chosen_moment, reads_moment
 from omnigraph.cli.options import actor_option, idempotency_key_option, json_option, message_option, quiet_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.row_output import chosen_format, format_option, show_rows
+from omnigraph.engine.engine_choice import ENGINES
 
 if TYPE_CHECKING:
     from omnigraph.engine.analysis import Analysis
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 
 TOP_ROWS = 10
 
-_ENGINES = ("auto", "embedded", "spark")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--edges", multiple=True, metavar="TYPE", help="An edge type; may be repeated. All if not given."),
     reads_moment,
-    click.option("--engine", type=click.Choice(_ENGINES), default="auto", help="Who works; by size if not given."),
+    click.option("--engine", type=click.Choice(ENGINES), default="auto", help="Who works; by size if not given."),
     click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows to show; {TOP_ROWS} if not given."),
     click.option("--all", "show_all", is_flag=True, help="Show every node, in the order of the tables."),
     click.option("--column", metavar="NAME", help="The column to order by and to write; the first if not given."),

@@ -13,6 +13,7 @@ from omnigraph.cli.options import dry_run_option, json_option, quiet_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
 from omnigraph.cli.tables import aligned
+from omnigraph.engine.engine_choice import ENGINES
 
 if TYPE_CHECKING:
     from omnigraph.engine.cleanup_result import CleanupResult
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @dry_run_option
 @click.option(
     "--engine",
-    type=click.Choice(("auto", "embedded", "spark")),
+    type=click.Choice(ENGINES),
     default="auto",
     help="Who lists and deletes: this process or Spark; auto decides by size.",
 )

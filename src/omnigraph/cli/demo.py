@@ -24,6 +24,7 @@ from omnigraph.cli.addresses import STORE_VARIABLE
 from omnigraph.cli.demo_data import PEOPLE, World, meaning, person
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.output import count, paint, say
+from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, has_spark
 from omnigraph.errors import AlreadyExistsError
 
 SCHEMA: Final = "world.pg"
@@ -39,14 +40,20 @@ _FILES: Final = (SCHEMA, QUERIES, DATA, GRAPH)
     "--people", type=click.IntRange(min=10), default=PEOPLE, show_default=True, help="How large the world is."
 )
 @click.option(
-    "--engine", type=click.Choice(("spark", "embedded")), default="spark", help="Who loads; Spark if not given."
+    "--engine", type=click.Choice((BY_SPARK, EMBEDDED)), help="Who loads; Spark if not given, where it is installed."
 )
 @click.option("--replace", is_flag=True, help="Replace what an earlier demo left in DIRECTORY.")
-def command(directory: str, people: int, engine: str, replace: bool) -> int:
+def command(directory: str, people: int, engine: str | None, replace: bool) -> int:
     """Show what Omnigraph does, on a graph of a million entities.
 
     Makes DIRECTORY with a schema, questions, data and a graph, and leaves them there to be played with.
     """
+    if engine is None and not has_spark():
+        say(
+            'note: Spark is not installed, so this process loads; pip install "omnigraph[spark]" brings it',
+            to_stderr=True,
+        )
+        engine = EMBEDDED
     place = Path(directory)
     _prepare(place, replace)
     tour = _Tour(place)
@@ -54,7 +61,7 @@ def command(directory: str, people: int, engine: str, replace: bool) -> int:
     os.environ[STORE_VARIABLE] = tour.store
     say(paint(f"$ export {STORE_VARIABLE}={shlex.quote(tour.store)}", "bright_black"))
     for chapter in (_bring_in, _ask, _branch_out, _look_back):
-        if (status := chapter(tour, people, engine)) != OK:
+        if (status := chapter(tour, people, engine or BY_SPARK)) != OK:
             return status
     say(f"\n{paint('The tour took', bold=True)} {time.monotonic() - started:.0f} s.")
     _what_next(place)
@@ -134,9 +141,10 @@ def _bring_in(tour: _Tour, people: int, engine: str) -> int:
     written = World(people).write(data)
     say(f"made {click.format_filename(data)}: {written:,} lines, {data.stat().st_size / 1e6:,.0f} MB")
     load = ("load", "--data", str(data), "--mode", "append", "--engine", engine)
-    status = status or tour.run(*load, "--as", "importer", "--message", "the world")
+    if (status := status or tour.run(*load, "--as", "importer", "--message", "the world")) != OK:
+        return status
     tour.chapter("Indexes and compaction are commits of their own; no answer changes, nobody waits.")
-    return status or tour.run("optimize", "--quiet")
+    return tour.run("optimize", "--quiet")
 
 
 def _ask(tour: _Tour, people: int, engine: str) -> int:

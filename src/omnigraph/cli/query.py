@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 import click
 
@@ -13,9 +13,8 @@ from omnigraph.cli.options import json_option, stats_option
 from omnigraph.cli.output import say, say_json
 from omnigraph.cli.queries import given_params, named_by_file, query_source, takes_query
 from omnigraph.cli.row_output import chosen_format, format_option, show_rows
+from omnigraph.engine.engine_choice import ENGINES
 from omnigraph.errors import CompileError
-
-ENGINES: Final = ("embedded", "auto", "spark")
 
 
 @click.command("query")

@@ -10,8 +10,9 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 
 from omnigraph.engine.analysis_result import AnalysisResult, LoadWith
+from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
 from omnigraph.engine.extensions import SPARK, extension
-from omnigraph.engine.query_engine import QueryEngine, is_for_spark, parsed_engine
+from omnigraph.engine.query_engine import is_for_spark
 from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
@@ -189,9 +190,8 @@ class Analysis:
 
 def is_on_spark(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> bool:
     """Whether Spark does it: because the caller says so, or because there are very many edges."""
-    engine = parsed_engine(target.engine)
-    if engine is not QueryEngine.AUTO:
-        return engine is QueryEngine.SPARK
+    if check_engine(target.engine) != AUTO:
+        return target.engine == BY_SPARK
     return is_for_spark(sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges))
 
 

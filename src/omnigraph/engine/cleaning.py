@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from omnigraph.core.durations import Duration, duration_us
 from omnigraph.engine.cleanup_result import CleanupResult
+from omnigraph.engine.engine_choice import AUTO, BY_SPARK, EMBEDDED, check_engine, has_spark
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.errors import UsageError
 from omnigraph.history.retention import Policy
@@ -16,8 +16,6 @@ from omnigraph.storage.sweep import Needs, Swept, Terms
 from omnigraph.write import limits
 from omnigraph.write.cleanup import Settings, Sweeper, cleanup, sweep_here
 from omnigraph.write.context import WriteContext
-
-ENGINES = ("auto", "embedded", "spark")
 
 SPARK_FROM_VERSIONS = 100_000
 """Table versions that are needed, each of which is opened, from which ``auto`` takes Spark."""
@@ -44,19 +42,12 @@ def clean(
 
 
 def _sweeper(engine: str, spark: Any) -> Sweeper:
-    match engine:
-        case "embedded":
-            return sweep_here
-        case "spark":
-            on_spark: Sweeper = extension(SPARK).sweeper(spark)
-            return on_spark
-        case "auto":
-            return _sweep_by_size
-        case _:
-            raise UsageError(f"{engine!r} is no engine", hint=f"it is one of {', '.join(ENGINES)}")
+    if check_engine(engine) == BY_SPARK:
+        on_spark: Sweeper = extension(SPARK).sweeper(spark)
+        return on_spark
+    return _sweep_by_size if engine == AUTO else sweep_here
 
 
 def _sweep_by_size(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
     is_large = sum(len(item.versions) for item in needs) >= SPARK_FROM_VERSIONS
-    is_there = importlib.util.find_spec("pyspark") is not None
-    return _sweeper("spark" if is_large and is_there else "embedded", None)(store, needs, terms)
+    return _sweeper(BY_SPARK if is_large and has_spark() else EMBEDDED, None)(store, needs, terms)

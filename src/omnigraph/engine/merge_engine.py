@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine
+from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, has_spark, spark_from
 from omnigraph.engine.extensions import SPARK, extension
-from omnigraph.errors import UsageError
 from omnigraph.write.merge_images import Sides
 from omnigraph.write.merge_parts import Elsewhere, PartedMerge
 
@@ -24,7 +21,7 @@ held in memory otherwise, some of them twice."""
 @contextmanager
 def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[Elsewhere | None]:
     """Who merges tables that are too large here. ``spark`` is a session, None for the one of this machine."""
-    is_possible = engine == BY_SPARK or importlib.util.find_spec("pyspark") is not None
+    is_possible = engine == BY_SPARK or has_spark()
     if check_engine(engine) == EMBEDDED or not is_possible:
         yield None
         return
@@ -37,15 +34,7 @@ def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[Elsewhere | No
         return merged
 
     try:
-        yield Elsewhere(1 if engine == BY_SPARK else _spark_from(), merge)
+        yield Elsewhere(1 if engine == BY_SPARK else spark_from(VARIABLE, SPARK_FROM_ROWS, "rows"), merge)
     finally:
         for merger in started:
             merger.close()
-
-
-def _spark_from() -> int:
-    given = os.environ.get(VARIABLE)
-    try:
-        return SPARK_FROM_ROWS if given is None else int(given)
-    except ValueError:
-        raise UsageError(f"{VARIABLE} is {given!r}", hint="it is a number of rows") from None

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from collections.abc import Mapping
-from enum import Enum
-
-from omnigraph.errors import UsageError
+from omnigraph.engine.engine_choice import AUTO, BY_SPARK, has_spark, spark_from
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, ShortestPath
 from omnigraph.query.rewrite.tree import inputs
@@ -18,37 +13,14 @@ SPARK_FROM_ROWS = 1_000_000_000
 """Rows from which ``auto`` takes Spark: more edges than the neighbour lists of one machine should hold."""
 
 
-class QueryEngine(Enum):
-    """Who runs a query."""
-
-    EMBEDDED = "embedded"
-    SPARK = "spark"
-    AUTO = "auto"
-    """Spark if it is installed and the query looks at very many rows; this process otherwise."""
+def is_query_for_spark(engine: str, query: QueryIR, state: ManifestState) -> bool:
+    """Whether Spark runs a query: because the caller says so, or because it would look at very many rows."""
+    return engine == BY_SPARK or (engine == AUTO and is_for_spark(estimated_rows(query.root, state)))
 
 
-def parsed_engine(engine: str | QueryEngine) -> QueryEngine:
-    """The engine of that name."""
-    try:
-        return QueryEngine(engine)
-    except ValueError:
-        known = ", ".join(kind.value for kind in QueryEngine)
-        raise UsageError(f"there is no engine {engine!r}", hint=f"it is one of {known}") from None
-
-
-def chosen_engine(
-    engine: QueryEngine, query: QueryIR, state: ManifestState, environment: Mapping[str, str] = os.environ
-) -> QueryEngine:
-    """Embedded or Spark."""
-    if engine is not QueryEngine.AUTO:
-        return engine
-    is_large = is_for_spark(estimated_rows(query.root, state), environment)
-    return QueryEngine.SPARK if is_large else QueryEngine.EMBEDDED
-
-
-def is_for_spark(rows: int, environment: Mapping[str, str] = os.environ) -> bool:
+def is_for_spark(rows: int) -> bool:
     """Whether ``auto`` leaves so many rows to Spark; never where it is not installed."""
-    return rows >= _spark_from(environment) and importlib.util.find_spec("pyspark") is not None
+    return rows >= spark_from(VARIABLE, SPARK_FROM_ROWS, "rows") and has_spark()
 
 
 def estimated_rows(root: Operator, state: ManifestState) -> int:
@@ -62,11 +34,3 @@ def estimated_rows(root: Operator, state: ManifestState) -> int:
         case _:
             pass
     return own + sum(estimated_rows(below, state) for below in inputs(root))
-
-
-def _spark_from(environment: Mapping[str, str]) -> int:
-    given = environment.get(VARIABLE)
-    try:
-        return SPARK_FROM_ROWS if given is None else int(given)
-    except ValueError:
-        raise UsageError(f"{VARIABLE} is {given!r}", hint="it is a number of rows") from None

@@ -9,10 +9,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from omnigraph.engine.engine_choice import BY_SPARK, check_engine
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.history import History
 from omnigraph.engine.queries import bound_query, run_query
-from omnigraph.engine.query_engine import QueryEngine, chosen_engine, parsed_engine
+from omnigraph.engine.query_engine import is_query_for_spark
 from omnigraph.engine.query_memory import query_memory
 from omnigraph.engine.query_result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
@@ -110,20 +111,19 @@ class Reading(History):
         With ``engine="spark"`` the answer is a DataFrame of the session given, or of one of this machine, and its jobs
         belong to whoever reads it. ``"auto"`` runs very large queries on Spark and gives the ordinary result.
         """
-        chosen = parsed_engine(engine)
-        if chosen is QueryEngine.SPARK and (timeout, memory_limit, cancel, profile) != (None, None, None, False):
+        if check_engine(engine) == BY_SPARK and (timeout, memory_limit, cancel, profile) != (None, None, None, False):
             raise UsageError(
                 "a query with engine='spark' takes no limits: it runs when its DataFrame is read",
                 hint="use engine='auto', or limit the jobs in the session",
             )
-        if chosen is QueryEngine.SPARK:
+        if engine == BY_SPARK:
             runner = partial(extension(SPARK).query_frame, spark=spark)
             return self.query_with(runner, text, params, name=name, branch=branch, at=at)
         budget = Budget(timeout, query_memory(memory_limit), cancel or threading.Event())
         shown = None if at is not None else branch or MAIN
 
         def run(query: QueryIR, view: GraphView) -> QueryResult:
-            if chosen_engine(chosen, query, view.state) is QueryEngine.SPARK:
+            if is_query_for_spark(engine, query, view.state):
                 rows = extension(SPARK).query_rows(query, view, budget, spark)
                 return QueryResult(query.name, rows, shown, view.state.head)
             return run_query(query, view, budget, branch=shown, profile=profile)
