@@ -34,7 +34,6 @@ from omnigraph.exec import (
     topologies,
 )
 from omnigraph.exec.graph_view import Derived, Traversal
-from omnigraph.storage import indexes
 from omnigraph.storage.array_cache import ArrayCache
 from omnigraph.write import limits
 from tests.exec.compare import assert_same, expected, read_data
@@ -139,7 +138,7 @@ def places(rng: Random, graph: Graph, schema: Schema) -> Iterator[Place]:
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))
     yield Place({"at": commit}, first.data)
     # Compacted and indexed, whatever the size; vectors excepted, whose index gives other neighbours.
-    with patch.object(limits, "INDEX_ROWS_MIN", 0), patch.object(indexes, "NGRAM_ROWS_MIN", 1):
+    with patch.object(limits, "INDEX_ROWS_MIN", 0), patch.object(limits, "NGRAM_INDEX_ROWS_MIN", 0):
         made = graph.optimize("side")
     assert any(table.indexes_built for table in made.tables)
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))

@@ -7,7 +7,7 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
-from omnigraph.storage import fold, indexes, maintenance
+from omnigraph.storage import fold, maintenance
 from omnigraph.storage.indexes import IndexKind, IndexSpec
 from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.store import Store
@@ -88,7 +88,7 @@ def delete_most(graph: omnigraph.Graph) -> None:
 def test_what_others_left_alone_is_kept_and_answers_stay_right(
     graph: omnigraph.Graph, change: Change, is_indexed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexes, "NGRAM_ROWS_MIN", 1)
+    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 0)
     _fold_nothing(monkeypatch)
     if is_indexed:
         graph.optimize(compact=False)
@@ -108,7 +108,7 @@ def test_a_group_with_a_changed_fragment_is_dropped_and_what_names_rows_by_id_is
     staged = late(graph, update)
     assert staged is not None
     assert staged.groups == ()
-    for item in (item for item in staged.coverage if item.spec.kind is not IndexKind.NGRAM):
+    for item in staged.coverage:
         # All but the row that was written anew; what names rows by address is lost with the new fragments.
         tail = item.rows if item.spec.kind is IndexKind.BTREE else 1
         assert item.rows - item.covered_rows == tail
@@ -118,8 +118,7 @@ def test_indexing_alone_survives_changes_of_its_fragments(graph: omnigraph.Graph
     staged = late(graph, update, compact=False)
     assert staged is not None
     assert staged.is_whole
-    built = [item for item in staged.coverage if item.spec.kind is not IndexKind.NGRAM]
-    assert {item.rows - item.covered_rows for item in built} == {1}
+    assert {item.rows - item.covered_rows for item in staged.coverage} == {1}
     check(graph, staged)
 
 

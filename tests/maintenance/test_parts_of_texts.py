@@ -8,9 +8,10 @@ import pytest
 
 import omnigraph
 from omnigraph.exec.tables import TableView
-from omnigraph.storage import indexes
 from omnigraph.storage.filters import Condition, Part
+from omnigraph.storage.indexes import IndexKind
 from omnigraph.storage.io_meter import IoMeter
+from omnigraph.write import limits
 
 SCHEMA = "node Note { slug: String @key\n text: String? @index\n group: I64? @index }"
 LETTERS = [
@@ -51,7 +52,7 @@ def load(graph: omnigraph.Graph, seed: int, count: int, start: int = 0, mode: st
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
-    monkeypatch.setattr(indexes, "NGRAM_ROWS_MIN", 1)
+    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 0)
 
 
 @pytest.fixture
@@ -128,16 +129,30 @@ def test_few_rows_are_not_worth_it_and_the_report_says_so(
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     load(graph, 1, 300)
     assert "no n-grams of text: 300 rows, worth it from 250,000 on" in repr(graph.optimize())
-    monkeypatch.setattr(indexes, "NGRAM_ROWS_MIN", 200)
+    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 200)
     assert "text (ngram)" in graph.optimize().tables[0].indexes_built
-    load(graph, 2, 100, start=300)
-    # Too few for another segment: they are looked at one by one, and there is nothing to do again.
-    assert "text (ngram)" not in graph.optimize().tables[0].indexes_built
-    assert graph.optimize().commits == ()
-    load(graph, 3, 150, start=400)
-    outcome = graph.optimize().tables[0]
-    assert "text (ngram)" in outcome.indexes_built
-    assert all(item.is_complete for item in outcome.coverage)
+
+
+def test_few_more_rows_are_covered_and_their_segments_do_not_pile_up(
+    tmp_path: Path, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 900)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    load(graph, 1, 900)
+    graph.optimize(compact=False)
+    segments = []
+    for number in range(12):
+        load(graph, number, 20, start=900 + 20 * number)
+        outcome = graph.optimize(compact=False).tables[0]
+        assert "text (ngram)" in outcome.indexes_built
+        assert all(item.is_complete for item in outcome.coverage)
+        [ngrams] = [item for item in outcome.coverage if item.spec.kind is IndexKind.NGRAM]
+        segments.append(len(ngrams.segments))
+    # The first rows stay as they are; beside them there are as many segments as the logarithm of what came since.
+    assert segments[0] == 2
+    assert max(segments) <= 4
+    assert graph.optimize(compact=False).commits == ()
+    compare(graph)
 
 
 @pytest.mark.usefixtures("small")

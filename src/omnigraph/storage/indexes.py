@@ -21,10 +21,6 @@ ABSORBED_SHARE = 2
 """A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
 as many segments as the logarithm of the rows, and a row is indexed as often."""
 
-NGRAM_ROWS_MIN = 250_000
-"""Rows that are worth a segment of n-grams. One takes some ten seconds, however few rows it has, and looking for a part
-of a text in so many rows takes 20 ms."""
-
 
 class IndexKind(Enum):
     """What an index is for; the value is Lance's name of it."""
@@ -45,11 +41,6 @@ def segment_rows_max(kind: IndexKind) -> int:
             return 4_194_304
         case IndexKind.VECTOR:
             return 1_048_576
-
-
-def segment_rows_min(kind: IndexKind) -> int:
-    """Uncovered rows that are worth a segment."""
-    return NGRAM_ROWS_MIN if kind is IndexKind.NGRAM else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +182,6 @@ def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsi
         return ()
     bound = segment_rows_max(coverage.spec.kind) // 2
     size = sum(rows[number] for number in coverage.uncovered)
-    if size < segment_rows_min(coverage.spec.kind):
-        return ()
     chosen: list[Segment] = []
     for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
         held = _live_rows(segment, rows)

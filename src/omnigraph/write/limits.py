@@ -48,6 +48,9 @@ by value took 1.0 ms either way at 10,000 rows, 2.4 against 0.8 ms at 50,000."""
 VECTOR_INDEX_ROWS_MIN: Final = 10_000
 """The same for vectors: below, every distance is computed, which is exact and takes some milliseconds."""
 
+NGRAM_INDEX_ROWS_MIN: Final = 250_000
+"""The same for parts of texts: below, comparing every text takes 20 ms at most, and a first index takes seconds."""
+
 OPTIMIZE_BATCH_ROWS: Final = 1_000_000
 """Rows of the tables that one commit of ``optimize`` maintains; a larger table has a commit of its own."""
 

@@ -19,7 +19,7 @@ from omnigraph.errors import ContentionError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of, segment_rows_min
+from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.store import Store
 from omnigraph.storage.workers import HERE, Workers
@@ -235,7 +235,7 @@ def _rows_min(kind: IndexKind) -> int:
         case IndexKind.VECTOR:
             return limits.VECTOR_INDEX_ROWS_MIN
         case IndexKind.NGRAM:
-            return segment_rows_min(kind)
+            return limits.NGRAM_INDEX_ROWS_MIN
         case IndexKind.BTREE | IndexKind.TEXT:
             return limits.INDEX_ROWS_MIN
 
