@@ -1,6 +1,7 @@
-"""Loads on a cluster of two executors while things go wrong there, and what came of each.
+"""Loads and an analysis on a cluster of two executors while things go wrong there, and what came of each.
 
-Tasks are disturbed on their way back, after they wrote their fragments: the worst moment, for the files are there.
+Tasks of loads are disturbed on their way back, after they wrote their fragments: the worst moment, for the files are
+there. The analysis loses an executor between two rounds, and with it blocks of edges.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import SparkError, StorageError
+from omnigraph.exec.analytics.steps import Kernel, Vector
+from omnigraph.spark.analytics import SparkSteps
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.splits import FileSplit
 
 ROWS = 600
 WRITE = PartWriter.write_split
 SLOW_SECONDS = 120
+LOST_SECONDS_MAX = 60
+LOST_AFTER_ROUNDS = 3
+BLOCKS = 4
 SETTINGS = {
     "spark.task.maxFailures": "3",
     # A task that takes far longer than the others is started a second time, on another host.
@@ -38,12 +46,16 @@ def attempt() -> int:
     return context.attemptNumber()
 
 
+def executor() -> int:
+    """The process whose Python worker this is: between them is the one that forks workers."""
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().split()[3])
+
+
 def killed(writer: PartWriter, split: FileSplit) -> Part:
     """The executor dies at once, the first time."""
     part = WRITE(writer, split)
     if split.start == 0 and attempt() == 0:
-        workers_parent = Path(f"/proc/{os.getppid()}/stat").read_text().split()[3]
-        os.kill(int(workers_parent), signal.SIGKILL)
+        os.kill(executor(), signal.SIGKILL)
         time.sleep(60)
     return part
 
@@ -108,3 +120,51 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
         }
     told["copies"] = sorted(path.name for path in directory.glob("slow-*"))
     return told
+
+
+def analysis_without_an_executor(spark: Any, graph: Graph) -> dict[str, Any]:
+    """Ranks by a cluster that loses an executor between two rounds, and how far they are from the embedded ones."""
+    step, rounds, blocks = SparkSteps.step, [0], list[int]()
+
+    def disturbed(steps: SparkSteps, kernel: Kernel, vector: Vector) -> Vector:
+        if rounds[0] == LOST_AFTER_ROUNDS:
+            blocks.append(_blocks_held(spark))
+            os.kill(_executor_of(steps), signal.SIGKILL)
+            deadline = time.monotonic() + LOST_SECONDS_MAX
+            while _blocks_held(spark) == blocks[-1] and time.monotonic() < deadline:
+                time.sleep(0.05)
+            blocks.append(_blocks_held(spark))
+        rounds[0] += 1
+        found = step(steps, kernel, vector)
+        blocks.append(_blocks_held(spark))
+        return found
+
+    SparkSteps.step = disturbed  # type: ignore[method-assign] # a moment between two rounds
+    try:
+        ranks = graph.analyze.pagerank("Knows", engine="spark", spark=spark, partitions=BLOCKS)
+    finally:
+        SparkSteps.step = step  # type: ignore[method-assign] # see above
+    expected = graph.analyze.pagerank("Knows", engine="embedded")
+    columns = [result.to_arrow()["rank"].to_numpy() for result in (ranks, expected)]
+    return {
+        "blocks": blocks[LOST_AFTER_ROUNDS : LOST_AFTER_ROUNDS + 3],
+        "iterations": [result.facts["iterations"] for result in (ranks, expected)],
+        "difference": float(np.abs(columns[0] - columns[1]).max()),
+    }
+
+
+def _blocks_held(spark: Any) -> int:
+    """Blocks of edges that some executor has."""
+    return sum(held.numCachedPartitions() for held in spark.sparkContext._jsc.sc().getRDDStorageInfo())
+
+
+def _executor_of(steps: SparkSteps) -> int:
+    """An executor that holds some."""
+
+    def where(batches: Any) -> Any:
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"process": [executor()]})
+
+    return int(steps.blocks.mapInArrow(where, "process long").collect()[0].process)

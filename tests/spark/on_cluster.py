@@ -87,6 +87,7 @@ def main(asked: dict[str, Any]) -> None:
     for kind in ("Person", "Knows"):
         told[kind] = read(spark, store, options, kind)
     told["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(asked["directory"]))
+    told["analysis"] = faulty_cluster.analysis_without_an_executor(spark, graph)
     spark.stop()
     print("told", json.dumps(told))
 

@@ -1,4 +1,4 @@
-"""A real cluster, a master and two workers on loopback: the graph in an object store, and tasks that are disturbed.
+"""A real cluster, a master and two workers on loopback: the graph in an object store, and work that is disturbed.
 
 One cluster serves all of it: starting one takes longer than what is done with it.
 """
@@ -130,3 +130,13 @@ def test_disturbed_loads_bring_every_row_once_or_none(ran: Run) -> None:
     assert (failed["rows"], failed["commits"], failed["clean"]) == (0, 1, True)
     # Both copies of the slow task wrote their rows, and the first never came back.
     assert told["copies"] == ["slow-0", "slow-1"]
+
+
+def test_an_analysis_that_loses_an_executor_makes_its_blocks_again(ran: Run) -> None:
+    told = ran.told["analysis"]
+    before, lost, after = told["blocks"]
+    assert before == after == faulty_cluster.BLOCKS
+    assert lost < before
+    spark, embedded = told["iterations"]
+    assert spark == embedded > faulty_cluster.LOST_AFTER_ROUNDS
+    assert told["difference"] < 1e-12
