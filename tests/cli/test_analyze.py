@@ -53,6 +53,13 @@ def test_ranks_are_shown_from_the_top(graph: Path) -> None:
     assert "converged: yes" in lines[5]
 
 
+def test_rounds_are_kept_where_one_says_until_the_end(graph: Path) -> None:
+    place = graph.parent / "rounds"
+    words = ("analyze", "pagerank", "--edges", "Knows", "--store", graph)
+    assert as_json(*words, "--checkpoint", place) == as_json(*words)
+    assert list(place.iterdir()) == []
+
+
 def test_the_document_has_rows_facts_and_what_was_written(graph: Path) -> None:
     words = ("analyze", "components", "--edges", "Knows", "--store", graph)
     before = everything(graph)

@@ -14,6 +14,7 @@ from omnigraph.engine import query_engine
 from omnigraph.engine.analysis_result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
+from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.spark import analytics, edge_blocks
 from omnigraph.spark.edge_blocks import NodeMap, salted_hashes
 from tests.analytics import test_algorithms as in_process
@@ -92,6 +93,36 @@ def test_results_are_those_of_one_process(
     if "rank" in ours.column_names:
         np.testing.assert_allclose(ours["rank"].to_numpy(), known["rank"].to_numpy(), rtol=1e-12)
     assert found.facts == pytest.approx(expected[name].facts, rel=1e-9)
+
+
+def test_this_process_goes_on_with_rounds_of_a_cluster(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, place = SHAPES["sparse"].graph(tmp_path / "g"), tmp_path / "rounds"
+    expected = graph.analyze.pagerank("Knows", max_iterations=7, tolerance=0)
+    step, left = analytics.SparkSteps.step, [6]
+
+    def interrupted(steps: analytics.SparkSteps, *given: Any) -> Any:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return step(steps, *given)
+
+    monkeypatch.setattr(analytics.SparkSteps, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        graph.analyze.pagerank(
+            "Knows", max_iterations=7, tolerance=0, engine="spark", spark=spark, partitions=2, checkpoint=place
+        )
+    made, here = [0], LocalSteps.step
+
+    def counted(steps: LocalSteps, *given: Any) -> Any:
+        made[0] += 1
+        return here(steps, *given)
+
+    monkeypatch.setattr(LocalSteps, "step", counted)
+    found = graph.analyze.pagerank("Knows", max_iterations=7, tolerance=0, checkpoint=place)
+    assert made == [2]
+    np.testing.assert_allclose(found.to_arrow()["rank"].to_numpy(), expected.to_arrow()["rank"].to_numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["empty", "one node", "no edges"])

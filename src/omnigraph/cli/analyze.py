@@ -45,6 +45,9 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     quiet_option,
     json_option,
 )
+_checkpoint_option = click.option(
+    "--checkpoint", metavar="PATH", help="Keep rounds in this directory, and go on from what an earlier run kept there."
+)
 _weight_option = click.option("--weight", metavar="PROPERTY", help="A number of the edges to weigh them by.")
 _undirected_option = click.option("--undirected", is_flag=True, help="Follow edges in both directions.")
 _iterations_option = click.option(
@@ -164,6 +167,7 @@ def _analyzes(function: Callable[..., int]) -> Command:
 @_iterations_option
 @_weight_option
 @_undirected_option
+@_checkpoint_option
 @_analyzes
 def pagerank_command(request: _Request, undirected: bool, **options: Any) -> int:
     """How important every node is by who points to it."""
@@ -172,14 +176,16 @@ def pagerank_command(request: _Request, undirected: bool, **options: Any) -> int
 
 @command.command("components")
 @click.option("--strong", is_flag=True, help="Only nodes that reach each other along the edges.")
+@_checkpoint_option
 @_analyzes
-def components_command(request: _Request, strong: bool) -> int:
+def components_command(request: _Request, **options: Any) -> int:
     """Which nodes are connected."""
-    return request.run("components", _method("components"), strong=strong)
+    return request.run("components", _method("components"), **options)
 
 
 @command.command("label-propagation")
 @_iterations_option
+@_checkpoint_option
 @_analyzes
 def label_propagation_command(request: _Request, **options: Any) -> int:
     """Communities: nodes that share most of their connections."""
@@ -191,6 +197,7 @@ def label_propagation_command(request: _Request, **options: Any) -> int:
 @click.option("--max-distance", type=click.FloatRange(min=0), metavar="NUMBER", help="How far to look.")
 @_weight_option
 @_undirected_option
+@_checkpoint_option
 @_analyzes
 def shortest_paths_command(request: _Request, sources: tuple[str, ...], undirected: bool, **options: Any) -> int:
     """How far every node is from the nearest source.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 
 from omnigraph.engine.analysis_result import AnalysisResult, LoadWith
+from omnigraph.engine.checkpoints import rounds_of
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.query_engine import is_for_spark
@@ -21,6 +23,7 @@ from omnigraph.exec.analytics.algorithms import Outcome
 from omnigraph.exec.analytics.chosen import ChosenEdges, choose_edges
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import NodeRef, NodeSpace
+from omnigraph.exec.analytics.rounds import Rounds
 from omnigraph.exec.analytics.sparse import require_scipy
 from omnigraph.exec.analytics.steps import Form, Steps
 from omnigraph.exec.graph_view import Derived, GraphView
@@ -38,6 +41,12 @@ class TargetOptions(TypedDict, total=False):
     partitions: int | None
 
 
+class RoundsOptions(TargetOptions, total=False):
+    """The same for an algorithm that takes many rounds."""
+
+    checkpoint: str | os.PathLike[str] | None
+
+
 @dataclass(frozen=True, slots=True)
 class AnalysisTarget:
     """What is analysed and who does it. ``partitions`` is into how many parts Spark divides the edges."""
@@ -48,6 +57,10 @@ class AnalysisTarget:
     engine: str = "auto"
     spark: Any = None
     partitions: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+
+Run = Callable[[Steps, NodeSpace, Rounds], Outcome]
 
 
 class Analysis:
@@ -57,6 +70,8 @@ class Analysis:
     - ``branch``, ``at``: the moment, as in ``graph.query``.
     - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark for very many edges.
     - ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
+    - ``checkpoint``, where there are rounds: a directory or ``s3://...`` in which they are kept now and then. What
+      was interrupted goes on there when the same is asked of the same commit; when it ends, nothing is kept.
     """
 
     def __init__(self, graph: Reading, derived: Derived, load_with: LoadWith) -> None:
@@ -74,7 +89,7 @@ class Analysis:
         personalization: Mapping[NodeRef, float] | None = None,
         weight: str | None = None,
         directed: bool = True,
-        **target: Unpack[TargetOptions],
+        **target: Unpack[RoundsOptions],
     ) -> AnalysisResult:
         """``rank``: how important a node is by who points to it; all ranks add up to one.
 
@@ -85,31 +100,39 @@ class Analysis:
         _at_least("tolerance", tolerance, 0)
         _at_least("max_iterations", max_iterations, 1)
 
-        def run(steps: Steps, space: NodeSpace) -> Outcome:
+        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
             preference = None if personalization is None else space.weights(personalization)
             return algorithms.pagerank(
-                steps, damping=damping, tolerance=tolerance, iterations_max=max_iterations, preference=preference
+                steps,
+                rounds,
+                damping=damping,
+                tolerance=tolerance,
+                iterations_max=max_iterations,
+                preference=preference,
             )
 
         form = Form.DIRECTED if directed else Form.BOTH
-        return self._run("pagerank", AnalysisTarget(edges, **target), form, run, weight)
+        begins = sorted((personalization or {}).items(), key=repr)
+        told = {"damping": damping, "tolerance": tolerance, "iterations": max_iterations, "begins": begins}
+        return self._run("pagerank", AnalysisTarget(edges, **target), form, run, weight, told=told)
 
     def components(
-        self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Unpack[TargetOptions]
+        self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Unpack[RoundsOptions]
     ) -> AnalysisResult:
         """``component``: the same number for connected nodes; ``strong`` ones reach each other along the edges.
 
         Components are numbered from 0 in the order of their first node by type and id.
         """
 
-        def run(steps: Steps, space: NodeSpace) -> Outcome:
-            return algorithms.components(steps, space, strong=strong)
+        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
+            return algorithms.components(steps, space, rounds, strong=strong)
 
         form = Form.DIRECTED if strong else Form.BOTH
-        return self._run("components", AnalysisTarget(edges, **target), Form.DIRECTED, run, on_spark=form)
+        told = {"strong": strong}
+        return self._run("components", AnalysisTarget(edges, **target), Form.DIRECTED, run, on_spark=form, told=told)
 
     def label_propagation(
-        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[TargetOptions]
+        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[RoundsOptions]
     ) -> AnalysisResult:
         """``community``: nodes that share most of their connections; numbered like components.
 
@@ -118,10 +141,11 @@ class Analysis:
         """
         _at_least("max_iterations", max_iterations, 1)
 
-        def run(steps: Steps, space: NodeSpace) -> Outcome:
-            return algorithms.label_propagation(steps, space, iterations_max=max_iterations)
+        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
+            return algorithms.label_propagation(steps, space, rounds, iterations_max=max_iterations)
 
-        return self._run("label_propagation", AnalysisTarget(edges, **target), Form.SIMPLE, run)
+        told = {"iterations": max_iterations}
+        return self._run("label_propagation", AnalysisTarget(edges, **target), Form.SIMPLE, run, told=told)
 
     def shortest_paths(
         self,
@@ -131,7 +155,7 @@ class Analysis:
         weight: str | None = None,
         max_distance: float | None = None,
         directed: bool = True,
-        **target: Unpack[TargetOptions],
+        **target: Unpack[RoundsOptions],
     ) -> AnalysisResult:
         """``distance`` from the nearest of the sources: hops, or the sum of a ``weight``; null if there is no way.
 
@@ -141,12 +165,15 @@ class Analysis:
             _at_least("max_distance", max_distance, 0)
         named = [sources] if isinstance(sources, str) else list(sources)
 
-        def run(steps: Steps, space: NodeSpace) -> Outcome:
+        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
             starts = space.resolve(named)
-            return algorithms.shortest_paths(steps, starts, is_weighted=weight is not None, distance_max=max_distance)
+            return algorithms.shortest_paths(
+                steps, starts, rounds, is_weighted=weight is not None, distance_max=max_distance
+            )
 
         form = Form.DIRECTED if directed else Form.BOTH
-        return self._run("shortest_paths", AnalysisTarget(edges, **target), form, run, weight)
+        told = {"sources": sorted(named, key=repr), "distance": max_distance}
+        return self._run("shortest_paths", AnalysisTarget(edges, **target), form, run, weight, told=told)
 
     def triangles(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
         """``triangles``: how many a node is part of. Directions, parallel edges and loops do not count."""
@@ -161,21 +188,27 @@ class Analysis:
         name: str,
         target: AnalysisTarget,
         form: Form,
-        run: Callable[[Steps, NodeSpace], Outcome],
+        run: Run,
         weight: str | None = None,
         on_spark: Form | None = None,
+        told: Mapping[str, object] | None = None,
     ) -> AnalysisResult:
         require_scipy()
         snapshot = self._graph.snapshot(target.branch, at=target.at)
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
         view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
         space = NodeSpace.of(view, chosen.node_types)
+        edges = [edge.name for edge in chosen.edges]
+        rounds = rounds_of(
+            target.checkpoint, snapshot, name, {**(told or {}), "edges": edges, "weight": weight, "form": form.value}
+        )
         if is_on_spark(target, snapshot, chosen):
             room = extension(f"{SPARK}.analytics")
             with room.spark_steps(snapshot, space, chosen, on_spark or form, target.spark, target.partitions) as steps:
-                outcome = run(steps, space)
+                outcome = run(steps, space, rounds)
         else:
-            outcome = run(LocalSteps(view, space, chosen, form), space)
+            outcome = run(LocalSteps(view, space, chosen, form), space, rounds)
+        rounds.done()
         return AnalysisResult(
             name,
             _rows(space, outcome),
@@ -204,11 +237,11 @@ def _rows(space: NodeSpace, outcome: Outcome) -> ResultRows:
     return ResultRows(pa.schema(fields), space.size, read)
 
 
-def _triangles(steps: Steps, _space: NodeSpace) -> Outcome:
+def _triangles(steps: Steps, _space: NodeSpace, _rounds: Rounds) -> Outcome:
     return algorithms.triangles(steps)
 
 
-def _degrees(steps: Steps, _space: NodeSpace) -> Outcome:
+def _degrees(steps: Steps, _space: NodeSpace, _rounds: Rounds) -> Outcome:
     return algorithms.degrees(steps)
 
 

@@ -16,6 +16,7 @@ from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.analytics import sparse
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import Labels, NodeSpace
+from omnigraph.exec.analytics.rounds import NOTHING_KEPT, Rounds
 from omnigraph.exec.analytics.steps import (
     Block,
     Steps,
@@ -44,7 +45,13 @@ class Outcome:
 
 
 def pagerank(
-    steps: Steps, *, damping: float, tolerance: float, iterations_max: int, preference: Weights | None
+    steps: Steps,
+    rounds: Rounds,
+    *,
+    damping: float,
+    tolerance: float,
+    iterations_max: int,
+    preference: Weights | None,
 ) -> Outcome:
     """How often a walker is at each node who follows edges, by weight, and now and then begins anew.
 
@@ -56,16 +63,15 @@ def pagerank(
     leaving = steps.leaving()
     stuck = leaving == 0
     share = np.divide(1.0, leaving, out=np.zeros(nodes), where=~stuck)
-    ranks = np.full(nodes, 1 / max(nodes, 1))
-    iterations, moved = 0, 0.0
-    while nodes and iterations < iterations_max:
+    state = rounds.begin(ranks=np.full(nodes, 1 / max(nodes, 1)), iterations=0, moved=np.inf if nodes else 0.0)
+    ranks, iterations, moved = state["ranks"], int(state["iterations"]), float(state["moved"])
+    while nodes and iterations < iterations_max and not moved < tolerance:
         arriving = steps.step(sums, ranks * share) + ranks[stuck].sum() * begins
         following = damping * arriving + (1 - damping) * begins
         moved = float(np.abs(following - ranks).sum())
         ranks = following
         iterations += 1
-        if moved < tolerance:
-            break
+        rounds.end_round(ranks=ranks, iterations=iterations, moved=moved)
     has_converged = not nodes or moved < tolerance
     return Outcome({"rank": pa.array(ranks)}, {"iterations": iterations, "converged": has_converged, "moved": moved})
 
@@ -73,31 +79,32 @@ def pagerank(
 # --- groups ----------------------------------------------------------------------------------------------
 
 
-def components(steps: Steps, space: NodeSpace, *, strong: bool = False) -> Outcome:
+def components(steps: Steps, space: NodeSpace, rounds: Rounds, *, strong: bool = False) -> Outcome:
     """Which nodes are connected, whatever the direction of edges; ``strong``: can reach each other along them."""
     if isinstance(steps, LocalSteps):
         square = steps.block.without_parallels.matrix
         labels = sparse.components(square, strong=strong) if steps.nodes else np.zeros(0, np.int64)
     else:
-        labels = mutual(steps) if strong else hooked(steps)
+        labels = mutual(steps, rounds) if strong else hooked(steps, rounds)
     return _groups("component", "components", space.numbered_groups(labels))
 
 
-def hooked(steps: Steps) -> Labels:
+def hooked(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
     """The components by steps: every group hooks itself to the smallest label in sight, and chains are cut short.
 
     Groups at least double in most rounds, so there are few.
     """
-    labels = np.arange(steps.nodes)
+    labels = rounds.begin(labels=np.arange(steps.nodes))["labels"]
     while True:
         seen = steps.step(smallest, labels)
         if np.array_equal(seen, labels):
             return labels
         np.minimum.at(labels, labels.copy(), seen)
         labels = _shortened(np.minimum(labels, seen))
+        rounds.end_round(labels=labels)
 
 
-def mutual(steps: Steps) -> Labels:
+def mutual(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
     """The strong components by steps: who has the same first node before it and behind it.
 
     Nodes are divided into kinds, and no component into two. In a round every node learns the smallest node of its kind
@@ -105,25 +112,31 @@ def mutual(steps: Steps) -> Labels:
     differ in them are of different kinds from then on. The smallest node of every kind is done in each round.
     """
     numbers = np.arange(steps.nodes)
-    kinds = np.zeros(steps.nodes, np.int64)
-    before = behind = numbers
+    state = rounds.begin(before=numbers, behind=numbers, kinds=np.zeros(steps.nodes, np.int64))
+    before, behind, kinds = state["before"], state["behind"], state["kinds"]
     while True:
-        before = _first(partial(steps.step, smallest_alike), before, kinds)
-        behind = _first(steps.back, behind, kinds)
+        before = _first(
+            partial(steps.step, smallest_alike), before, kinds, lambda labels: rounds.end_round(before=labels)
+        )
+        behind = _first(steps.back, behind, kinds, lambda labels: rounds.end_round(behind=labels))
         is_done = before == behind
         if is_done.all():
             return before
         kinds = before * steps.nodes + behind
         before, behind = np.where(is_done, before, numbers), np.where(is_done, behind, numbers)
+        rounds.end_round(before=before, behind=behind, kinds=kinds)
 
 
-def _first(step: Callable[[Vector], Vector], labels: Labels, kinds: Labels) -> Labels:
+def _first(
+    step: Callable[[Vector], Vector], labels: Labels, kinds: Labels, end_round: Callable[[Labels], None]
+) -> Labels:
     """The smallest labels that come along the edges. Who is reached by a node is also reached by who reaches that."""
     while True:
         seen = _shortened(step(np.stack((labels, kinds))))
         if np.array_equal(seen, labels):
             return labels
         labels = seen
+        end_round(labels)
 
 
 def _shortened(labels: Labels) -> Labels:
@@ -135,19 +148,20 @@ def _shortened(labels: Labels) -> Labels:
         labels = shorter
 
 
-def label_propagation(steps: Steps, space: NodeSpace, *, iterations_max: int) -> Outcome:
+def label_propagation(steps: Steps, space: NodeSpace, rounds: Rounds, *, iterations_max: int) -> Outcome:
     """Communities: every node takes the label that most of its neighbours have, all at once, again and again.
 
     Labels begin in the order of types and ids, and of several equally common ones the smallest is taken, so the same
     graph gives the same communities wherever and however it is stored.
     """
-    labels: Labels = space.ranks.copy()
-    iterations, has_settled = 0, not steps.nodes
+    state = rounds.begin(labels=space.ranks.copy(), iterations=0, has_settled=not steps.nodes)
+    labels, iterations, has_settled = state["labels"], int(state["iterations"]), bool(state["has_settled"])
     while not has_settled and iterations < iterations_max:
         following = steps.step(commonest, labels)
         has_settled = bool(np.array_equal(following, labels))
         labels = following
         iterations += 1
+        rounds.end_round(labels=labels, iterations=iterations, has_settled=has_settled)
     outcome = _groups("community", "communities", space.numbered_groups(labels))
     return Outcome(outcome.columns, {**outcome.facts, "iterations": iterations, "converged": has_settled})
 
@@ -161,11 +175,13 @@ def _groups(column: str, plural: str, numbers: Labels) -> Outcome:
 # --- distances -------------------------------------------------------------------------------------------
 
 
-def shortest_paths(steps: Steps, starts: Rows, *, is_weighted: bool, distance_max: float | None) -> Outcome:
+def shortest_paths(
+    steps: Steps, starts: Rows, rounds: Rounds, *, is_weighted: bool, distance_max: float | None
+) -> Outcome:
     """The distance of every node from the nearest start, in hops or in weights added up; null where there is no way."""
     limit = np.inf if distance_max is None else float(distance_max)
     if not isinstance(steps, LocalSteps):
-        found = _relaxed(steps, starts, limit)
+        found = _relaxed(steps, starts, limit, rounds)
     elif is_weighted and len(starts):
         found = sparse.distances(steps.forward.without_parallels.matrix, starts, limit)
     else:
@@ -177,16 +193,18 @@ def shortest_paths(steps: Steps, starts: Rows, *, is_weighted: bool, distance_ma
     return Outcome({"distance": pa.array(values, mask=~reached)}, facts)
 
 
-def _relaxed(steps: Steps, starts: Rows, limit: float) -> Weights:
+def _relaxed(steps: Steps, starts: Rows, limit: float, rounds: Rounds) -> Weights:
     """Distances by steps: as many as the longest of the shortest paths has edges."""
     distances = np.full(steps.nodes, np.inf)
     distances[starts] = 0.0
+    distances = rounds.begin(distances=distances)["distances"]
     while len(starts):
         following = steps.step(nearest, distances)
         following[following > limit] = np.inf
         if np.array_equal(following, distances):
             break
         distances = following
+        rounds.end_round(distances=distances)
     return distances
 
 
