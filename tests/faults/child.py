@@ -9,15 +9,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# Run with -c: the hidden packages look as if they were not installed.
+# Run with -c: the hidden packages look as if they were not installed, to an import and to whoever looks for them.
 _BOOT = """
-import runpy, sys
-class Hide:
+import importlib.machinery, runpy, sys
+class Without(importlib.machinery.PathFinder):
     names = frozenset(sys.argv[1].split(","))
-    def find_spec(self, name, path=None, target=None):
-        if name in self.names:
-            raise ModuleNotFoundError(f"{name} is hidden from this test program", name=name)
-sys.meta_path.insert(0, Hide())
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name in cls.names else super().find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Without
 del sys.argv[:2]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
