@@ -8,7 +8,7 @@ disagree there is no base value, and two different values of the sides are a con
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from omnigraph.schema.ir import MergePolicy
 from omnigraph.storage.difference import ADDRESS
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import IDS_PER_FILTER_MAX
-from omnigraph.write.changes import BLOB_TYPE, TableChanges, changes_schema, flat, table_changes
+from omnigraph.write.changes import BLOB_TYPE, TableChanges, changes_schema, column_blobs, flat, table_changes
 
 PolicyOf = Callable[[str], MergePolicy | None]
 """The policy of a property."""
@@ -82,20 +82,60 @@ def crossed_changes(
     """
     between = table_changes(store, entity, pins.target, pins.source)
     ids = pa.array(between.ids(), pa.string())
-    source = _image(ids, pa.concat_tables([between.inserted, between.after]))
-    target = _image(ids, pa.concat_tables([between.deleted, between.before]))
+    target = pa.concat_tables([between.deleted, between.before])
 
-    def at(pin: MaybePin) -> _Image:
+    def at(pin: MaybePin) -> list[_Read]:
         few = ids.to_pylist() if len(ids) <= IDS_PER_FILTER_MAX else None
         changes = table_changes(store, entity, pin, pins.target, few)
+        is_other = pc.is_in(flat(target, "id"), value_set=pa.array(changes.ids(), pa.string()))
         own = pa.concat_tables([changes.deleted, changes.before])
-        is_other = pc.is_in(ids, value_set=pa.array(changes.ids(), pa.string()))
-        as_target = target.rows.filter(pc.and_not(target.is_there, is_other))
-        return _image(ids, pa.concat_tables([own, as_target]))
+        return [_Read(pin, own), _Read(pins.target, target.filter(pc.invert(is_other)))]
 
-    base = _merged([at(pin) for pin in pins.bases], [at(pin) for pin in pins.origins], entity, policy_of)
-    addresses = flat(target.rows, ADDRESS)
-    return base.changes(entity, source, addresses), base.changes(entity, target, addresses)
+    sides = [[_Read(pins.source, pa.concat_tables([between.inserted, between.after]))], [_Read(pins.target, target)]]
+    states = [*sides, *map(at, pins.bases), *map(at, pins.origins)]
+    tables = _one_place_for_each_blob(store, entity, states)
+    ours, theirs, *others = (_image(ids, rows) for rows in tables)
+    base = _merged(others[: len(pins.bases)], others[len(pins.bases) :], entity, policy_of)
+    addresses = flat(theirs.rows, ADDRESS)
+    return base.changes(entity, ours, addresses), base.changes(entity, theirs, addresses)
+
+
+class _Read(NamedTuple):
+    """Rows, and the version that they were read from."""
+
+    pin: MaybePin
+    rows: pa.Table
+
+
+def _one_place_for_each_blob(store: Store, entity: Entity, states: Sequence[Sequence[_Read]]) -> list[pa.Table]:
+    """The rows of each state, with equal places for equal bytes of an entity: every write of it stores them again."""
+    tables = [pa.concat_tables([read.rows for read in state]) for state in states]
+    for number, field in enumerate(changes_schema(entity)):
+        if field.type == BLOB_TYPE:
+            same = _same_bytes(store, entity, field.name, [read for state in states for read in state])
+            for index, table in enumerate(tables):
+                blobs = [
+                    blob and {**blob, "place": same.get(blob["place"], blob["place"])}
+                    for blob in table[number].to_pylist()
+                ]
+                tables[index] = table.set_column(number, field, pa.array(blobs, BLOB_TYPE))
+    return tables
+
+
+def _same_bytes(store: Store, entity: Entity, name: str, reads: Iterable[_Read]) -> dict[str, str]:
+    """For every place of a blob of which an entity has others of its size: the first one with the same bytes."""
+    found: dict[tuple[str, int], dict[str, tuple[TablePin, int]]] = {}
+    for pin, rows in reads:
+        for id_, blob, address in zip(*(rows[part].to_pylist() for part in ("id", name, ADDRESS)), strict=True):
+            if blob is not None and pin is not None:
+                found.setdefault((id_, blob["size"]), {}).setdefault(blob["place"], (pin, address))
+    same: dict[str, str] = {}
+    for places in found.values():
+        first: dict[bytes, str] = {}
+        for place, (pin, address) in places.items() if len(places) > 1 else ():
+            [value] = column_blobs(store, entity, pin, name, pa.array([address], pa.uint64())).to_pylist()
+            same[place] = first.setdefault(value, place)
+    return same
 
 
 def _image(ids: pa.Array, rows: pa.Table) -> _Image:
@@ -188,7 +228,7 @@ def _is_combined(policy: MergePolicy | None) -> bool:
 
 
 def _differs(before: pa.Array, after: pa.Array) -> pa.BooleanArray:
-    """Where two columns differ; blobs by where they lie."""
+    """Where two columns differ; blobs by where they lie, which is one place for equal bytes."""
     if before.type != BLOB_TYPE:
         return differs(before, after)
     sizes, places = ([pc.struct_field(side, part) for side in (before, after)] for part in ("size", "place"))

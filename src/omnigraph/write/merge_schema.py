@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import SchemaConflict
 from omnigraph.history.state import ManifestState
@@ -11,6 +13,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.merge import merge_schemas
+from omnigraph.schema.references import type_parts
 from omnigraph.write.merge_sides import Crossing, GraphSides
 from omnigraph.write.retyping import continued
 from omnigraph.write.schema_checks import demands_of
@@ -24,28 +27,42 @@ def merged_schema(
     digests = {state.schema_digest for state in (base, source, target.state)}
     if len(digests) == 1:
         return source.schema_digest, None
-    schemas = [manifests.catalog(state.schema_digest).schema for state in (base, source, target.state)]
+    mine, theirs = (manifests.catalog(state.schema_digest).schema for state in (source, target.state))
+    before = [base] if crossing is None else crossing.bases
+    bases = [manifests.catalog(state.schema_digest).schema for state in before]
     if crossing is not None:
-        schemas[0] = _crossed_schema(manifests, crossing, schemas[0])
-    merged = merge_schemas(*schemas)
-    for state, schema in ((target.state, schemas[2]), (source, schemas[1])):
+        bases = _together(bases, [manifests.catalog(state.schema_digest).schema for state in crossing.origins])
+    merged, *others = (merge_schemas(schema, mine, theirs) for schema in bases)
+    if any(other != merged for other in others):
+        raise _undecided(merged, others)
+    for state, schema in ((target.state, theirs), (source, mine)):
         if merged == schema:
             return state.schema_digest, None
     return digest(merged), merged
 
 
-def _crossed_schema(manifests: Manifests, crossing: Crossing, base: SchemaIR) -> SchemaIR:
-    """What several bases have together, or the schema of one of them if they cannot be merged."""
-    origins, bases = (
-        [manifests.catalog(state.schema_digest).schema for state in some] for some in (crossing.origins, crossing.bases)
-    )
-    found = base
+def _together(bases: list[SchemaIR], origins: list[SchemaIR]) -> list[SchemaIR]:
+    """What several bases have together since their own common ancestors; all of them where nobody can say."""
+    if not origins or any(origin != origins[0] for origin in origins):
+        return bases
     try:
-        for other in bases if origins else []:
-            found = merge_schemas(origins[0], found, other)
+        return [reduce(partial(merge_schemas, origins[0]), bases)]
     except SchemaConflict:
-        return base
-    return found
+        return bases
+
+
+def _undecided(merged: SchemaIR, others: list[SchemaIR]) -> SchemaConflict:
+    """The error for bases from which the sides went to different schemas."""
+    every = [type_parts(schema) for schema in (merged, *others)]
+    keys = dict.fromkeys(key for parts in every for key in parts)
+    apart = [key for key in keys if any(parts.get(key) != every[0].get(key) for parts in every)]
+    types = sorted({next(parts[key].name for parts in every if key in parts) for key in apart})
+    return SchemaConflict(
+        f"the branches have {len(every)} best common ancestors with different schemas, and have not settled alike "
+        f"what becomes of {', '.join(types)}; nothing was changed",
+        hint="apply to one of them the schema that both shall have, and merge again",
+        types=types,
+    )
 
 
 def is_migrated(sides: GraphSides, key: str) -> bool:
