@@ -1,4 +1,4 @@
-"""Loads and an analysis on a cluster of two executors while things go wrong there, and what came of each.
+"""Loads, a merge and an analysis on a cluster of two executors while things go wrong, and what came of each.
 
 Tasks of loads are disturbed on their way back, after they wrote their fragments: the worst moment, for the files are
 there. The analysis loses an executor between two rounds, and with it blocks of edges.
@@ -10,20 +10,28 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from omnigraph.engine.graph import Graph, create
+from omnigraph.engine.merge_result import MergeResult
 from omnigraph.errors import SparkError, StorageError
 from omnigraph.exec.analytics.steps import Kernel, Vector
 from omnigraph.spark.analytics import SparkSteps
+from omnigraph.spark import merge
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.splits import FileSplit
+from omnigraph.storage.staging import WrittenRows
+from omnigraph.write.merge_images import Sides
+from omnigraph.write.merge_parts import Images
 
 ROWS = 600
 WRITE = PartWriter.write_split
+WRITE_MERGED = merge._write
+MERGED_ROWS = 150
 SLOW_SECONDS = 120
 LOST_SECONDS_MAX = 60
 LOST_AFTER_ROUNDS = 3
@@ -55,9 +63,13 @@ def killed(writer: PartWriter, split: FileSplit) -> Part:
     """The executor dies at once, the first time."""
     part = WRITE(writer, split)
     if split.start == 0 and attempt() == 0:
-        os.kill(executor(), signal.SIGKILL)
-        time.sleep(60)
+        kill_executor()
     return part
+
+
+def kill_executor() -> None:
+    os.kill(executor(), signal.SIGKILL)
+    time.sleep(60)
 
 
 def slow(writer: PartWriter, split: FileSplit) -> Part:
@@ -88,6 +100,22 @@ def fails_always(writer: PartWriter, split: FileSplit) -> Part:
 
 def fragments(graph: Graph) -> int:
     return len(list(Path(graph.uri).glob("nodes/*/data/*.lance")))
+
+
+def killed_merge(mark: Path, without: frozenset[str], table: Sides, images: Images) -> WrittenRows | None:
+    """The first executor that wrote merged rows dies, with the blocks it kept. Tasks of a lost stage count anew."""
+    written = WRITE_MERGED(without, table, images)
+    if not mark.exists():
+        mark.touch()
+        kill_executor()
+    return written
+
+
+def disturbed_merge(spark: Any, graph: Graph, source: str, into: str, mark: Path) -> MergeResult:
+    """A merge that loses an executor while it writes, in parts of some rows."""
+    merge.limits.MERGED_ROWS = MERGED_ROWS  # type: ignore[misc] # parts of usual size need more rows
+    merge._write = partial(killed_merge, mark)  # what the tasks of this merge will run
+    return graph.merge(source, into, engine="spark", spark=spark)
 
 
 def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:

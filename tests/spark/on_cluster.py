@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from omnigraph.engine.graph import create
+from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import load, register
 from omnigraph.write import limits
 from tests.spark import faulty_cluster
@@ -88,8 +89,24 @@ def main(asked: dict[str, Any]) -> None:
         told[kind] = read(spark, store, options, kind)
     told["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(asked["directory"]))
     told["analysis"] = faulty_cluster.analysis_without_an_executor(spark, graph)
+    edit(graph)
+    mark = Path(asked["directory"]) / "killed"
+    merged = faulty_cluster.disturbed_merge(spark, graph, "theirs", "ours", mark)
+    told["merged"] = [merged.engine, [asdict(item) for item in merged.tables], mark.exists()]
     spark.stop()
     print("told", json.dumps(told))
+
+
+def edit(graph: Graph) -> None:
+    """Two branches that change the same tables, and entities of each that the other one changes as well."""
+    for branch, first in (("ours", 0), ("theirs", 100)):
+        graph.create_branch(branch)
+        people = [{"type": "Person", "data": {"name": f"p{n}", "age": n if n < 150 else first}} for n in range(200)]
+        ends = [
+            {"edge": "Knows", "from": f"p{n}", "to": f"p{first}", "data": {"id": f"{branch}{n}"}} for n in range(60)
+        ]
+        graph.load([*people[first : first + 150], *ends[first // 2 : first // 2 + 10]], "merge", branch=branch)
+        graph.mutate(f'query q() {{ delete Person where name = "p{300 + first // 2}" }}', branch=branch)
 
 
 def read(spark: Any, store: str, options: dict[str, str], kind: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +140,18 @@ def test_an_analysis_that_loses_an_executor_makes_its_blocks_again(ran: Run) -> 
     spark, embedded = told["iterations"]
     assert spark == embedded > faulty_cluster.LOST_AFTER_ROUNDS
     assert told["difference"] < 1e-12
+
+
+def test_a_merge_whose_executor_is_killed_is_the_merge_of_the_embedded_engine(
+    ran: Run, s3_server: Server, tmp_path: Path
+) -> None:
+    embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
+    embedded.load(ran.files, "append")
+    embedded.load(ran.more, "merge")
+    on_cluster.edit(embedded)
+    merged = embedded.merge("theirs", "ours")
+    assert [(item.key, item.adopted) for item in merged.tables] == [("edge:Knows", False), ("node:Person", False)]
+    assert ran.told["merged"] == ["spark", [asdict(item) for item in merged.tables], True]
+    graph = open_graph(ran.bucket.uri("graph"), storage_options=s3_server.storage_options())
+    assert lines(graph, "ours") == lines(embedded, "ours")
+    assert graph.verify(deep=True).is_clean
