@@ -197,6 +197,33 @@ def test_a_commit_that_a_merge_brought_can_be_undone_and_the_merge_as_a_whole(gr
     assert names(graph) == ["ann", "bo", "eve"]
 
 
+def test_an_actors_commits_are_found_on_branches_that_were_merged(graph: omnigraph.Graph) -> None:
+    graph.create_branch("b")
+    insert(graph, "x1", branch="b", actor="bot")
+    insert(graph, "cy", branch="b", actor="ann")
+    insert(graph, "eve", actor="bo")
+    # Bringing the branch up to date is no work of the bot's that could be undone.
+    graph.merge("main", "b", actor="bot")
+    run(graph, 'update Person set {age: 9} where name = "ann"', branch="b", actor="bot", provenance={"run": "7"})
+    graph.merge("b", actor="ann")
+    merged = last(graph)
+    assert names(graph) == ["ann", "bo", "cy", "eve", "x1"]
+    assert len(graph.revert_preview(run="7").reverted) == 1
+    result = graph.revert(actor="bot")
+    assert len(result.reverted) == 2
+    assert names(graph) == ["ann", "bo", "cy", "eve"]
+    assert {"name": "ann", "age": 3} in contents(graph)["Person"]
+    with pytest.raises(NotFoundError, match="no commit to revert: actor bot"):
+        graph.revert(actor="bot")
+    # What goes away with a merge is not undone a second time, and not again when the merge was undone.
+    assert graph.revert_preview(actor="ann").reverted == (merged,)
+    graph.revert(merged)
+    assert names(graph) == ["ann", "bo", "eve"]
+    with pytest.raises(NotFoundError, match="no commit to revert: actor ann"):
+        graph.revert(actor="ann")
+    assert graph.verify().is_clean
+
+
 def test_what_cannot_be_undone_is_said(graph: omnigraph.Graph) -> None:
     first = [commit.id for commit in graph.commits()][-1]
     head = last(graph)

@@ -44,6 +44,34 @@ def test_what_was_reverted_already_is_left_out() -> None:
     assert found(again, 1, 2) == [("0", "12")]
 
 
+def test_lines_beside_each_other_are_undone_in_the_order_of_time() -> None:
+    one, *_ = line("init", "load")
+    commits = [replace(item, id=f"{item.id}{side}") for item in line("init", "load", "mutation")[:2] for side in "ab"]
+    linked = [replace(item, parents=(f"1{item.id[1]}" if item.id[0] == "2" else one.id,)) for item in commits]
+    assert [item.id for item in linked] == ["2a", "2b", "1a", "1b"]
+    everything = stretches([*linked, one], lambda item: True)
+    assert [[item.id for item in stretch.commits] for stretch in everything] == [["2a"], ["2b"], ["1a"], ["1", "1b"]]
+    of_one_line = stretches([*linked, one], lambda item: "a" in item.id)
+    assert [[item.id for item in stretch.commits] for stretch in of_one_line] == [["1a", "2a"]]
+
+
+def test_what_a_merge_brought_goes_with_it() -> None:
+    merge = replace(commit("3", kind=CommitKind.MERGE, at=9), parents=("1", "2"))
+    commits = [merge, replace(commit("2", at=8), parents=("1",)), *line("init", "load")]
+    undo = replace(commit("4", kind=CommitKind.REVERT, at=10), parents=("3",), provenance={REVERTS: "3"})
+
+    def brought(item: GraphCommit) -> list[str]:
+        return ["2"] if item is merge else []
+
+    def ids(history: list[GraphCommit], *wanted: str) -> list[str]:
+        found = stretches(history, lambda item: item.id in wanted, brought)
+        return [item.id for stretch in found for item in stretch.commits]
+
+    assert ids(commits, "2") == ["2"]
+    assert ids(commits, "2", "3") == ["3"]
+    assert ids([undo, *commits], "2", "3") == []
+
+
 def test_a_revert_names_what_it_undid() -> None:
     assert reverted_by(line("init", "load", "revert 1,0")[0]) == ("1", "0")
     assert reverted_by(line("init")[0]) == ()

@@ -245,6 +245,20 @@ def test_a_mixed_tuple_that_a_third_entity_holds_breaks_uniqueness(tmp_path: Pat
     assert [(row["a"], row["b"]) for row in rows] == [(3, 2), (2, 2)]
 
 
+def test_an_edge_that_both_sides_moved_is_settled_like_any_value(graph: omnigraph.Graph) -> None:
+    graph.load([edge("Knows", "ann", "cy", "bo-cy")], "merge", branch="b")
+    graph.load([edge("Knows", "dan", "ann", "bo-cy")], "merge")
+    assert kinds(refused(graph)) == [("divergent_update", "bo-cy", "src")]
+    assert kinds(refused(graph, policy={"Knows.src": "review", "*": "source"})) == [
+        ("divergent_update", "bo-cy", "src")
+    ]
+    for rules in ({"policy": "source"}, {"policy": {"Knows.src": "source"}}, {"resolutions": [{"take": "source"}]}):
+        assert graph.merge_preview("b", **rules).outcome.value == "merged"
+    graph.merge("b", policy="source")
+    # Only the target moved its other end.
+    assert edges(graph) == {"bo-cy": ("ann", "ann")}
+
+
 def test_an_orphan_can_be_deleted_from_a_table_that_is_taken_whole(graph: omnigraph.Graph) -> None:
     graph.load([edge("Knows", "ann", "dan", "new"), edge("Knows", "ann", "cy", "fine")], branch="b")
     run(graph, 'delete Person where name = "dan"')

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.errors import MergeConflicts, SchemaConflict
+from omnigraph.errors import MergeConflicts, SchemaConflict, UsageError
 from omnigraph.write.merge import MergeOutcome
 from tests.protocol.graphs import contents, create, edge, person, reopen, run
 
@@ -196,6 +196,31 @@ def test_schemas_that_cannot_be_merged_change_nothing(graph: omnigraph.Graph) ->
         graph.merge("trial")
     assert conflict.value.facts["types"] == ["Person"]
     assert graph.snapshot().commit_id == head
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"policy": {"Human.years": "source"}},
+        {"policy": {"Human": "source"}},
+        {"resolutions": [{"type": "Human", "property": "years", "take": "source"}]},
+        {"resolutions": [{"type": "Human", "property": "years", "expression": "$source"}]},
+    ],
+)
+def test_rules_name_things_as_the_conflicts_do(graph: omnigraph.Graph, rules: dict[str, Any]) -> None:
+    renamed = graph.apply_schema(RENAMED, branch="trial").commit
+    run(graph, 'update Human set {years: 5} where name = "ann"', branch="trial")
+    run(graph, 'update Person set {age: 6} where name = "ann"')
+    [conflict] = graph.merge_preview("trial").conflicts
+    assert (conflict.table, conflict.property) == ("node:Human", "years")
+    with pytest.raises(UsageError, match="no type 'Person'"):
+        graph.merge("trial", policy={"Person.age": "source"})
+    graph.merge("trial", **rules)
+    assert people(graph, type_name="Human")["ann"] == {"years": 5, "email": "a@x"}
+    # And a revert, which may bring the old names back.
+    assert renamed is not None
+    graph.revert(renamed.id, policy={"Person.age": "target", "Human": "target"})
+    assert people(graph)["ann"] == {"age": 5, "email": "a@x"}
 
 
 def test_a_schema_change_is_reverted_with_what_it_did(graph: omnigraph.Graph) -> None:

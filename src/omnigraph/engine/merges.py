@@ -13,7 +13,7 @@ from omnigraph.engine.merge_engine import merging_elsewhere
 from omnigraph.engine.merge_result import MergePreview, MergeResult, Policy
 from omnigraph.engine.writes import earlier_commit
 from omnigraph.errors import PreconditionFailed, UsageError
-from omnigraph.history.conflicts import Resolution, Resolutions, read_resolutions
+from omnigraph.history.conflicts import Resolution, read_resolutions
 from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
@@ -27,6 +27,8 @@ from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge import MergeDecision, MergeOutcome, decide_merge, prepare_merge
 from omnigraph.write.merge_formulas import read_formulas
 from omnigraph.write.merge_images import MergeRules
+from omnigraph.write.merge_policies import type_of
+from omnigraph.write.merge_schema import merged_catalog
 
 Said = Sequence[Mapping[str, Any] | Resolution]
 
@@ -50,7 +52,7 @@ def merge(
 ) -> MergeResult:
     """Merge the head that the source has now."""
     heads = _heads(context, source, target)
-    rules = read_rules(context, heads[1], policy, resolutions)
+    rules = _rules(context, *heads, policy, resolutions)
     return _merge(context, *heads, rules, engine, options)
 
 
@@ -68,7 +70,7 @@ def resume(
                 actual=state.head,
                 branch=state.branch,
             )
-    rules = read_rules(context, target, preview.policy, [*resolutions, *preview.resolutions])
+    rules = _rules(context, source, target, preview.policy, [*resolutions, *preview.resolutions])
     return _merge(context, source, target, rules, engine, replace(options, expected_head=preview.target_head))
 
 
@@ -113,7 +115,7 @@ def preview(
 ) -> MergePreview:
     """What a merge of the two heads would do. Writes nothing."""
     mine, theirs = _heads(context, source, target)
-    rules = read_rules(context, theirs, policy, resolutions)
+    rules = _rules(context, mine, theirs, policy, resolutions)
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
         decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules, elsewhere)
     return MergePreview(
@@ -137,15 +139,28 @@ def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestSta
     return branches.find_head(context.manifests, source), branches.find_head(context.manifests, target)
 
 
-def read_rules(context: WriteContext, target: ManifestState, policy: Policy, resolutions: Said) -> MergeRules:
-    """What a caller says about how conflicts are settled, with every name checked."""
-    catalog = context.manifests.catalog(target.schema_digest)
-    checked = _checked(catalog, read_resolutions(resolutions))
-    named = {item.type_name: _entities(catalog, item.type_name) for item in checked.given if item.type_name is not None}
-    return MergeRules(read_policies(catalog, policy), checked, read_formulas(catalog, checked, named))
+def _rules(
+    context: WriteContext, source: ManifestState, target: ManifestState, policy: Policy, resolutions: Said
+) -> MergeRules:
+    """Rules name things as the conflicts do: as the merged schema has them."""
+    if not policy and not resolutions:
+        return MergeRules()
+    catalog = merged_catalog(context.manifests, source, context.manifests.capture(target))
+    return read_rules([catalog], policy, resolutions)
 
 
-def read_policies(catalog: Catalog, said: Policy) -> Policies:
+def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -> MergeRules:
+    """What a caller says about how conflicts are settled; every name is one of a schema."""
+    checked = read_resolutions(resolutions)
+    named = {
+        (item.type_name, item.property): _entities(catalogs, item.type_name, item.property)
+        for item in checked.given
+        if item.type_name is not None
+    }
+    return MergeRules(read_policies(catalogs, policy), checked, read_formulas(catalogs[0], checked, named))
+
+
+def read_policies(catalogs: Sequence[Catalog], said: Policy) -> Policies:
     """What a caller says about policies, with every name checked."""
     if said is None:
         return Policies()
@@ -157,7 +172,7 @@ def read_policies(catalog: Catalog, said: Policy) -> Policies:
         name, _, member = key.partition(".")
         if key == "*":
             continue
-        entities = _entities(catalog, name)
+        entities = _entities(catalogs, name, member or None)
         if not member:
             types[name] = _policy(word)
             continue
@@ -175,35 +190,21 @@ def _policy(word: str) -> MergePolicy:
     return words[word]
 
 
-def _entities(catalog: Catalog, name: str) -> list[Entity]:
-    found: list[Entity | None] = [catalog.nodes.get(name), catalog.edges.get(name)]
-    entities = [entity for entity in found if entity is not None]
-    if not entities:
-        hint = did_you_mean(name, [*catalog.nodes, *catalog.edges])
+def _entities(catalogs: Sequence[Catalog], name: str, member: str | None) -> list[Entity]:
+    """The types of a name that have a property, if one is meant."""
+    found = [kinds[name] for catalog in catalogs for kinds in (catalog.nodes, catalog.edges) if name in kinds]
+    if not found:
+        hint = did_you_mean(name, [known for catalog in catalogs for known in (*catalog.nodes, *catalog.edges)])
         raise UsageError(f"there is no type {name!r}", hint=hint, type=name)
-    return entities
+    having = [entity for entity in found if member is None or type_of(entity, member) is not None]
+    if not having:
+        hint = did_you_mean(str(member), [known for entity in found for known in entity.properties])
+        raise UsageError(f"{name} has no property {member!r}", hint=hint, type=name, property=member)
+    return having
 
 
 def _check_fits(entity: Entity, name: str, policy: MergePolicy) -> None:
-    _check_property(entity, name)
-    wanted = policy_misfit(policy, entity.properties[name].type)
+    type_ = type_of(entity, name)
+    wanted = None if type_ is None else policy_misfit(policy, type_)
     if wanted is not None:
-        raise UsageError(
-            f"{policy.value} of {entity.name}.{name} requires {wanted}, got {entity.properties[name].type}"
-        )
-
-
-def _check_property(entity: Entity, name: str) -> None:
-    if name not in entity.properties:
-        hint = did_you_mean(name, list(entity.properties))
-        raise UsageError(f"{entity.name} has no property {name!r}", hint=hint, type=entity.name, property=name)
-
-
-def _checked(catalog: Catalog, resolutions: Resolutions) -> Resolutions:
-    for resolution in resolutions.given:
-        if resolution.type_name is None:
-            continue
-        for entity in _entities(catalog, resolution.type_name):
-            if resolution.property not in (None, "src", "dst"):
-                _check_property(entity, str(resolution.property))
-    return resolutions
+        raise UsageError(f"{policy.value} of {entity.name}.{name} requires {wanted}, got {type_}")

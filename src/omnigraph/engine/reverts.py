@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.engine.commit_filters import passes
@@ -14,11 +15,12 @@ from omnigraph.engine.revert_result import RevertPreview, RevertResult
 from omnigraph.engine.travel import moment_us
 from omnigraph.engine.writes import earlier_commit
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.history.commits import first_parents
+from omnigraph.history.commits import first_parents, relate
 from omnigraph.history.reverts import REVERTS, Stretch, between, reverted_by, stretches
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
-from omnigraph.manifest.commit_log import find_commit, newest_first
+from omnigraph.manifest.commit_log import Lineage, find_commit, newest_first
+from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.store import Store
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
@@ -39,6 +41,11 @@ class Undone:
     run: str | None = None
     since: str | datetime | None = None
     until: str | datetime | None = None
+
+    @property
+    def names_author(self) -> bool:
+        """Whether they are those of an actor or of a run, wherever these made them."""
+        return bool(self._filters())
 
     @property
     def is_filtered(self) -> bool:
@@ -87,7 +94,7 @@ def revert(
         message=options.message or f"revert {undone}",
         provenance={**options.provenance, REVERTS: ",".join(reverted[:NAMED_COMMITS_MAX])},
     )
-    rules = read_rules(context, head, policy, resolutions)
+    rules = read_rules(_catalogs(context, head, found), policy, resolutions)
     info = said.info(context, CommitKind.REVERT)
     reverter = Reverter(context.manifests, found, rules, info, said)
     decided, published = run(context, head.incarnation, reverter.prepare, info, said)
@@ -99,12 +106,19 @@ def preview(context: WriteContext, undone: Undone, branch: str, policy: Policy, 
     """What a revert would do. Nothing stays written."""
     head = branches.find_head(context.manifests, branch)
     found = select(context.store, head, undone)
-    rules = read_rules(context, head, policy, resolutions)
+    rules = read_rules(_catalogs(context, head, found), policy, resolutions)
     options = WriteOptions()
     reverter = Reverter(context.manifests, found, rules, options.info(context, CommitKind.REVERT), options)
     decided = reverter.decide(context.manifests.capture(head))
     discard(context.store, decided)
     return RevertPreview(head.branch, head.head, _ids(found), decided.counts, decided.conflicts)
+
+
+def _catalogs(context: WriteContext, head: ManifestState, found: list[Stretch]) -> list[Catalog]:
+    """The schemas whose names conflicts can have: undoing may bring older ones back."""
+    lineage = Lineage(context.store, head)
+    digests = [head.schema_digest, *(lineage(stretch.before).schema_digest for stretch in found)]
+    return [context.manifests.catalog(digest) for digest in dict.fromkeys(digests)]
 
 
 def _ids(found: list[Stretch]) -> tuple[str, ...]:
@@ -123,8 +137,16 @@ def select(store: Store, head: ManifestState, undone: Undone) -> list[Stretch]:
         if not fits(found[0].last):
             found = []
     else:
-        wanted = None if undone.what is None else _range(store, head, undone.what)
-        found = stretches(_line(store, head), lambda commit: (wanted is None or commit.id in wanted) and fits(commit))
+        own = {commit.id for commit in _line(store, head)}
+        wanted = own if undone.what is None else _range(store, head, undone.what)
+        names_author = undone.what is None and undone.names_author
+
+        def is_wanted(commit: GraphCommit) -> bool:
+            """A merge within what another one brought moved the work of others: that is named by its own commits."""
+            is_foreign = names_author and commit.id not in own and commit.kind is not CommitKind.MERGE
+            return (commit.id in wanted or is_foreign) and fits(commit)
+
+        found = stretches(newest_first(store, head), is_wanted, partial(_brought, Lineage(store, head)))
     if not found:
         raise NotFoundError(
             f"{head.branch} has no commit to revert: {undone}",
@@ -136,6 +158,12 @@ def select(store: Store, head: ManifestState, undone: Undone) -> list[Stretch]:
 
 def _line(store: Store, head: ManifestState) -> Iterator[GraphCommit]:
     return first_parents(newest_first(store, head), head.head)
+
+
+def _brought(lineage: Lineage, commit: GraphCommit) -> Iterator[str]:
+    """The commits that a merge brought to its branch."""
+    for other in commit.parents[1:]:
+        yield from (item.id for item in relate(other, commit.parents[0], lineage).only_source)
 
 
 def _single(store: Store, head: ManifestState, commit_id: str) -> Stretch:

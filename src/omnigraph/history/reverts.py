@@ -29,25 +29,36 @@ class Stretch:
         return self.commits[-1]
 
 
-def stretches(newest_first: Iterable[GraphCommit], is_wanted: Callable[[GraphCommit], bool]) -> list[Stretch]:
-    """The wanted commits of a branch's own line, newest stretch first. The first commit of a graph stays.
+def stretches(
+    newest_first: Iterable[GraphCommit],
+    is_wanted: Callable[[GraphCommit], bool],
+    brought: Callable[[GraphCommit], Iterable[str]] = lambda _: (),
+) -> list[Stretch]:
+    """The wanted commits, newest stretch first. The first commit of a graph stays.
 
-    What a later revert undid is left out, unless that revert is itself undone or wanted.
+    What a later revert undid is left out, unless that revert is itself undone or wanted; and so is what goes away with
+    a merge that is undone or wanted, which ``brought`` names.
     """
     found: list[Stretch] = []
     current: list[GraphCommit] = []
+    before: str | None = None  # what goes on with the current stretch, if it is wanted
     undone: set[str] = set()
     for commit in newest_first:
-        if not commit.kind.is_logical or not commit.parents:
+        if not commit.kind.is_logical:
+            before = commit.parents[0] if commit.id == before else before
             continue
-        if commit.id not in undone and is_wanted(commit):
-            current.append(commit)
-            continue
-        if commit.kind is CommitKind.REVERT and commit.id not in undone:
+        is_undone = commit.id in undone
+        is_chosen = bool(commit.parents) and not is_undone and is_wanted(commit)
+        if is_chosen or is_undone:
+            undone.update(brought(commit))
+        elif commit.kind is CommitKind.REVERT:
             undone.update(reverted_by(commit))
-        if current:
+        if current and is_chosen != (commit.id == before):
             found.append(_stretch(current))
             current = []
+        if is_chosen:
+            current.append(commit)
+            before = commit.parents[0]
     if current:
         found.append(_stretch(current))
     return found

@@ -48,14 +48,17 @@ class Formula:
 
 
 def read_formulas(
-    catalog: Catalog, resolutions: Resolutions, entities: Mapping[str, Iterable[Entity]]
+    catalog: Catalog, resolutions: Resolutions, entities: Mapping[tuple[str, str | None], Iterable[Entity]]
 ) -> dict[FormulaKey, Formula]:
-    """The expressions of all resolutions, checked; raises UsageError or CompileError. ``entities`` are by type name."""
+    """The expressions of all resolutions, checked; raises UsageError or CompileError.
+
+    ``entities`` are the types by their name and that of a property.
+    """
     formulas: dict[FormulaKey, Formula] = {}
     for resolution in resolutions.given:
         if resolution.take is Take.EXPRESSION:
             name, text = _named(resolution), str(resolution.value)
-            for entity in entities[str(resolution.type_name)]:
+            for entity in entities[str(resolution.type_name), name]:
                 declared = entity.properties[name].type
                 given = dict.fromkeys(VALUES, _nullable(declared))
                 source = Source(text, f"<expression for {entity.name}.{name}>")

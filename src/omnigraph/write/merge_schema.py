@@ -6,6 +6,7 @@ from functools import partial, reduce
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import SchemaConflict
+from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.rows.arrow_types import Entity, table_schema
@@ -14,10 +15,21 @@ from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.merge import merge_schemas
 from omnigraph.schema.references import type_parts
-from omnigraph.write.merge_sides import Crossing, GraphSides
+from omnigraph.write.merge_sides import Crossing, GraphSides, crossing_of, relate_heads, state_at
 from omnigraph.write.retyping import continued
 from omnigraph.write.schema_checks import demands_of
 from omnigraph.write.type_tables import entities, table_id
+
+
+def merged_catalog(manifests: Manifests, source: ManifestState, target: Capture) -> Catalog:
+    """What a merge of two heads makes of their schemas: its conflicts name things like this."""
+    if source.schema_digest == target.state.schema_digest:
+        return target.catalog
+    relation, commit = relate_heads(manifests, source, target.state)
+    base = state_at(manifests, commit, target.state, source)
+    crossing = crossing_of(manifests, relation, source, target.state, Policies())
+    merged, schema = merged_schema(manifests, base, source, target, crossing)
+    return manifests.catalog(merged) if schema is None else Catalog(schema)
 
 
 def merged_schema(
@@ -80,12 +92,17 @@ def has_other_columns(entity: Entity, catalog: Catalog) -> bool:
 
 def check_dropped(sides: GraphSides, key: str) -> None:
     """A type goes only if nobody changed its entities meanwhile."""
-    location = sides.pin(key).location
-    relation = sides.relation
-    for commits, state in ((relation.only_source, sides.source), (relation.only_target, sides.target)):
-        kinds = {commit.kind for commit in commits for change in commit.tables if change.location == location}
-        if key in state.tables and kinds - {CommitKind.MAINTENANCE, CommitKind.SCHEMA}:
+    for of_source, state in ((True, sides.source), (False, sides.target)):
+        if key in state.tables and sides.is_changed(key, of_source=of_source) and _has_work(sides, key, of_source):
             raise dropped_conflict(sides, key)
+
+
+def _has_work(sides: GraphSides, key: str, of_source: bool) -> bool:
+    """Whether commits of a side say that they changed entities of a table, and not only its columns."""
+    commits = sides.relation.only_source if of_source else sides.relation.only_target
+    location = sides.pin(key).location
+    changes = (change for commit in commits if commit.kind is not CommitKind.SCHEMA for change in commit.tables)
+    return any(item.inserted + item.updated + item.deleted for item in changes if item.location == location)
 
 
 def dropped_conflict(sides: GraphSides, key: str) -> SchemaConflict:
