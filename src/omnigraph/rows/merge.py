@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +18,9 @@ def combine(
     """The combined values, and where there is one: a sum may not fit its type. Null counts as nothing."""
     match policy:
         case MergePolicy.MAX:
-            return _whole(pc.max_element_wise(source, target))
+            return _whole(_extreme(pc.max_element_wise, source, target))
         case MergePolicy.MIN:
-            return _whole(pc.min_element_wise(source, target))
+            return _whole(_extreme(pc.min_element_wise, source, target))
         case MergePolicy.SUM:
             return _sum(base, source, target)
         case MergePolicy.UNION:
@@ -33,12 +34,25 @@ def _whole(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
     return values, pa.array([True] * len(values), pa.bool_())
 
 
+def _extreme(choose: Callable[[pa.Array, pa.Array], pa.Array], source: pa.Array, target: pa.Array) -> pa.Array:
+    """The greater or the smaller ones, whichever side has them. NaN counts as nothing."""
+    chosen = choose(source, target)
+    if not pa.types.is_floating(chosen.type):
+        return chosen
+    # Two zeros are equal, and yet not the same: as numbers of their bits the negative one is smaller.
+    zeros = pc.and_(pc.equal(source, 0), pc.equal(target, 0))
+    bits = pa.int64() if chosen.type == pa.float64() else pa.int32()
+    return pc.if_else(
+        pc.fill_null(zeros, False), choose(source.view(bits), target.view(bits)).view(chosen.type), chosen
+    )
+
+
 def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
     """The base and what both sides added to it."""
     type_ = base.type
     if pa.types.is_floating(type_):
         before, left, right = (pc.fill_null(side, 0).cast(pa.float64()) for side in (base, source, target))
-        return _whole(pc.subtract(pc.add(left, right), before).cast(type_, safe=False))
+        return _float_sum(before, left, right, type_)
     sums: list[int | None] = []
     for row in zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True):
         before, left, right = (value or 0 for value in row)
@@ -47,6 +61,16 @@ def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, 
     fits = [number is not None and low <= number <= high for number in sums]
     values = [number if fit else None for number, fit in zip(sums, fits, strict=True)]
     return pa.array(values, type_), pa.array(fits, pa.bool_())
+
+
+def _float_sum(
+    base: pa.Array, source: pa.Array, target: pa.Array, type_: pa.DataType
+) -> tuple[pa.Array, pa.BooleanArray]:
+    """Sums in their type. One beyond all numbers fits only if a side is there, and no number only if one was none."""
+    sums = pc.subtract(pc.add(source, target), base).cast(type_, safe=False)
+    was_none = reduce(pc.or_, map(pc.is_nan, (base, source, target)))
+    was_beyond = pc.and_(pc.is_inf(sums), pc.or_(pc.is_inf(source), pc.is_inf(target)))
+    return sums, pc.or_(pc.is_finite(sums), pc.or_(was_none, was_beyond))
 
 
 def _bounds(type_: pa.DataType) -> tuple[int, int]:
