@@ -87,6 +87,14 @@ def test_moments_are_branches_commits_times_and_snapshots(graph: omnigraph.Graph
         graph.diff("main", "~1")
 
 
+def test_a_snapshot_of_another_graph_is_refused(graph: omnigraph.Graph, tmp_path: Path) -> None:
+    other = create(tmp_path / "other").snapshot()
+    for moments in (("main", other), (other, "main"), (other, other)):
+        with pytest.raises(UsageError, match="which is not this graph"):
+            graph.diff(*moments)
+    assert not reopen(graph).diff(graph.snapshot(), "main")
+
+
 def test_filters_choose_kinds_types_and_operations(graph: omnigraph.Graph) -> None:
     assert told(graph.diff("main", "b", kind="edge")) == FORTH[3:]
     assert told(graph.diff("main", "b", type=["Knows", "Person"], op="delete")) == [FORTH[0], FORTH[3]]

@@ -45,6 +45,11 @@ class Comparing(Reading):
     def moment(self, named: Moment) -> Snapshot:
         """The snapshot that a branch, a commit or a time on ``main`` means."""
         if isinstance(named, Snapshot):
+            if named.store.root != self._store.root:
+                raise UsageError(
+                    f"the snapshot {named.commit_id} is one of {named.store.root}, which is not this graph",
+                    hint="moments of one graph can be compared; load the export of one into a branch of the other",
+                )
             return named
         if isinstance(named, datetime) or moment_us(named) is not None:
             return self.snapshot(at=named)

@@ -259,7 +259,9 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
         old_entity, old_pin = old.get(location, (None, None))
         known = entity or old_entity
         assert known is not None
-        if _is_same(old_pin, pin) or not chosen.wants_type(kind_of(known), known.name):
+        # A renamed type may be meant by either name.
+        is_wanted = any(chosen.wants_type(kind_of(known), item.name) for item in (entity, old_entity) if item)
+        if _is_same(old_pin, pin) or not is_wanted:
             continue
         pins = (old_pin, pin)
         found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
