@@ -232,6 +232,35 @@ def test_a_unique_value_may_move_from_one_entity_to_another(graph: omnigraph.Gra
     assert "email" not in people(graph)["ann"]
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "take", "expected"),
+    [
+        ({}, "source", ("b", "a")),
+        ({"ann": {"city": "x"}, "bo": {"city": "y"}}, "source", ("b", "a")),
+        ({"ann": {"email": "c"}}, "source", ("b", "a")),
+        ({"ann": {"email": "c"}}, "target", ("c", "a")),
+        ({"ann": {"email": "c"}}, "base", None),
+    ],
+)
+def test_unique_values_may_be_swapped(
+    graph: omnigraph.Graph, meanwhile: dict[str, Any], take: str, expected: tuple[str, str] | None
+) -> None:
+    put(graph, "ann", email="a")
+    put(graph, "bo", email="b")
+    graph.merge("main", "b")
+    for name, email in (("ann", None), ("bo", "a"), ("ann", "b")):
+        put(graph, name, "b", email=email)
+    put(graph, "cy", age=9)
+    for name, values in meanwhile.items():
+        put(graph, name, **values)
+    settled = {"resolutions": [{"take": take}]}
+    if expected is None:
+        assert kinds(refused(graph, **settled)) == [("unique_violation", "bo", "email")]
+        return
+    graph.merge("b", **settled)
+    assert (people(graph)["ann"]["email"], people(graph)["bo"]["email"]) == expected
+
+
 def test_a_mixed_tuple_that_a_third_entity_holds_breaks_uniqueness(tmp_path: Path) -> None:
     schema = "node P { name: String @key\n a: I64?\n b: I64?\n @unique(a, b) }"
     graph = create(tmp_path, schema)

@@ -186,6 +186,10 @@ def test_a_type_that_one_side_dropped(graph: omnigraph.Graph, dropping: str, wri
         assert {item.key: item.deleted for item in merged.tables} == {"edge:LivesIn": 1}
     with pytest.raises(SchemaConflict, match="dropped the type LivesIn"):
         graph.merge(other)
+    # What was taken back is no change.
+    run(graph, 'delete LivesIn where from = "bo"', branch=other)
+    graph.merge(other)
+    assert "edge:LivesIn" not in graph.snapshot().counts()
 
 
 def test_schemas_that_cannot_be_merged_change_nothing(graph: omnigraph.Graph) -> None:
@@ -256,6 +260,25 @@ def test_a_difference_shows_what_only_one_schema_has(graph: omnigraph.Graph) -> 
     assert not graph.diff("main", "trial")
     shown = {change.id: change.changed for change in graph.diff("trial", "main").changes()}
     assert shown == {"ann": ("age",), "bo": ("age",), "cy": ("age",)}
+
+
+def test_a_merge_that_renames_is_told_by_the_feed_under_both_names(graph: omnigraph.Graph) -> None:
+    cursors = {name: graph.changes(type=name).cursor for name in ("Person", "Knows")}
+    graph.apply_schema(RENAMED, branch="trial")
+    run(graph, 'update Human set {years: 5, nick: "a"} where name = "ann" insert Pet {name: "rex"}', branch="trial")
+    run(graph, 'update Person set {email: "x"} where name = "bo"')
+    before = graph.snapshot()
+    # A type that is dropped is told as deleted, if the other side has left it alone.
+    graph.merge("trial")
+    blocks = list(graph.changes(f"after:{before.commit_id}"))
+    [changes] = [[(change.op.value, change.type_name, change.id) for change in block] for block in blocks]
+    assert changes == [("update", "Human", "ann"), ("insert", "Pet", "rex"), ("delete", "LivesIn", "l1")]
+    [update] = [change for change in blocks[0] if change.op.value == "update"]
+    assert update.changed == ("nick", "years")
+    for name in ("Person", "Human"):
+        assert [change.id for change in graph.diff(before, "main", type=name).changes()] == ["ann"]
+    assert [change.id for change in graph.changes(cursors["Person"], type="Person").changes()] == ["bo", "ann"]
+    assert not list(graph.changes(cursors["Knows"], type="Knows").changes())
 
 
 def test_the_newest_change_of_a_renamed_property_is_found(tmp_path: Path) -> None:

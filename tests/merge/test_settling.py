@@ -1,5 +1,6 @@
 """Conflicts that the caller settles: by expressions, and broken constraints for one side."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 import omnigraph
 from omnigraph.engine.merge_result import MergePreview
 from omnigraph.errors import CompileError, UsageError
+from omnigraph.write import merge_keeping
+from omnigraph.write.changes import rows_of
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
 from tests.protocol.graphs import create, edge, run
 
@@ -81,6 +84,29 @@ def test_both_holders_of_a_unique_value_are_as_one_side_has_them(graph: omnigrap
         else {"ann": {"age": 1}, "bo": {**changed, "city": "T"}}
     )
     assert people(graph) == {**expected, "cy": {"age": 5}, "dan": {"age": 1}}
+
+
+def test_many_broken_constraints_are_settled_by_reading_once(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(branch: str, names: Iterable[str]) -> None:
+        rows = [{"type": "Person", "data": {"name": name, "email": f"e{n}"}} for n, name in enumerate(names)]
+        graph.load(rows, "merge", branch=branch)
+
+    load("b", [f"s{number}" for number in range(30)])
+    load("main", [f"t{number}" for number in range(30)])
+    put(graph, "ann", age=2)
+    assert len(refused(graph)) == 30
+    asked: list[int] = []
+
+    def counted(*given: Any) -> Any:
+        asked.append(len(given[-1]))
+        return rows_of(*given)
+
+    monkeypatch.setattr(merge_keeping, "rows_of", counted)
+    graph.merge("b", resolutions=[{"kind": "unique_violation", "take": "source"}])
+    assert asked == [60]
+    assert {name[0] for name in people(graph)} == {"a", "b", "c", "d", "s"}
 
 
 # --- expressions -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeVar
 
 from omnigraph.errors import UsageError
@@ -154,20 +155,28 @@ _POSSIBLE: dict[ConflictKind, frozenset[Take]] = {
 takes one says so: a rule for all kinds means two changes of one entity."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resolutions:
     """All that a caller said: choices for single entities count before rules, and earlier ones before later ones."""
 
     given: tuple[Resolution, ...] = ()
 
     def of(self, conflict: MergeConflict) -> Resolution | None:
-        return next((item for item in self.given if item.fits(conflict)), None)
+        choices = self._by_id.get(conflict.id, ()) if conflict.id is not None else ()
+        return next((item for item in (*choices, *self._by_id.get(None, ())) if item.fits(conflict)), None)
+
+    @cached_property
+    def _by_id(self) -> dict[str | None, list[Resolution]]:
+        """There may be a choice for each of many conflicts."""
+        found: dict[str | None, list[Resolution]] = {}
+        for item in self.given:
+            found.setdefault(item.id, []).append(item)
+        return found
 
 
 def read_resolutions(said: Sequence[Mapping[str, Any] | Resolution]) -> Resolutions:
     """Resolutions as a caller writes them, such as ``{"type": "Person", "property": "age", "take": "source"}``."""
-    read = [item if isinstance(item, Resolution) else _read(item) for item in said]
-    return Resolutions(tuple(sorted(read, key=lambda item: item.id is None)))
+    return Resolutions(tuple(item if isinstance(item, Resolution) else _read(item) for item in said))
 
 
 _KEYS = ("type", "id", "property", "kind", "take", "value", "expression")
@@ -177,6 +186,9 @@ def _read(said: Mapping[str, Any]) -> Resolution:
     unknown = sorted(set(said) - set(_KEYS))
     if unknown:
         raise UsageError(f"a resolution has no {unknown[0]!r}", hint=f"it has {', '.join(_KEYS)}")
+    for key in ("type", "id", "property"):
+        if not isinstance(said.get(key), str | None):
+            raise UsageError(f"the {key} of a resolution is a text, not {said[key]!r}")
     answers = [key for key in ("take", "value", "expression") if key in said]
     if len(answers) != 1:
         raise UsageError(

@@ -96,9 +96,11 @@ def check_merged(
         settled = [(*item, resolution) for item in broken.items() if (resolution := resolutions.of(item[0]))]
         if not settled:
             return current, list(broken)
-        for conflict, violation, resolution in settled:
+        for side in (Take.SOURCE, Take.TARGET):
+            kept = [violation for _, violation, resolution in settled if resolution.take is side]
+            keep_side(sides, current, kept, of_source=side is Take.SOURCE)
+        for conflict, _, resolution in settled:
             if resolution.take in (Take.SOURCE, Take.TARGET):
-                keep_side(sides, current, violation, of_source=resolution.take is Take.SOURCE)
                 continue
             table = current[conflict.table]
             merge = table.merge or untouched(sides.entity(conflict.table))

@@ -6,6 +6,7 @@ it mends it: the edge and the node at its end, both holders of a unique value, a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from omnigraph.core.tables import TablePin
@@ -40,37 +41,48 @@ class MergedTable:
         return not self.is_adopted and not self.is_written
 
 
-def keep_side(sides: GraphSides, tables: dict[str, MergedTable], violation: Violation, *, of_source: bool) -> None:
-    """Take what a broken constraint is about as one side has it."""
-    key = violation.table_key
-    assert key is not None and violation.other_id is not None, "it is about two entities"
-    if violation.code is ViolationCode.CARDINALITY:
-        ids = _edges_from(sides, tables[key], violation.other_id)
-    elif violation.code is ViolationCode.ENDPOINT:
-        edge = sides.entity(key)
-        assert isinstance(edge, EdgeType) and violation.entity_id is not None
-        node = f"node:{edge.source if violation.property == 'src' else edge.target}"
-        tables[node] = _as_side(sides, tables[node], {violation.other_id}, of_source)
-        ids = {violation.entity_id}
-    else:
+def keep_side(
+    sides: GraphSides, tables: dict[str, MergedTable], violations: Iterable[Violation], *, of_source: bool
+) -> None:
+    """Take what broken constraints are about as one side has it."""
+    kept: dict[str, set[str]] = {}
+    starts: dict[str, set[str]] = {}
+    for violation in violations:
+        key = violation.table_key
+        assert key is not None and violation.other_id is not None, "it is about two entities"
+        if violation.code is ViolationCode.CARDINALITY:
+            starts.setdefault(key, set()).add(violation.other_id)
+            continue
         assert violation.entity_id is not None
-        ids = {violation.entity_id, violation.other_id}
-    tables[key] = _as_side(sides, tables[key], ids, of_source)
+        other = key
+        if violation.code is ViolationCode.ENDPOINT:
+            edge = sides.entity(key)
+            assert isinstance(edge, EdgeType)
+            other = f"node:{edge.source if violation.property == 'src' else edge.target}"
+        kept.setdefault(key, set()).add(violation.entity_id)
+        kept.setdefault(other, set()).add(violation.other_id)
+    for key, nodes in starts.items():
+        kept.setdefault(key, set()).update(_edges_from(sides, tables[key], nodes))
+    for key, ids in kept.items():
+        tables[key] = _as_side(sides, tables[key], ids, of_source)
 
 
-def _edges_from(sides: GraphSides, table: MergedTable, node: str) -> set[str]:
-    """Every edge that starts from a node on one of the sides, or in the merged table."""
+def _edges_from(sides: GraphSides, table: MergedTable, nodes: set[str]) -> set[str]:
+    """Every edge that starts from one of the nodes on one of the sides, or in the merged table."""
     edge = sides.entity(table.pin.key)
     assert isinstance(edge, EdgeType)
     found = {
         id_
         for state in (sides.source, sides.target)
-        for id_ in CommittedGraph(sides.store, state, set()).edges_at(edge, "src", [node]).column("id").to_pylist()
+        for id_ in CommittedGraph(sides.store, state, set())
+        .edges_at(edge, "src", sorted(nodes))
+        .column("id")
+        .to_pylist()
     }
     if table.merge is not None:
         keys = table.merge.keys()
         ends = zip(keys.column("id").to_pylist(), keys.column("src").to_pylist(), strict=True)
-        found.update(id_ for id_, source in ends if source == node)
+        found.update(id_ for id_, source in ends if source in nodes)
     return found
 
 

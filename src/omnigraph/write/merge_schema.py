@@ -15,6 +15,7 @@ from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.merge import merge_schemas
 from omnigraph.schema.references import type_parts
+from omnigraph.write.merge_images import SOURCE, TARGET
 from omnigraph.write.merge_sides import Crossing, GraphSides, crossing_of, relate_heads, state_at
 from omnigraph.write.retyping import continued
 from omnigraph.write.schema_checks import demands_of
@@ -98,11 +99,16 @@ def check_dropped(sides: GraphSides, key: str) -> None:
 
 
 def _has_work(sides: GraphSides, key: str, of_source: bool) -> bool:
-    """Whether commits of a side say that they changed entities of a table, and not only its columns."""
+    """Whether a side has other entities of a table than the base, and not only other columns."""
     commits = sides.relation.only_source if of_source else sides.relation.only_target
     location = sides.pin(key).location
     changes = (change for commit in commits if commit.kind is not CommitKind.SCHEMA for change in commit.tables)
-    return any(item.inserted + item.updated + item.deleted for item in changes if item.location == location)
+    if not any(item.inserted + item.updated + item.deleted for item in changes if item.location == location):
+        return False
+    # What was done may have been taken back.
+    known = entities(sides.catalogs[SOURCE if of_source else TARGET])
+    entity = next(item for item in known if table_id(item).location == location)
+    return sides.differs_from_bases(key, entity, of_source=of_source)
 
 
 def dropped_conflict(sides: GraphSides, key: str) -> SchemaConflict:

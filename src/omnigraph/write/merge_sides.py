@@ -149,6 +149,12 @@ class GraphSides:
             self._changes[place] = found
         return found
 
+    def differs_from_bases(self, key: str, entity: Entity, *, of_source: bool) -> bool:
+        """Whether a side has other entities of a table than a base. The type need not be one of the merged schema."""
+        pin = self.content(key, of_source=of_source)
+        bases = (state.tables.get(key) for state in self._bases())
+        return any(not table_changes(self.store, entity, base, pin).is_empty for base in bases)
+
     def know(self, key: str, changes: TableChanges) -> None:
         """Take what others found out about the target's changes of a table; the keys are enough."""
         self._changes[False, key] = changes
