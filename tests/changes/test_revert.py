@@ -1,6 +1,8 @@
 """Undoing commits on top of the head: what others changed later stays, or is a conflict."""
 
+import random
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +223,59 @@ def test_an_actors_commits_are_found_on_branches_that_were_merged(graph: omnigra
     assert names(graph) == ["ann", "bo", "eve"]
     with pytest.raises(NotFoundError, match="no commit to revert: actor ann"):
         graph.revert(actor="ann")
+    assert graph.verify().is_clean
+
+
+def test_what_was_undone_with_its_merge_comes_back_by_undoing_that(graph: omnigraph.Graph) -> None:
+    graph.create_branch("b")
+    run(graph, 'update Person set {age: 9} where name = "ann" insert Person {name: "cy"}', branch="b")
+    insert(graph, "dee")
+    graph.merge("b")
+    undo = graph.revert(last(graph)).commit
+    assert undo is not None
+    assert names(graph) == ["ann", "bo", "dee"]
+    # The branch's commits are part of the history: merging it again brings nothing.
+    assert graph.merge("b").outcome.value == "already_up_to_date"
+    insert(graph, "eve", branch="b")
+    graph.merge("b")
+    assert names(graph) == ["ann", "bo", "dee", "eve"]
+    graph.revert(undo.id)
+    assert names(graph) == ["ann", "bo", "cy", "dee", "eve"]
+    assert {"name": "ann", "age": 9} in contents(graph)["Person"]
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_undoing_an_actor_leaves_the_others_on_whatever_branches_they_wrote(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    graph = create(tmp_path, COUNTER)
+    actors = ("ann", "bo", "cy")
+    graph.load([{"type": "Item", "data": {"name": f"{actor}1", "hits": 10}} for actor in actors])
+    branches = ["main", "x", "y"]
+    for name in branches[1:]:
+        graph.create_branch(name)
+
+    def items() -> dict[str, list[Any]]:
+        rows = contents(graph)["Item"]
+        return {actor: sorted(map(str, (row for row in rows if row["name"][:-1] == actor))) for actor in actors}
+
+    start = items()
+    for _ in range(14):
+        branch, actor = chance.choice(branches), chance.choice(actors)
+        name = f"{actor}{chance.randrange(3)}"
+        if chance.random() < 0.4:
+            with suppress(MergeConflicts):
+                graph.merge(chance.choice([other for other in branches if other != branch]), branch, actor="lead")
+        elif chance.random() < 0.2:
+            run(graph, f'delete Item where name = "{name}"', branch=branch, actor=actor)
+        else:
+            item = {"name": name, "hits": chance.randrange(20), "rank": chance.randrange(2)}
+            graph.load([{"type": "Item", "data": item}], branch=branch, actor=actor)
+    for other in branches[1:]:
+        with suppress(MergeConflicts):
+            graph.merge(other, actor="lead")
+    before = items()
+    graph.revert(actor="ann")
+    assert items() == before | {"ann": start["ann"]}
     assert graph.verify().is_clean
 
 

@@ -173,9 +173,9 @@ class MergeMachine(RuleBasedStateMachine):
             made = self.graph.load(records(rows), "overwrite", branch=name).commit
             self.model.commit(name, made.id, self.model.tables(name))
 
-    @rule(name=branch)
-    def maintain(self, name: str) -> None:
-        for made in self.graph.optimize(name, index=False).commits:
+    @rule(name=branch, index=st.booleans())
+    def maintain(self, name: str, index: bool) -> None:
+        for made in self.graph.optimize(name, index=index).commits:
             self.model.commit(name, made.id, self.model.tables(name))
 
     @rule()

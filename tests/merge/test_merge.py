@@ -16,6 +16,7 @@ from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
 from omnigraph.schema.merge import merge_schemas
+from tests.cli.graphs import everything
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
 from tests.protocol.graphs import create, edge, insert, names, reopen, run
 
@@ -486,6 +487,18 @@ def test_a_preview_is_saved_reviewed_and_taken_up(graph: omnigraph.Graph, tmp_pa
         graph.merge(loaded)
     graph.merge(loaded, resolutions=[{"type": "Person", "id": "ann", "property": "age", "take": "source"}])
     assert people(graph)["ann"] == {"age": 5, "city": "S"}
+
+
+def test_a_preview_writes_nothing(graph: omnigraph.Graph) -> None:
+    graph.apply_schema(graph.schema_text().replace("city: String?", "city: String? zip: String?"), branch="b")
+    graph.apply_schema(graph.schema_text().replace("node Firm {", "node Firm { size: I64?"))
+    put(graph, "ann", "b", age=2)
+    put(graph, "bo", age=3)
+    files = everything(Path(graph.uri.removeprefix("file://")))
+    preview = graph.merge_preview("b")
+    assert everything(Path(graph.uri.removeprefix("file://"))) == files
+    result = graph.merge(preview)
+    assert (result.outcome, result.tables) == (preview.outcome, preview.tables)
 
 
 @pytest.mark.parametrize("moved", ["b", "main"])

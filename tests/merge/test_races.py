@@ -72,6 +72,35 @@ def test_a_node_deleted_meanwhile_makes_an_orphan(graph: omnigraph.Graph, monkey
         graph.merge("b")
 
 
+WIDER = ("age: I64?", "age: I64? more: I64?")
+NARROWER = ("edge WorksAt: Person -> Firm @card(0..1)", "")
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda other: other.optimize(),
+        lambda other: other.optimize("b"),
+        lambda other: other.cleanup(keep=1),
+        lambda other: other.delete_branch("b"),
+        lambda other: other.rename_branch("b", "c"),
+        lambda other: other.merge("main", "b"),
+        lambda other: other.apply_schema(other.schema_text().replace(*WIDER)),
+        lambda other: other.apply_schema(other.schema_text().replace(*NARROWER)),
+        lambda other: other.apply_schema(other.schema_text().replace(*WIDER), branch="b"),
+    ],
+    ids=["optimize", "optimize source", "cleanup", "delete", "rename", "merge back", "widen", "drop", "widen source"],
+)
+def test_what_changes_no_entity_meanwhile_changes_no_merge(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[omnigraph.Graph], Any]
+) -> None:
+    other = reopen(graph)
+    between(monkeypatch, lambda: meanwhile(other))
+    graph.merge("b")
+    assert (people(graph)["ann"], people(graph)["cy"]) == ({"age": 5}, {"age": 1, "city": "Ulm"})
+    assert graph.verify(deep=True).is_clean
+
+
 def test_a_write_elsewhere_meanwhile_costs_no_second_decision(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
