@@ -172,6 +172,9 @@ def test_what_one_side_demands_of_the_rows_of_the_other_is_a_conflict(
     assert (conflict.kind.value, conflict.id, conflict.property) == (kind, id_, "age")
     assert graph.merge_preview("trial").outcome is MergeOutcome.CONFLICTS
     assert [graph.snapshot(branch).commit_id for branch in ("main", "trial")] == heads
+    graph.merge("trial", resolutions=[{"kind": kind, "value": 8}])
+    assert people(graph)[id_]["age"] == 8
+    assert graph.verify(deep=True).is_clean
 
 
 @pytest.mark.parametrize(("dropping", "written"), SIDES)

@@ -86,6 +86,30 @@ def test_both_holders_of_a_unique_value_are_as_one_side_has_them(graph: omnigrap
     assert people(graph) == {**expected, "cy": {"age": 5}, "dan": {"age": 1}}
 
 
+@pytest.mark.parametrize("both_have_edges", [False, True])
+@pytest.mark.parametrize("take", ["source", "target", "delete"])
+@pytest.mark.parametrize("branch", ["main", "b"])
+def test_a_node_that_goes_away_as_settled_leaves_no_edge(
+    graph: omnigraph.Graph, branch: str, take: str, both_have_edges: bool
+) -> None:
+    other = "b" if branch == "main" else "main"
+    new = {"type": "Person", "data": {"name": "eve", "email": "same"}}
+    graph.load([new, edge("Knows", "eve", "cy", "k1"), edge("Knows", "dan", "eve", "k2")], branch=branch)
+    put(graph, "bo", other, email="same")
+    if both_have_edges:
+        graph.load([edge("Knows", "cy", "dan", "k3")], branch=other)
+    rules = [{"kind": "unique_violation", "take": take}]
+    preview = graph.merge_preview("b", resolutions=rules)
+    if preview.conflicts:
+        assert {kind for kind, _, _ in kinds(preview.conflicts)} == {"orphan_edge"}
+        rules.append({"kind": "orphan_edge", "take": "delete"})
+    graph.merge("b", resolutions=rules)
+    ids = set(people(graph))
+    assert len(ids & {"bo", "eve"}) == (2 if take == ("source" if branch == "b" else "target") else 1)
+    assert {end for ends in edges(graph).values() for end in ends} <= ids
+    assert graph.verify(deep=True).is_clean
+
+
 def test_many_broken_constraints_are_settled_by_reading_once(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

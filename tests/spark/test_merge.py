@@ -168,6 +168,10 @@ def test_what_the_caller_settles_about_constraints_is_settled_on_spark(spark: Sp
         "unique_violation",
         "value_constraint_violation",
     ]
+    gone: list[dict[str, Any]] = [{"kind": "value_constraint_violation", "take": "delete"}]
+    alone = graph.merge_preview("b", resolutions=gone, **where).conflicts
+    assert alone == graph.merge_preview("b", engine="embedded", resolutions=gone).conflicts
+    assert {(kind, id_) for kind, id_, _ in kinds(alone)} == {("orphan_edge", "new"), ("orphan_edge", "other")}
     rules = [
         {"kind": "orphan_edge", "take": "delete"},
         {"kind": "unique_violation", "value": "changed"},

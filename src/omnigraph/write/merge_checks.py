@@ -20,7 +20,7 @@ from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
 from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.write.committed import CommittedGraph
-from omnigraph.write.merge_keeping import MergedTable, keep_side
+from omnigraph.write.merge_keeping import MergedTable, bring, keep_side
 from omnigraph.write.merge_settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge_sides import GraphSides
 from omnigraph.write.merge_table import untouched
@@ -63,12 +63,22 @@ class MergedGraph(CommittedGraph):
             yield from _holding(entity, columns, pa.Table.from_batches([batch]), wanted)
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
-        """Edges that the side the table stands on added or changed: the others were deleted with their ends."""
+        """Edges that the side the table stands on added or changed: the others were deleted with their ends.
+
+        All edges are left at a node that the caller does not want.
+        """
         self.asked.add(edge.table_key)
+        node = self.tables[f"node:{edge.source if end == 'src' else edge.target}"].merge
+        alone = sorted(node.unwanted.intersection(ids)) if node is not None else []
         changes = self.sides.changes(edge.table_key, of_source=self.tables[edge.table_key].is_adopted)
-        names = ["id", "src", "dst"]
-        edges = pa.concat_tables([changes.inserted.select(names), changes.after.select(names)])
-        return edges.filter(pc.is_in(edges.column(end), value_set=pa.array(ids, pa.string())))
+        changed = pa.concat_tables([changes.inserted, changes.after])
+        others = pa.array(sorted(set(ids).difference(alone)), pa.string())
+        left = changed.filter(pc.is_in(changed.column(end), value_set=others))
+        kept = self.edges_at(edge, end, alone) if alone else left.slice(0, 0)
+        return pa.Table.from_arrays(
+            [pa.chunked_array([*left[name].chunks, *kept[name].chunks], pa.string()) for name in ("id", "src", "dst")],
+            ["id", "src", "dst"],
+        )
 
 
 def _tuples(entity: Entity, columns: Texts, rows: pa.Table) -> set[Texts]:
@@ -99,12 +109,15 @@ def check_merged(
         for side in (Take.SOURCE, Take.TARGET):
             kept = [violation for _, violation, resolution in settled if resolution.take is side]
             keep_side(sides, current, kept, of_source=side is Take.SOURCE)
-        for conflict, _, resolution in settled:
-            if resolution.take in (Take.SOURCE, Take.TARGET):
-                continue
-            table = current[conflict.table]
-            merge = table.merge or untouched(sides.entity(conflict.table))
-            current[conflict.table] = replace(table, merge=settle(merge, conflict, resolution))
+        single = [(conflict, found) for conflict, _, found in settled if found.take not in (Take.SOURCE, Take.TARGET)]
+        for key in sorted({conflict.table for conflict, _ in single}):
+            here = [(conflict, found) for conflict, found in single if conflict.table == key]
+            changed = [str(conflict.id) for conflict, found in here if found.take is Take.VALUE]
+            table = bring(sides, current[key], changed)
+            merge = table.merge or untouched(sides.entity(key))
+            for conflict, found in here:
+                merge = settle(merge, conflict, found)
+            current[key] = replace(table, merge=merge)
     return current, list(_broken(sides, current, asked))
 
 
@@ -151,9 +164,9 @@ def _merged_batches(sides: GraphSides, table: MergedTable, names: Sequence[str])
 def _deltas(sides: GraphSides, tables: Merged) -> dict[str, TableDelta]:
     """What is to be checked: the rows that are written, and nodes that are missing for edges of the other side."""
     deltas = {
-        key: TableDelta(table.merge.entity, table.merge.keys(), table.merge.removed())
+        key: TableDelta(table.merge.entity, table.merge.keys(), table.merge.removed() | table.merge.unwanted)
         for key, table in tables.items()
-        if table.merge is not None and not table.merge.is_empty
+        if table.merge is not None and (table.merge.unwanted or not table.merge.is_empty)
     }
     for key in tables:
         entity = sides.entity(key)

@@ -16,7 +16,7 @@ from omnigraph.storage.tables import find_ids
 from omnigraph.write.changes import rows_of
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.merge_images import SOURCE, TARGET, placed
-from omnigraph.write.merge_settling import leave, put
+from omnigraph.write.merge_settling import leave, put, without
 from omnigraph.write.merge_sides import GraphSides
 from omnigraph.write.merge_table import TableMerge, untouched
 
@@ -91,9 +91,22 @@ def _as_side(sides: GraphSides, table: MergedTable, ids: set[str], of_source: bo
     key = table.pin.key
     entity = sides.entity(key)
     merge = table.merge or untouched(entity)
+    existing = find_ids(sides.store, table.pin, sorted(ids))
     if table.is_adopted == of_source:
-        return replace(table, merge=leave(merge, ids))
+        return replace(table, merge=without(leave(merge, ids), ids.difference(existing)))
     found = rows_of(sides.store, entity, sides.content(key, of_source=of_source), sorted(ids))
     rows = placed(entity, found, side=SOURCE if of_source else TARGET)
-    existing = find_ids(sides.store, table.pin, sorted(ids))
-    return replace(table, merge=put(merge, ids, rows, existing))
+    absent = ids.difference(rows.column("id").to_pylist())
+    return replace(table, merge=without(put(merge, ids, rows, existing), absent))
+
+
+def bring(sides: GraphSides, table: MergedTable, ids: Iterable[str]) -> MergedTable:
+    """A table with some entities of the version that it stands on among those to write, so that they can be changed."""
+    entity = sides.entity(table.pin.key)
+    merge = table.merge or untouched(entity)
+    missing = sorted(set(ids).difference(merge.ids()))
+    if not missing:
+        return replace(table, merge=merge)
+    found = rows_of(sides.store, entity, sides.content(table.pin.key, of_source=table.is_adopted), missing)
+    rows = placed(entity, found, side=SOURCE if table.is_adopted else TARGET)
+    return replace(table, merge=put(merge, missing, rows, find_ids(sides.store, table.pin, missing)))

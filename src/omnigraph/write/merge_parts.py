@@ -73,6 +73,7 @@ class PartKeys:
     conflicts: tuple[MergeConflict, ...]
     mixed: frozenset[str]
     also_gone: frozenset[str]
+    unwanted: frozenset[str]
     target_holds: pa.Table
     """Keys of what the target inserted or updated."""
     target_deleted: pa.Table
@@ -90,6 +91,7 @@ def part_keys(table: Sides, images: Images) -> PartKeys:
         merge.conflicts,
         merge.mixed,
         merge.also_gone,
+        merge.unwanted,
         pa.concat_tables([part.select(names) for part in (theirs.inserted, theirs.after)]),
         theirs.deleted.select(["id"]),
         sum(rows.num_rows for rows in images.values()),
@@ -119,6 +121,7 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedM
         frozenset().union(*(item.mixed for item in found)),
         frozenset().union(*(item.also_gone for item in found)),
         AwayRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
+        frozenset().union(*(item.unwanted for item in found)),
     )
     deleted = pa.concat_tables([keys.select(["id"]), *(item.target_deleted for item in found)])
     target = TableChanges(entity, held, deleted, keys, keys, {})

@@ -69,7 +69,7 @@ def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -
     if resolution.take is Take.DELETE:
         is_written = pc.any(is_it, min_count=0).as_py()
         gone = merge.also_gone if is_written else merge.also_gone | {conflict.id}
-        return replace(merge, rows=merge.rows.filter(pc.invert(is_it)), also_gone=gone)
+        return without(replace(merge, rows=merge.rows.filter(pc.invert(is_it)), also_gone=gone), {conflict.id})
     assert conflict.property is not None, "a value belongs to a property"
     value = resolved_value(merge.entity, conflict.property, resolution.value)
     place = merge.rows.schema.get_field_index(conflict.property)
@@ -92,6 +92,7 @@ def leave(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
         gone_from_base=_without(merge.gone_from_base, wanted),
         gone_from_target=_without(merge.gone_from_target, wanted),
         also_gone=merge.also_gone.difference(wanted.to_pylist()),
+        unwanted=merge.unwanted.difference(wanted.to_pylist()),
     )
 
 
@@ -105,6 +106,11 @@ def put(merge: TableMerge, ids: Iterable[str], rows: pa.Table, existing: Iterabl
         also_gone=left.also_gone.union(existing),
         mixed=left.mixed.union(written),
     )
+
+
+def without(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
+    """The table, knowing of some entities that a side has that the caller wants none of them."""
+    return replace(merge, unwanted=merge.unwanted.union(ids))
 
 
 def _without(table: pa.Table, ids: pa.Array) -> pa.Table:

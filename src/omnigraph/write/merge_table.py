@@ -61,6 +61,9 @@ class TableMerge:
     also_gone: frozenset[str] = frozenset()
     """Ids of further rows of the target that go away, because the caller settled a conflict so."""
     away: AwayRows | None = None
+    unwanted: frozenset[str] = frozenset()
+    """Ids that are not there because the caller settled a conflict so, whoever has them. Nobody deleted the edges at
+    such a node."""
 
     @property
     def is_empty(self) -> bool:
