@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.bulk_checks import settle_duplicates
 from omnigraph.write.bulk_committed import CommittedKeys
-from omnigraph.write.bulk_keys import InputKeys, open_keys
+from omnigraph.write.bulk_keys import InputKeys, Piece, open_keys
 from omnigraph.write.bulk_load import BulkInput, publish_bulk
 from omnigraph.write.bulk_rejects import EVERY, RejectingChecks
 from omnigraph.write.limits import KEYS_AHEAD_BYTES
@@ -53,10 +54,7 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
     with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
         for key, table in whole.tables.items():
-            number = keys.source(key)
-            for batch in _keys(whole.store, table):
-                addresses = batch.column("_rowaddr").cast(pa.int64())
-                keys.add(table.entity, [(number, TypedRows(table.entity, batch, addresses))])
+            keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
         bulk = BulkInput(keys, {key: table.written for key, table in whole.tables.items()}, whole.mode)
         if rejects is None:
             _settle(keys, whole)
@@ -112,13 +110,20 @@ class Rejecting:
             self.keys.set_aside(self.keys.tables[key], rows)
 
 
-def _keys(store: Store, table: InputTable) -> Iterator[pa.RecordBatch]:
+def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
     """The key columns of the input. They are read once, so nothing that Lance remembers of their files is kept."""
     names = _key_columns(table.entity)
     for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
-        yield from scan(
-            store.apart(), table.pin, names, with_address=True, fragments=fragments, ahead_bytes=KEYS_AHEAD_BYTES
-        )
+        for batch in scan(
+            store.apart(),
+            table.pin,
+            names,
+            with_address=True,
+            batch_rows=limits.KEY_BATCH_ROWS,
+            fragments=fragments,
+            ahead_bytes=KEYS_AHEAD_BYTES,
+        ):
+            yield source, TypedRows(table.entity, batch, batch.column("_rowaddr").cast(pa.int64()))
 
 
 def _key_columns(entity: Entity) -> list[str]:

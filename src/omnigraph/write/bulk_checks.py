@@ -115,7 +115,7 @@ class GraphChecks:
         if not self.committed.rows(table.entity.table_key):
             return
         statement = f"INSERT INTO {name} SELECT c.c0, c.address FROM committed c {join} {table.name} t ON c.c0 = t.k0"
-        self.keys.run(statement, committed=lambda: self.committed.keys(table.entity, ["id"]))
+        self.keys.run(statement, committed=self.committed.keys(table.entity, ["id"]))
         if self.mode is LoadMode.APPEND:
             self.refuse_existing(table)
 
@@ -157,7 +157,7 @@ class GraphChecks:
         self.keys.run(
             f"CREATE OR REPLACE TEMP TABLE held AS SELECT c0 AS id, address, {held} FROM committed c "
             f"SEMI JOIN {table.name} t ON {same}",
-            committed=lambda: self.committed.keys(table.entity, ["id", *columns]),
+            committed=self.committed.keys(table.entity, ["id", *columns]),
         )
         self.keys.run(f"DELETE FROM held WHERE id IN (SELECT k0 FROM {table.name})")
         count = self.keys.number("SELECT count(*) FROM held")
@@ -211,7 +211,7 @@ class GraphChecks:
         if missing and not is_replaced and self.committed.rows(node.table_key):
             self.keys.run(
                 "CREATE OR REPLACE TEMP TABLE present AS SELECT c0 AS id FROM committed c SEMI JOIN missing ON c0 = id",
-                committed=lambda: self.committed.keys(node, ["id"]),
+                committed=self.committed.keys(node, ["id"]),
             )
             self.keys.run("DELETE FROM missing WHERE id IN (SELECT id FROM present)")
             missing = self.keys.number("SELECT count(*) FROM missing")
@@ -232,7 +232,7 @@ class GraphChecks:
         self.keys.run(
             "CREATE OR REPLACE TEMP TABLE stranded AS SELECT c0 AS id, c1 AS node, address FROM committed c "
             f"SEMI JOIN {nodes.vanished_name} v ON c.c1 = v.id",
-            committed=lambda: self.committed.keys(edge, ["id", end]),
+            committed=self.committed.keys(edge, ["id", end]),
         )
         count = self.keys.number("SELECT count(*) FROM stranded")
         samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {self.samples_max}")
@@ -267,12 +267,12 @@ class GraphChecks:
         self.keys.run(
             "INSERT INTO touched SELECT old.id, old.place, 0, true FROM (SELECT c1 AS id, min(address) AS place "
             f"FROM committed c SEMI JOIN {table.name} t ON c.c0 = t.k0 GROUP BY c1) old ANTI JOIN touched USING (id)",
-            committed=lambda: self.committed.keys(edge, ["id", "src"]),
+            committed=self.committed.keys(edge, ["id", "src"]),
         )
         self.keys.run(
             f"CREATE OR REPLACE TEMP TABLE before AS SELECT c1 AS id, count(*) AS edges FROM committed c "
             f"ANTI JOIN {table.name} t ON c.c0 = t.k0 WHERE c1 IN (SELECT id FROM touched) GROUP BY c1",
-            committed=lambda: self.committed.keys(edge, ["id", "src"]),
+            committed=self.committed.keys(edge, ["id", "src"]),
         )
         self.keys.run(
             "UPDATE touched SET edges = touched.edges + before.edges FROM before WHERE touched.id = before.id"

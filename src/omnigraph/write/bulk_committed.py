@@ -13,6 +13,7 @@ from omnigraph.rows.validate import text_column
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import scan
 from omnigraph.write import limits
+from omnigraph.write.bulk_keys import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class CommittedKeys:
         self.asked.add(table_key)
         return self.state.tables[table_key].rows
 
-    def keys(self, entity: Entity, columns: Sequence[str]) -> pa.RecordBatchReader:
+    def keys(self, entity: Entity, columns: Sequence[str]) -> Stream:
         """Columns as canonical texts, named c0, c1 ..., with ``address``, which is also the order of storage."""
         self.asked.add(entity.table_key)
         pin = self.state.tables[entity.table_key]
@@ -41,4 +42,4 @@ class CommittedKeys:
 
         fields = [pa.field(f"c{number}", pa.string()) for number in range(len(columns))]
         schema = pa.schema([*fields, pa.field("address", pa.uint64())])
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        return Stream(schema, batches)

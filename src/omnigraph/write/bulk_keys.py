@@ -33,6 +33,27 @@ Piece = tuple[int, TypedRows]
 
 
 @dataclass
+class Stream:
+    """Batches that a statement reads, each time it runs. What fails in reading them is raised as it is."""
+
+    schema: pa.Schema
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    failure: Exception | KeyboardInterrupt | None = None
+
+    def reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.schema, self._watched())
+
+    def _watched(self) -> Iterator[pa.RecordBatch]:
+        self.failure = None
+        try:
+            yield from self.batches()
+        except (Exception, KeyboardInterrupt) as failure:
+            # The database would tell its text only.
+            self.failure = failure
+            raise
+
+
+@dataclass
 class KeyTable:
     """The keys of one type. ``row`` counts the rows in the order in which they were written, from 0."""
 
@@ -71,6 +92,12 @@ class KeyTable:
         """The table of committed ids that an overwrite takes away."""
         return f"{self.name}_vanished"
 
+    @property
+    def schema(self) -> pa.Schema:
+        """What a batch of keys looks like."""
+        numbers = {"row": pa.int64(), "source": pa.int32(), "line": pa.int64()}
+        return pa.schema({**numbers, **dict.fromkeys(self.columns.values(), pa.string())})
+
     def tuple_of(self, columns: Sequence[str], alias: str) -> list[str]:
         """Columns of the type as columns of the database."""
         return [f"{alias}.{self.columns[column]}" for column in columns]
@@ -87,19 +114,24 @@ class KeyDatabase:
         """Run a statement, with Arrow data under names of its own. Few rows come back.
 
         One that cannot do with the memory there is gets more and runs again, so what is read only once is given as a
-        function that makes it.
+        ``Stream``.
         """
         import duckdb
 
+        streams = [data for data in given.values() if isinstance(data, Stream)]
         with _translated():
             while True:
                 try:
-                    with self._knowing({name: data() if callable(data) else data for name, data in given.items()}):
+                    with self._knowing(given):
                         return self.connection.execute(statement).fetchall()
                 except duckdb.OutOfMemoryException:
                     if self.memory >= limits.KEY_DATABASE_BYTES_MAX:
                         raise
                     self._grow()
+                except duckdb.Error as error:
+                    for failure in (stream.failure for stream in streams if stream.failure is not None):
+                        raise failure from error
+                    raise
 
     def _grow(self) -> None:
         self.memory *= 2
@@ -117,7 +149,7 @@ class KeyDatabase:
     @contextmanager
     def _knowing(self, given: Mapping[str, Any]) -> Iterator[None]:
         for name, data in given.items():
-            self.connection.register(name, data)
+            self.connection.register(name, data.reader() if isinstance(data, Stream) else data)
         try:
             yield
         finally:
@@ -143,9 +175,18 @@ class InputKeys(KeyDatabase):
 
     def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
         """Take the keys of rows, in the order in which they are written."""
+        self.add_all(entity, lambda: pieces)
+
+    def add_all(self, entity: Entity, read: Callable[[], Iterable[Piece]]) -> None:
+        """Take the keys of many rows that are read here: a statement for every small piece costs several times more."""
         table = self.tables.get(entity.table_key) or self._create(entity)
-        batches = [self._keys(table, source, rows) for source, rows in pieces]
-        self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=pa.Table.from_batches(batches))
+        before = (table.written, table.is_ascending, table.last_id)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            table.written, table.is_ascending, table.last_id = before
+            return (self._keys(table, source, rows) for source, rows in read())
+
+        self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=Stream(table.schema, batches))
 
     def _create(self, entity: Entity) -> KeyTable:
         wanted = ["id", *(("src", "dst") if isinstance(entity, EdgeType) else ())]
@@ -168,7 +209,7 @@ class InputKeys(KeyDatabase):
             keys[name] = text_column(table.entity, column, rows.batch)
         table.note_ids(keys[table.columns["id"]])
         table.written += count
-        return pa.RecordBatch.from_pydict(keys)
+        return pa.RecordBatch.from_pydict(keys, table.schema)
 
     def set_aside(self, table: KeyTable, lines: Iterable[int]) -> None:
         """Go on as if rows had not been given. Lines tell rows apart only where a table is its own source."""
