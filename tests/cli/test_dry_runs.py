@@ -116,9 +116,8 @@ def test_writes_tell_on_request_what_every_step_did(graph: Path, tmp_path: Path)
     "words",
     [
         ("--dry-run", "--stats"),
-        ("--dry-run", "--engine", "spark"),
-        ("--stats", "--resume"),
-        ("--stats", "--mapping", "x"),
+        ("--dry-run", "--resume"),
+        ("--dry-run", "--reject-to", "x"),
     ],
 )
 def test_what_makes_no_sense_together_is_refused(graph: Path, tmp_path: Path, words: tuple[str, ...]) -> None:

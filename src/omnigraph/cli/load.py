@@ -100,10 +100,10 @@ def command(
     All of the input becomes visible at once, or nothing: every problem is reported with its file and line.
     """
     only_spark = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
-    only_here = [name for name, is_given in (("--dry-run", dry_run), ("--stats", stats)) if is_given]
-    if len(only_here) > 1:
-        raise click.UsageError("pass either --dry-run or --stats, not both")
-    with_spark = chosen_engine(engine, mapping, paths, only_spark, address.storage_options, only_here) == "spark"
+    not_dry = [*(["--stats"] if stats else []), *only_spark]
+    if dry_run and not_dry:
+        raise click.UsageError(f"pass either --dry-run or {not_dry[0]}, not both")
+    with_spark = chosen_engine(engine, mapping, paths, only_spark, address.storage_options) == "spark"
     with ExitStack() as stack:
         # What is wrong with the files is said before anything starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
@@ -118,8 +118,12 @@ def command(
         try:
             if with_spark:
                 watch = stack.enter_context(stage_bar("entities", quiet=quiet))
-                options = {**place, **said, "reject_to": reject_to, "resume": resume}
-                result = graph.load_spark(given[0], mode, mapping=given[1], progress=watch, **options)
+                place |= {"mapping": given[1], "progress": watch}
+                if dry_run:
+                    result = graph.load_spark_preview(given[0], mode, **place)
+                else:
+                    said |= {"reject_to": reject_to, "resume": resume, "profile": stats}
+                    result = graph.load_spark(given[0], mode, **place, **said)
             else:
                 total = watched.size if watched else None
                 report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))

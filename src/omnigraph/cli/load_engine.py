@@ -20,11 +20,10 @@ def chosen_engine(
     paths: Sequence[str],
     only_spark: Sequence[str] = (),
     storage_options: Mapping[str, str] | None = None,
-    only_here: Sequence[str] = (),
 ) -> str:
     """``embedded`` or ``spark``; raises for what makes no sense together.
 
-    ``only_spark`` are options given that only Spark has, ``only_here`` those that only this process has.
+    ``only_spark`` are options given that only Spark has.
     """
     if mapping is None and not paths:
         raise click.UsageError("missing option '--data'")
@@ -33,15 +32,13 @@ def chosen_engine(
     if only_spark and engine == "embedded":
         raise click.UsageError(f"{only_spark[0]} needs Spark; leave out --engine embedded")
     needs_spark = ["--mapping"] * (mapping is not None) + ["--engine spark"] * (engine == "spark") + [*only_spark]
-    if only_here and needs_spark:
-        raise click.UsageError(f"{only_here[0]} is about this process; leave out {needs_spark[0]}")
     if mapping is not None:
         return "spark"
     if needs_spark and STDIN in paths:
         raise click.UsageError("standard input cannot be read by Spark; name a file")
     if needs_spark:
         return "spark"
-    if engine != "auto" or only_here:
+    if engine != "auto":
         return "embedded"
     is_spark = STDIN not in paths and is_large(_size(paths, storage_options or {}))
     return "spark" if is_spark else "embedded"

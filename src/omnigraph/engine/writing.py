@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.branching import Branching
@@ -93,7 +94,6 @@ class Writing(Branching):
         request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {}, profile)
         return self.load_with(loading.embedded(data, type_name, progress, source_options), request)
 
-    @told("load_preview")
     def load_preview(
         self,
         data: Loadable,
@@ -108,20 +108,20 @@ class Writing(Branching):
         """What a load would do to each table. All of the input is read and checked, and its texts embedded; nothing
         that others could see is written. With ``base`` a missing branch is taken to be like that one."""
         from omnigraph.engine import loading
-        from omnigraph.engine.previews import preview
 
-        known = branch if base is None or self._has_branch(branch) else base
-        self._head(known)
-        request = loading.LoadRequest(mode, known, dry_run=True)
         loader = loading.embedded(data, type_name, progress, source_options)
-        return preview(
-            branch, lambda: loading.run_load(self._context, request, loader, lambda: self.embedder, created=False)
-        )
+        return self.preview_with(loader, loading.LoadRequest(mode, branch, base))
 
     def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
         """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""
         loaded: LoadResult = extension(SPARK).load(self, sources, mode, **options)
         return loaded
+
+    def load_spark_preview(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> WritePreview:
+        """What a load with Spark would do to each table: ``omnigraph.spark.load_preview`` says what ``sources`` and
+        ``options`` may be."""
+        seen: WritePreview = extension(SPARK).load_preview(self, sources, mode, **options)
+        return seen
 
     @told("load")
     def load_with(self, loader: Loader, request: LoadRequest) -> LoadResult:
@@ -136,6 +136,20 @@ class Writing(Branching):
             if created:
                 self.delete_branch(request.branch)
             raise
+
+    @told("load_preview")
+    def preview_with(self, loader: Loader, request: LoadRequest) -> WritePreview:
+        """What a loader would do to each table. A branch that would be made for it is taken to be like its ``base``."""
+        from omnigraph.engine import loading
+        from omnigraph.engine.previews import preview
+
+        known = request.branch if request.base is None or self._has_branch(request.branch) else request.base
+        self._head(known)
+        dry = replace(request, branch=known, base=None, dry_run=True)
+        return preview(
+            request.branch,
+            lambda: loading.run_load(self._context, dry, loader, lambda: self.embedder, created=False),
+        )
 
     def _ensure_branch(self, branch: str, base: str | None, actor: str | None) -> bool:
         if base is None or self._has_branch(branch):

@@ -7,7 +7,7 @@ Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here star
 
 from omnigraph.spark.cleanup import sweeper
 from omnigraph.spark.export import export
-from omnigraph.spark.load import load
+from omnigraph.spark.load import load, load_preview
 from omnigraph.spark.maintenance import workers
 from omnigraph.spark.merge import merger
 from omnigraph.spark.query import query, query_frame, query_rows
@@ -18,6 +18,7 @@ __all__ = [
     "check_session",
     "export",
     "load",
+    "load_preview",
     "merger",
     "query",
     "query_frame",

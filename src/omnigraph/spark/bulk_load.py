@@ -20,6 +20,8 @@ from omnigraph.spark.input import LoadInput
 from omnigraph.spark.parts import PartWriter
 from omnigraph.spark.progress import Watch
 from omnigraph.spark.rejects import Rejects
+from omnigraph.spark.tasks import NOT_COUNTED
+from omnigraph.write.attempt import READ
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,9 +45,15 @@ def load_parts(
     spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
-    with watch.stage("reading"):
+
+    def read() -> LoadInput:
         store, rejecting = job.context.store, rejects is not None
-        whole = write_parts(PartWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
+        with watch.stage("reading"):
+            whole = write_parts(PartWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
+        job.context.profiler.say(f"tasks: {len(whole.parts):,}; {NOT_COUNTED}")
+        return whole
+
+    whole = job.context.profiler.timed(READ, read, lambda whole: whole.rows_written)
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())

@@ -24,13 +24,14 @@ from omnigraph.spark.input import InputTable, LoadInput
 from omnigraph.spark.rejected_rows import EveryViolation
 from omnigraph.spark.rejects import Rejects, given_again
 from omnigraph.spark.spaces import Spaces
-from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
+from omnigraph.spark.tasks import NOT_COUNTED, OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.store import Store
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import CHECK, run
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load import WRITE_MODES, LoadMode
+from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.retyping import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
@@ -89,15 +90,21 @@ class PreparedSparkLoad:
         base = store.open(pin.location, pin.lance_version)
         if mode is LoadMode.OVERWRITE:
             version = staging.stage_overwrite(store, base, pin.location, table.written)
-            counts = (table.rows, 0, pin.rows)
         else:
             version = staging.stage_shortened(store, base, pin.location, table.written, shortened.get(key, ()))
-            updated = self.existing.get(key, 0)
-            counts = (table.rows - updated, updated, 0)
         if table.superseded:
             version = staging.stage_without(store, version, table.superseded.items())
+        counts = self.counts(capture, table)
         write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
         return write, version
+
+    def counts(self, capture: Capture, table: InputTable) -> Counts:
+        """What happens to the entities of a table."""
+        key = table.entity.table_key
+        if self.input.mode is LoadMode.OVERWRITE:
+            return table.rows, 0, capture.state.tables[key].rows
+        updated = self.existing.get(key, 0)
+        return table.rows - updated, updated, 0
 
 
 def _shorten_fragments(
@@ -130,9 +137,17 @@ def publish_checked_on_cluster(
         # Rows are judged once, so not by a state that may be old.
         job.context.manifests.fresh(job.incarnation)
 
-    def prepare(capture: Capture) -> PreparedSparkLoad:
+    def check(capture: Capture) -> PreparedSparkLoad:
+        job.context.profiler.say(f"by jobs of the cluster; {NOT_COUNTED}")
         with translated_jobs():
             return judging.prepare(capture)
+
+    def prepare(capture: Capture) -> PreparedSparkLoad:
+        rows = sum(whole.counts().values())
+        prepared = job.context.profiler.timed(CHECK, partial(check, capture), lambda _: rows)
+        if job.options.dry_run:
+            raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.tables.items()})
+        return prepared
 
     try:
         _, published = run(job.context, job.incarnation, prepare, job.info, job.options)

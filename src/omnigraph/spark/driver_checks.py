@@ -26,6 +26,7 @@ from omnigraph.spark.rejected_rows import EveryViolation, Reasons
 from omnigraph.spark.rejects import Rejects, given_again
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
+from omnigraph.write.attempt import CHECK
 from omnigraph.write.bulk_checks import settle_duplicates
 from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_keys import InputKeys, Piece, open_keys
@@ -53,11 +54,10 @@ class PartKeys(InputKeys):
 def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published:
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
     with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
-        for key, table in whole.tables.items():
-            keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
+        job.context.profiler.timed(CHECK, partial(_take, keys, whole), lambda _: 0)
         bulk = BulkInput(keys, {key: table.written for key, table in whole.tables.items()}, whole.mode)
         if rejects is None:
-            _settle(keys, whole)
+            job.context.profiler.timed(CHECK, partial(_settle, keys, whole), lambda _: 0)
         else:
             # Rows are judged once, so not by a state that may be old.
             job.context.manifests.fresh(job.incarnation)
@@ -69,6 +69,11 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
         for key, rows in bulk.counts().items():
             whole.tables[key].rows_brought = rows
         return published
+
+
+def _take(keys: PartKeys, whole: LoadInput) -> None:
+    for key, table in whole.tables.items():
+        keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
 
 
 def _settle(keys: PartKeys, whole: LoadInput) -> None:

@@ -88,6 +88,11 @@ class LoadInput:
     disposable: Callable[[], Sequence[Part]] | None = None
     """The parts that no other run of the load may publish; None if there can be no other."""
 
+    @property
+    def rows_written(self) -> int:
+        """By the tasks, whatever becomes of them."""
+        return sum(table.rows for part in self.parts for table in part.tables.values())
+
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.tables.items()}
 

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.engine.graph import Graph
-from omnigraph.engine.loading import LoadRequest
+from omnigraph.engine.loading import Loader, LoadRequest
+from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.schema.catalog import Catalog
@@ -73,16 +74,23 @@ class Run:
         journal = self._journal(graph, request)
         if journal is not None and not request.idempotency_key:
             request = replace(request, idempotency_key=journal.key)
+        loader = self._loader(request, journal, rejects)
+        kept = nullcontext() if journal is None else journal.kept_if_killed()
+        with kept, nullcontext() if rejects is None else rejects.kept():
+            result = graph.load_with(loader, request)
+            return result if rejects is None else rejects.told(result)
+
+    def preview(self, graph: Graph, request: LoadRequest) -> WritePreview:
+        """What the load would do. It has no journal: nothing of it stays that could be gone on with."""
+        return graph.preview_with(self._loader(request, None, None), request)
+
+    def _loader(self, request: LoadRequest, journal: Journal | None, rejects: Rejects | None) -> Loader:
         mode = request.parsed_mode()
 
         def write(writer: PartWriter) -> LoadInput:
             return self.work.write(writer, journal, mode, self.watch)
 
-        loader = partial(load_parts, self.work.spark, write, self.checks, self.watch, rejects)
-        kept = nullcontext() if journal is None else journal.kept_if_killed()
-        with kept, nullcontext() if rejects is None else rejects.kept():
-            result = graph.load_with(loader, request)
-            return result if rejects is None else rejects.told(result)
+        return partial(load_parts, self.work.spark, write, self.checks, self.watch, rejects)
 
     def _journal(self, graph: Graph, request: LoadRequest) -> Journal | None:
         try:

@@ -27,6 +27,9 @@ R = TypeVar("R")
 OUTCOMES = "number long, outcome binary"
 """The columns in which outcomes come back."""
 
+NOT_COUNTED = "what tasks read and write is not counted"
+"""Said in the profile of steps that tasks do: the driver sees its own requests only."""
+
 SHOWN_CHARS_MAX = 1_000
 """Characters of what Spark says that are repeated: the beginning, and the end, where Python's own error is."""
 
