@@ -44,17 +44,20 @@ def in_process(persons: int, checks: str) -> tuple[float, float, int, int]:
         shutil.rmtree(directory)
 
 
-def least(persons: int, checks: str, repeat: int) -> tuple[float, float, int, int]:
+def least(costs: list[tuple[float, float, int, int]]) -> tuple[float, float, int, int]:
     """The least that each number was; of memory the most."""
-    seconds, processor, before, peak = zip(*(in_process(persons, checks) for _ in range(repeat)), strict=True)
+    seconds, processor, before, peak = zip(*costs, strict=True)
     return min(seconds), min(processor), max(before), max(peak)
 
 
 def main(persons: int, doublings: int, who: list[str], repeat: int) -> None:
+    counts = [persons * 2**times for times in range(doublings + 1)]
     for checks in who:
+        # One size after the other, so that each has its turn whatever else the machine does.
+        rounds = [[in_process(count, checks) for count in counts] for _ in range(repeat)]
         small: tuple[float, float, int, int] | None = None
-        for count in (persons * 2**times for times in range(doublings + 1)):
-            seconds, processor, before, peak = large = least(count, checks, repeat)
+        for count, costs in zip(counts, zip(*rounds, strict=True), strict=True):
+            seconds, processor, before, peak = large = least(list(costs))
             print(
                 f"{checks:<8} {count * (1 + EDGES_PER_PERSON):>12,} rows {seconds:8.1f} s {processor:8.1f} processor s "
                 f"driver {before / 2**20:,.0f} MiB before, {peak / 2**20:,.0f} MiB at most; "
