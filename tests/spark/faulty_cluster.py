@@ -20,8 +20,8 @@ from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.merge_result import MergeResult
 from omnigraph.errors import SparkError, StorageError
 from omnigraph.exec.analytics.steps import Kernel, Vector
-from omnigraph.spark.analytics import SparkSteps
 from omnigraph.spark import merge
+from omnigraph.spark.analytics import SparkSteps
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.splits import FileSplit
 from omnigraph.storage.staging import WrittenRows
