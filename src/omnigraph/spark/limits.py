@@ -17,9 +17,9 @@ DRIVER_CHECK_ROWS: Final = 20_000_000
 """Rows of input whose keys the driver checks alone. It needs half the processor time of a cluster, but most of its key
 database, some 140 bytes a row, is on disk then: on two cores a load takes as long with either from here on."""
 
-KEY_BATCH_ROWS: Final = 16_384
-"""Rows whose keys the driver reads at once for its own checks: with four times as many it held 50 MB more, and was no
-faster."""
+KEY_BATCH_ROWS: Final = 8_192
+"""Rows whose keys the driver reads at once for its own checks: with eight times as many it held 60 MB more, and needed
+about as long."""
 
 REJECTED_ROWS_MAX: Final = 1_000_000
 """Rows that a load may set aside. They pass through the driver; a source with more mistakes is the wrong source."""
