@@ -19,6 +19,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
 from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.write.changes import rows_of
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.merge_keeping import MergedTable, bring, keep_side
 from omnigraph.write.merge_settling import ROUNDS_MAX, check_rows, conflict_of, settle
@@ -51,6 +52,13 @@ class MergedGraph(CommittedGraph):
             keys = merge.keys()
             mixed = keys.filter(pc.is_in(keys.column("id"), value_set=pa.array(sorted(merge.mixed))))
             yield from self._committed_holders(entity, columns, wanted & _tuples(entity, columns, mixed))
+        yield from _holding(entity, columns, self._left(entity), wanted)
+
+    def _left(self, entity: Entity) -> pa.Table:
+        """Entities that the caller wants as the version has them on which their table stands."""
+        table = self.tables[entity.table_key]
+        ids = () if table.merge is None else table.merge.left.difference(table.merge.gone())
+        return rows_of(self.store, entity, table.pin, sorted(ids))
 
     def _committed_holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
         pin = self.state.tables[entity.table_key]
@@ -65,20 +73,22 @@ class MergedGraph(CommittedGraph):
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         """Edges that the side the table stands on added or changed: the others were deleted with their ends.
 
-        All edges are left at a node that the caller does not want.
+        But not if the caller wants an edge back, and at a node that the caller does not want all edges are left.
         """
         self.asked.add(edge.table_key)
         node = self.tables[f"node:{edge.source if end == 'src' else edge.target}"].merge
         alone = sorted(node.unwanted.intersection(ids)) if node is not None else []
         changes = self.sides.changes(edge.table_key, of_source=self.tables[edge.table_key].is_adopted)
-        changed = pa.concat_tables([changes.inserted, changes.after])
-        others = pa.array(sorted(set(ids).difference(alone)), pa.string())
-        left = changed.filter(pc.is_in(changed.column(end), value_set=others))
-        kept = self.edges_at(edge, end, alone) if alone else left.slice(0, 0)
-        return pa.Table.from_arrays(
-            [pa.chunked_array([*left[name].chunks, *kept[name].chunks], pa.string()) for name in ("id", "src", "dst")],
-            ["id", "src", "dst"],
-        )
+        names = ["id", "src", "dst"]
+        parts = [part.select(names) for part in (changes.inserted, changes.after, self._left(edge))]
+        found = pa.concat_tables([_plain(part) for part in parts])
+        found = found.filter(pc.is_in(found.column(end), value_set=pa.array(ids, pa.string())))
+        return pa.concat_tables([found, _plain(self.edges_at(edge, end, alone))]) if alone else found
+
+
+def _plain(edges: pa.Table) -> pa.Table:
+    """Without metadata, which tables that were read in different ways have differently."""
+    return pa.Table.from_arrays(edges.columns, ["id", "src", "dst"])
 
 
 def _tuples(entity: Entity, columns: Texts, rows: pa.Table) -> set[Texts]:
@@ -184,7 +194,12 @@ def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
     gone: set[str] = set()
     if any(edge.is_adopted for edge in edges) and sides.is_changed(key, of_source=False):
         gone |= sides.deleted(key, of_source=False)
-    kept = [edge for edge in edges if not edge.is_adopted and sides.is_changed(edge.pin.key, of_source=False)]
+    # Of an adopted table only what the caller settled is not the source's.
+    kept = [
+        edge
+        for edge in edges
+        if (edge.merge is not None if edge.is_adopted else sides.is_changed(edge.pin.key, of_source=False))
+    ]
     if tables[key].is_adopted and kept:
         gone |= sides.deleted(key, of_source=True)
     return gone

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.violations import Violation, ViolationCode
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.tables import find_ids
-from omnigraph.write.changes import rows_of
+from omnigraph.write.changes import compared, rows_of
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.merge_images import SOURCE, TARGET, placed
 from omnigraph.write.merge_settling import leave, put, without
@@ -91,13 +94,18 @@ def _as_side(sides: GraphSides, table: MergedTable, ids: set[str], of_source: bo
     key = table.pin.key
     entity = sides.entity(key)
     merge = table.merge or untouched(entity)
-    existing = find_ids(sides.store, table.pin, sorted(ids))
+    own, other = (sides.content(key, of_source=of_source_) for of_source_ in (table.is_adopted, not table.is_adopted))
+    rows = tuple(rows_of(sides.store, entity, pin, sorted(ids)) for pin in (own, other))
     if table.is_adopted == of_source:
-        return replace(table, merge=without(leave(merge, ids), ids.difference(existing)))
-    found = rows_of(sides.store, entity, sides.content(key, of_source=of_source), sorted(ids))
-    rows = placed(entity, found, side=SOURCE if of_source else TARGET)
-    absent = ids.difference(rows.column("id").to_pylist())
-    return replace(table, merge=without(put(merge, ids, rows, existing), absent))
+        return replace(table, merge=without(leave(merge, ids), ids.difference(rows[0].column("id").to_pylist())))
+    apart = set(compared(sides.store, entity, (own, other), rows).ids())
+    taken = placed(entity, _of(rows[1], apart), side=SOURCE if of_source else TARGET)
+    merge = put(leave(merge, ids), apart, taken, find_ids(sides.store, table.pin, sorted(apart)))
+    return replace(table, merge=without(merge, ids.difference(rows[1].column("id").to_pylist())))
+
+
+def _of(rows: pa.Table, ids: set[str]) -> pa.Table:
+    return rows.filter(pc.is_in(rows.column("id"), value_set=pa.array(sorted(ids), pa.string())))
 
 
 def bring(sides: GraphSides, table: MergedTable, ids: Iterable[str]) -> MergedTable:

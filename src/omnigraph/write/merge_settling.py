@@ -64,6 +64,8 @@ def _broken_values(merge: TableMerge) -> list[MergeConflict]:
 def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -> TableMerge:
     """The table without the entity, or with another value in it."""
     assert conflict.id is not None, "what is deleted or gets a value has an id"
+    if conflict.id in merge.unwanted:
+        return merge
     merge = merge.here([conflict.id])
     is_it = pc.equal(merge.rows.column("id"), conflict.id)
     if resolution.take is Take.DELETE:
@@ -93,18 +95,20 @@ def leave(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
         gone_from_target=_without(merge.gone_from_target, wanted),
         also_gone=merge.also_gone.difference(wanted.to_pylist()),
         unwanted=merge.unwanted.difference(wanted.to_pylist()),
+        left=merge.left.union(wanted.to_pylist()),
     )
 
 
 def put(merge: TableMerge, ids: Iterable[str], rows: pa.Table, existing: Iterable[str]) -> TableMerge:
     """The table with some entities as they are in ``rows``, or absent; ``existing`` are those it has already."""
-    left = leave(merge, ids)
-    written = rows.column("id").to_pylist()
+    wanted = set(ids)
+    base = leave(merge, wanted)
     return replace(
-        left,
-        rows=pa.concat_tables([left.rows, rows]),
-        also_gone=left.also_gone.union(existing),
-        mixed=left.mixed.union(written),
+        base,
+        rows=pa.concat_tables([base.rows, rows]),
+        also_gone=base.also_gone.union(existing),
+        mixed=base.mixed.union(rows.column("id").to_pylist()),
+        left=base.left.difference(wanted),
     )
 
 

@@ -64,6 +64,9 @@ class TableMerge:
     unwanted: frozenset[str] = frozenset()
     """Ids that are not there because the caller settled a conflict so, whoever has them. Nobody deleted the edges at
     such a node."""
+    left: frozenset[str] = frozenset()
+    """Ids that are as the version has them on which the table stands, because the caller settled a conflict so. Nobody
+    checked them against what the other side did."""
 
     @property
     def is_empty(self) -> bool:
