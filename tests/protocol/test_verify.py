@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from tests.protocol.graphs import insert, person, reopen, run
+from tests.protocol.graphs import edge, insert, person, reopen, run
 
 
 @pytest.fixture
@@ -97,3 +97,21 @@ def test_a_damaged_branch_is_named_and_the_others_are_checked(graph: omnigraph.G
     _data_file(graph, commit.id).unlink()
     [problem] = reopen(graph).verify().problems
     assert problem.commits == (commit.id,)
+
+
+def test_entities_that_do_not_fit_together_are_found(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph.load([person("a"), person("b"), edge("Knows", "a", "b")])
+    graph.create_branch("sound")
+    for check in ("check_delta", "_refuse_existing"):
+        monkeypatch.setattr(f"omnigraph.write.load.{check}", lambda *_: None)
+    graph.load([person("a")], "append")
+    graph.load([edge("Knows", "b", "nobody"), edge("Knows", "gone", "a"), edge("Knows", "b", "nowhere")])
+    assert graph.verify(deep=False).is_clean
+    report = graph.verify()
+    told = sorted((problem.path.split("/")[0], problem.what.split(",")[0]) for problem in report.problems)
+    assert told == [
+        ("edges", "has 1 edges Knows whose src is not there"),
+        ("edges", "has 2 edges Knows whose dst is not there"),
+        ("nodes", "has 1 ids of Person more than once"),
+    ]
+    assert {problem.commits for problem in report.problems} == {(graph.snapshot().commit_id,)}

@@ -22,8 +22,8 @@ _COMMITS_SHOWN_MAX = 3
 def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
     """Check that no file of the history is missing or damaged.
 
-    Looks at every branch and every commit; nothing is changed. Exits with 1 if something is missing or damaged, and
-    names the commits that are hurt.
+    Looks at every branch and every commit, and at the entities of every head: whether an id is there twice, or an edge
+    without its nodes. Nothing is changed. Exits with 1 if something is wrong, and names the commits that are hurt.
     """
     graph = address.open()
     with progress_bar("checking", "files", total=None, quiet=quiet) as progress:

@@ -25,7 +25,11 @@ class Care(GraphHandle):
 
     @told("verify")
     def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
-        """Check that every file of every branch's history is there and as it was written."""
+        """Check that every file of every branch's history is there and as it was written.
+
+        A deep check also looks at the entities of every head: each id once, each edge with its nodes. Without ``deep``
+        files are compared by their sizes, and none is read.
+        """
         from omnigraph.engine.verify import verify
 
         heads = [state for _, state in branches.heads(self._manifests)]

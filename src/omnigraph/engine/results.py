@@ -200,7 +200,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class VerifyProblem:
-    """One file that is missing or not as it was written, and the commits that need it."""
+    """A file that is missing or not as it was written, or a table whose entities do not fit; and its commits."""
 
     path: str
     what: str

@@ -1,7 +1,8 @@
-"""Verify: every file that a commit needs exists and is as it was written.
+"""Verify: every file that a commit needs exists and is as it was written, and the entities of the heads fit together.
 
 A quick check looks at what the heads and the commits themselves say. A deep one opens the state of every commit and
-every table version in it, and compares checksums. Commits that cleanup has given up are left out.
+every table version in it, compares checksums, and looks for ids that are there twice and for edges without their nodes.
+Commits that cleanup has given up are left out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.durability import digest_file
 from omnigraph.storage.files import SegmentFiles, manifest_file, version_files
+from omnigraph.write.soundness import unsound
 
 Version = tuple[str, int]
 """A table's location and one of its Lance versions."""
@@ -42,7 +44,10 @@ def verify(
             wrong[path] = what
         if progress is not None:
             progress(number)
-    problems = survey.still_needed([*survey.unreadable(), *survey.explained(wrong)])
+    found = [*survey.unreadable(), *survey.explained(wrong)]
+    if deep and not found:
+        found = list(survey.unsound())
+    problems = survey.still_needed(found)
     needed = survey.paths()
     return VerifyReport(len(survey.commits), len(needed), sum(sizes.get(path, 0) for path in needed), tuple(problems))
 
@@ -129,6 +134,20 @@ class _Survey:
             VerifyProblem(place, what, tuple(sorted(commits | self._holding(versions))))
             for place, what, commits, versions in list(self._failures)
         ]
+
+    def unsound(self) -> Iterator[VerifyProblem]:
+        """Entities of the heads that do not fit together. Branches that have the same tables are looked at once."""
+        heads: dict[frozenset[Version], list[ManifestState]] = defaultdict(list)
+        for head in self._heads:
+            heads[frozenset(_version(pin) for pin in head.tables.values())].append(head)
+        for alike in heads.values():
+            commits = tuple(sorted({head.head for head in alike}))
+            catalog = self.manifests.catalog(alike[0].schema_digest)
+            try:
+                for pin, what in unsound(self.manifests.store, catalog, alike[0]):
+                    yield VerifyProblem(pin.location, what, commits)
+            except OmnigraphError as error:
+                yield VerifyProblem("", error.message, commits)
 
     def explained(self, wrong: dict[str, str]) -> list[VerifyProblem]:
         """Wrong files with every commit that needs them."""
