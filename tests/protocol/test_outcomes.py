@@ -17,7 +17,7 @@ SWAP = 6
 @pytest.fixture
 def warm(s3_server: Server, s3_bucket: Bucket) -> omnigraph.Graph:
     # Few and short retries inside the client: otherwise a store that is away takes half a minute to be noticed.
-    options = s3_server.storage_options() | {"client_max_retries": "1", "client_retry_timeout": "2"}
+    options = s3_server.storage_options() | {"client_max_retries": "1", "client_retry_timeout": "1"}
     graph = omnigraph.create(s3_bucket.uri("g"), SCHEMA, storage_options=options)
     insert(graph, "warm")
     return graph

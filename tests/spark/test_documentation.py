@@ -46,6 +46,6 @@ def test_the_examples_about_loading_run_one_after_the_other(
     names: dict[str, object] = {}
     for example in blocks("python", LOADING):
         exec(compile(example, str(LOADING), "exec"), names)
-    assert open_graph(work / "club.omni").snapshot().counts() == {"edge:Knows": 2, "node:Person": 6}
+    assert open_graph(work / "club.omni").snapshot().counts() == {"edge:Knows": 3, "node:Person": 8}
     assert len((work / "rejected.jsonl").read_text().splitlines()) == 1
     assert open_graph(work / "company.omni").snapshot().counts()["edge:WorksAt"] == 12

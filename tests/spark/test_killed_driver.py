@@ -61,9 +61,9 @@ def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) 
 @pytest.mark.parametrize(
     ("moment", "mode"),
     [
-        ("some tasks done", "append"),
+        ("some tasks done", "merge"),
         pytest.param("tasks done", "append", marks=pytest.mark.long),
-        ("staged", "merge"),
+        pytest.param("staged", "merge", marks=pytest.mark.long),
         ("published", "append"),
     ],
 )
