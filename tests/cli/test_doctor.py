@@ -41,7 +41,7 @@ def test_a_graph_that_is_well(graph: Path) -> None:
 
 
 def test_tables_in_pieces_with_holes_and_without_indexes_get_advice(tmp_path: Path) -> None:
-    graph = omnigraph.create(tmp_path / "graph", "node Person {\n  name: String @key\n}\n")
+    graph = omnigraph.create(tmp_path / "graph", "node Person {\n  name: String @key\n  city: String? @index\n}\n")
     people = [{"type": "Person", "data": {"name": f"p{number:05}"}} for number in range(10_000)]
     graph.load(people, "append")
     person = _findings(graph.uri)["table node:Person"]
@@ -49,6 +49,8 @@ def test_tables_in_pieces_with_holes_and_without_indexes_get_advice(tmp_path: Pa
     assert "covers 0%" in str(person["found"])
     assert person["advice"] == "omnigraph optimize"
     graph.optimize()
+    assert _findings(graph.uri)["table node:Person"]["verdict"] == "ok"
+    graph.mutate('query q() { insert Person { name: "p99999" } }')
     assert _findings(graph.uri)["table node:Person"]["verdict"] == "ok"
     graph.mutate('query q() { delete Person where name < "p05000" }')
     assert "many of its rows are deleted" in str(_findings(graph.uri)["table node:Person"]["found"])

@@ -19,14 +19,16 @@ from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.index_reads import known_indexes
 from omnigraph.storage.indexes import IndexSpec
 from omnigraph.storage.objects import honours_create_if_absent
-from omnigraph.write.index_choice import wanted_indexes
-from omnigraph.write.limits import INDEX_ROWS_MIN
+from omnigraph.write.index_choice import index_rows_min, wanted_indexes
 
 FRAGMENTS_MANY = 32
 """Fragments of a small table from which on reading it feels them."""
 
 ROWS_PER_FRAGMENT_FEW = 100_000
 """A table with fewer rows a fragment than this, and many of them, was written in small pieces."""
+
+COVERED_SHARE_WELL = 0.99
+"""An index that covers at least so much is well: a few rows that are not in it are looked at one by one."""
 
 DELETED_SHARE_MUCH = 0.2
 """Rows that are read only to be left out."""
@@ -111,11 +113,11 @@ def _table(view: GraphView, entity: Entity) -> Finding:
 
 
 def _uncovered(view: GraphView, entity: Entity) -> Iterator[tuple[IndexSpec, float]]:
-    """Indexes that the table shall have, and has not for all of its rows."""
+    """Indexes that ``optimize`` would build or extend: the table shall have them, and they miss many of its rows."""
     pin = view.state.tables[entity.table_key]
     known = known_indexes(view.store, pin)
     for spec in wanted_indexes(entity):
         found = known.get((spec.column, spec.kind))
         share = 0.0 if found is None else found.covered_rows / max(found.rows, 1)
-        if pin.rows >= INDEX_ROWS_MIN and share < 1:
+        if share < COVERED_SHARE_WELL and (found is not None or pin.rows >= index_rows_min(spec.kind)):
             yield spec, share

@@ -14,11 +14,23 @@ from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 from omnigraph.storage.indexes import IndexKind, IndexSpec
+from omnigraph.write import limits
 
 
 def wanted_indexes(entity: Entity) -> tuple[IndexSpec, ...]:
     """The indexes of a type, each once."""
     return tuple(dict.fromkeys(_wanted(entity)))
+
+
+def index_rows_min(kind: IndexKind) -> int:
+    """Rows of a table from which an index is worth building."""
+    match kind:
+        case IndexKind.VECTOR:
+            return limits.VECTOR_INDEX_ROWS_MIN
+        case IndexKind.NGRAM:
+            return limits.NGRAM_INDEX_ROWS_MIN
+        case IndexKind.BTREE | IndexKind.TEXT:
+            return limits.INDEX_ROWS_MIN
 
 
 def _wanted(entity: Entity) -> Iterator[IndexSpec]:

@@ -26,7 +26,7 @@ from omnigraph.storage.workers import HERE, Workers
 from omnigraph.write import limits
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.index_choice import wanted_indexes
+from omnigraph.write.index_choice import index_rows_min, wanted_indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], 
     left_out: dict[tuple[str, int], list[str]] = {}
     for coverage in found:
         kind = coverage.spec.kind
-        rows_min = _rows_min(kind)
+        rows_min = index_rows_min(kind)
         if pin.rows >= rows_min or coverage.segments:
             specs.append(coverage.spec)
         elif kind is not IndexKind.NGRAM or pin.rows >= limits.INDEX_ROWS_MIN:
@@ -228,16 +228,6 @@ def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], 
         for (what, rows_min), columns in left_out.items()
     ]
     return specs, reasons
-
-
-def _rows_min(kind: IndexKind) -> int:
-    match kind:
-        case IndexKind.VECTOR:
-            return limits.VECTOR_INDEX_ROWS_MIN
-        case IndexKind.NGRAM:
-            return limits.NGRAM_INDEX_ROWS_MIN
-        case IndexKind.BTREE | IndexKind.TEXT:
-            return limits.INDEX_ROWS_MIN
 
 
 def _entities(capture: Capture) -> dict[str, Entity]:
