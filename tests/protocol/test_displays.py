@@ -71,7 +71,7 @@ def test_branches_show_their_heads(graph: omnigraph.Graph) -> None:
     branches = graph.branches()
     assert [row[0] for row in _cells(branches)] == ["branch", "main", "plan"]
     assert _cells(branches)[2][2] == "<i>"
-    assert repr(branches).splitlines()[0] == "<2 branches>"
+    assert repr(branches).splitlines()[0] == "<branches: 2>"
 
 
 def test_a_schema_shows_its_types(graph: omnigraph.Graph) -> None:

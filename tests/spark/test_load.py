@@ -18,7 +18,7 @@ from omnigraph.errors import (
     UsageError,
     ViolationError,
 )
-from omnigraph.spark import bulk_load
+from omnigraph.spark import bulk_load, limits
 from omnigraph.spark.tasks import attempts_max, run_tasks
 from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines
@@ -158,6 +158,18 @@ def test_a_load_that_fails_takes_its_branch_and_its_files_away(
         graph.load_spark(path, "append", branch="fresh", base="main", spark=spark, partitions=4)
     assert data_files(graph) == before
     assert [branch.name for branch in graph.branches()] == ["main"]
+
+
+@pytest.mark.parametrize(("cores_max", "who"), [(2, "driver"), (1, "cluster")])
+def test_many_rows_are_checked_by_the_cluster_if_it_has_more_cores(
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores_max: int, who: str
+) -> None:
+    assert spark.sparkContext.defaultParallelism == 2
+    monkeypatch.setattr(limits, "DRIVER_CHECK_ROWS", len(PEOPLE) - 1)
+    monkeypatch.setattr(limits, "DRIVER_CHECK_CORES", cores_max)
+    calls = {checks: meanwhile(monkeypatch, checks, lambda number: None) for checks in CHECKS}
+    graph.load_spark(write_lines(tmp_path / "people.jsonl", PEOPLE), spark=spark)
+    assert [checks for checks, made in calls.items() if made] == [who]
 
 
 # --- beside others -------------------------------------------------------------------------------------

@@ -156,11 +156,11 @@ class BranchList(list[BranchInfo]):
 
     def __repr__(self) -> str:
         shown = "".join(f"\n  {item.name} at {item.head}" for item in self)
-        return f"<{len(self)} branches>{shown}"
+        return f"<branches: {len(self):,}>{shown}"
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.head, item.actor) for item in self]
-        return html_table(f"{len(self):,} branches", ("branch", "head", "actor"), rows)
+        return html_table(f"branches: {len(self):,}", ("branch", "head", "actor"), rows)
 
 
 @dataclass(frozen=True, slots=True)

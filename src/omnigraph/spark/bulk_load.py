@@ -15,6 +15,7 @@ from omnigraph.engine.loading import LoadJob
 from omnigraph.manifest.publisher import Published
 from omnigraph.spark import limits
 from omnigraph.spark.cluster_checks import publish_checked_on_cluster
+from omnigraph.spark.connect import is_connect
 from omnigraph.spark.driver_checks import publish_checked
 from omnigraph.spark.input import LoadInput
 from omnigraph.spark.parts import PartWriter
@@ -31,14 +32,18 @@ WriteParts = Callable[[PartWriter], LoadInput]
 
 
 class Checks(Enum):
-    """Who compares the keys of an input: the driver alone, the cluster, or whichever its size suggests."""
+    """Who compares the keys of an input: the driver alone, the cluster, or whoever will be faster."""
 
     AUTO = "auto"
     DRIVER = "driver"
     CLUSTER = "cluster"
 
-    def is_driver(self, rows: int) -> bool:
-        return self is Checks.DRIVER or (self is Checks.AUTO and rows <= limits.DRIVER_CHECK_ROWS)
+    def is_driver(self, rows: int, cores: int | None) -> bool:
+        """Whether the driver does it, beside a cluster of so many ``cores``, if that is known."""
+        if self is not Checks.AUTO:
+            return self is Checks.DRIVER
+        is_small = cores is not None and cores <= limits.DRIVER_CHECK_CORES
+        return rows <= (limits.DRIVER_CHECK_ROWS_MAX if is_small else limits.DRIVER_CHECK_ROWS)
 
 
 def load_parts(
@@ -59,7 +64,7 @@ def load_parts(
         rows = sum(whole.counts().values())
         watch.is_read(rows)
         with watch.stage("checking"):
-            if checks.is_driver(rows):
+            if checks.is_driver(rows, _cores(spark)):
                 return publish_checked(job, whole, rejects)
             return publish_checked_on_cluster(spark, job, whole, rejects)
 
@@ -80,6 +85,11 @@ def publish_input(
     # The commit that was there before may be one of another run of this very load, with the same fragments.
     whole.discard(with_data=published.commit.id != job.info.id and whole.disposable is None)
     return whole.counts(), published
+
+
+def _cores(spark: SparkSession) -> int | None:
+    """How many cores the executors have now. A session of Spark Connect does not say."""
+    return None if is_connect(spark) else spark.sparkContext.defaultParallelism
 
 
 def _pins(job: LoadJob) -> Mapping[str, TablePin]:

@@ -14,8 +14,13 @@ LINE_REST_BYTES: Final = 64 * 1024
 """Bytes read from a file first to find the end of a line that the next task would read otherwise: most are shorter."""
 
 DRIVER_CHECK_ROWS: Final = 20_000_000
-"""Rows of input whose keys the driver checks alone. It needs 0.6 of the processor time of a cluster, but of one
-machine, and some 140 bytes a row on its disk. More rows are left to whoever has more cores and disks."""
+"""Rows of input whose keys the driver checks alone, beside any cluster: it needs 0.6 of a cluster's processor time."""
+
+DRIVER_CHECK_CORES: Final = 4
+"""Cores of a cluster that cannot check faster than the driver, whose key database uses as many itself."""
+
+DRIVER_CHECK_ROWS_MAX: Final = 200_000_000
+"""Rows that the driver checks beside so small a cluster: some 140 bytes a row are on its disk then, 28 GB."""
 
 KEY_BATCH_ROWS: Final = 8_192
 """Rows whose keys the driver reads at once for its own checks: with eight times as many it held 60 MB more, and needed
