@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.write import limits
 from omnigraph.write.load import LoadMode
 from tests.bulk.loading import load_sources, outcome, through_disk
 
@@ -102,14 +100,13 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     sources=INPUTS,
     mode=st.sampled_from(LoadMode),
     parent=st.sampled_from(["main", "empty"]),
-    joined=st.sampled_from([0, limits.JOINED_IDS_MAX]),
 )
 def test_any_input_has_the_same_outcome_on_both_paths(
-    graph: Graph, sources: dict[str, list[dict[str, Any]]], mode: LoadMode, parent: str, joined: int
+    graph: Graph, sources: dict[str, list[dict[str, Any]]], mode: LoadMode, parent: str
 ) -> None:
     number = next(BRANCHES)
     for path in ("memory", "disk"):
         graph.create_branch(f"{path}-{number}", parent)
     expected = outcome(graph, f"memory-{number}", sources, mode)
-    with through_disk(), patch.object(limits, "JOINED_IDS_MAX", joined):
+    with through_disk():
         assert outcome(graph, f"disk-{number}", sources, mode) == expected

@@ -29,10 +29,6 @@ KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of keys that are read from tables before the database asks for them: it is slower than any disk, and would have
 much of a large table waiting for it in memory."""
 
-JOINED_IDS_MAX: Final = 2_000_000
-"""Ids of new nodes that are compared with the ends of all new edges: so many fit into the memory of that database, and
-1.6 million took 1.9 s with ten ends each. Beyond, the ends are made distinct first, which took 3.2 s there."""
-
 KEY_DATABASE_THREADS_MAX: Final = 4
 """Threads of that database. Each holds memory of its own: with 32 of them it had too little for 5 million rows."""
 
