@@ -24,7 +24,8 @@ Record = Mapping[str, Any]
 @contextmanager
 def through_disk(fragment_bytes: int = 1) -> Iterator[None]:
     """Every load is a large one."""
-    with patch.object(limits, "BUFFERED_ROWS_MAX", 0), patch.object(limits, "FRAGMENT_BYTES", fragment_bytes):
+    small = {"BUFFERED_ROWS_MAX": 0, "FRAGMENT_BYTES": fragment_bytes, "GROUPED_ROWS": 2}
+    with patch.multiple(limits, **small):
         yield
 
 

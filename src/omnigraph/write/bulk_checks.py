@@ -13,6 +13,7 @@ from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import cardinality_violation, endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.write import limits
 from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_keys import InputKeys, KeyTable
 from omnigraph.write.load import LoadMode, duplicate_violation, exists_already, is_keyed
@@ -48,10 +49,13 @@ def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> 
     """
     texts = [table.columns[column] for column in columns]
     given = " AND ".join(f"{text} IS NOT NULL" for text in texts)
-    keys.run(
-        f"CREATE OR REPLACE TEMP TABLE doubtful AS SELECT hash({', '.join(texts)}) AS hash FROM {table.name} "
-        f"WHERE {given} GROUP BY ALL HAVING count(*) > 1"
-    )
+    rounds = 1 + table.written // limits.GROUPED_ROWS
+    keys.run("CREATE OR REPLACE TEMP TABLE doubtful (hash UBIGINT)")
+    for number in range(rounds):
+        keys.run(
+            f"INSERT INTO doubtful SELECT hash FROM (SELECT hash({', '.join(texts)}) AS hash FROM {table.name} "
+            f"WHERE {given}) WHERE hash % {rounds} = {number} GROUP BY hash HAVING count(*) > 1"
+        )
     return keys.number("SELECT count(*) FROM doubtful")
 
 

@@ -22,12 +22,15 @@ KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 twice as much made loads of ten million rows no faster."""
 
 KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
-"""What that memory grows to, doubled each time, for a statement that cannot do with less: one over sixty million rows
-could not."""
+"""What that memory grows to, doubled each time, for a statement that cannot do with less. None over sixty million rows
+needed it."""
 
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Bytes of keys that are read from tables before the database asks for them: it is slower than any disk, and would have
 much of a large table waiting for it in memory."""
+
+GROUPED_ROWS: Final = 20_000_000
+"""Rows whose hashes that database groups at once: fifty million did not fit. More are grouped in several rounds."""
 
 KEY_DATABASE_THREADS_MAX: Final = 4
 """Threads of that database. Each holds memory of its own: with 32 of them it had too little for 5 million rows."""
