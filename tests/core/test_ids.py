@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.core.ids import ULID_LENGTH, encode_ulid, encode_ulids, is_ulid
-from omnigraph.core.ports import UlidSource
+from omnigraph.core.ports import PlacedUlids, UlidSource
 
 
 @given(time=st.integers(0, 2**48 - 1), first=st.integers(0, 2**79), count=st.integers(0, 3000))
@@ -26,3 +26,14 @@ def test_a_source_never_gives_an_id_that_is_not_larger_than_all_before() -> None
     assert len(given) == 5004
     assert given == sorted(set(given))
     assert all(is_ulid(id_) for id_ in given)
+
+
+def test_ids_of_parts_sort_as_the_parts_do_whoever_mints_first() -> None:
+    places = [2, 0, 1, 2**24 - 1]
+    minted = {place: PlacedUlids(1_700_000_000_000, place) for place in places}
+    given = {place: "".join(source.new_ids(count) for count in (3, 0, 1500)) for place, source in minted.items()}
+    whole = "".join(given[place] for place in sorted(places))
+    ids = [whole[start : start + ULID_LENGTH] for start in range(0, len(whole), ULID_LENGTH)]
+    assert len(ids) == 4 * 1503
+    assert ids == sorted(set(ids))
+    assert PlacedUlids(0, 1).new_ids(1) != PlacedUlids(0, 1).new_ids(1), "the same place of two inputs"

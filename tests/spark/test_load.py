@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from omnigraph.errors import (
 )
 from omnigraph.spark import bulk_load, limits
 from omnigraph.spark.tasks import attempts_max, run_tasks
+from omnigraph.write import bulk_checks
 from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines
 
@@ -170,6 +172,23 @@ def test_many_rows_are_checked_by_the_cluster_if_it_has_more_cores(
     calls = {checks: meanwhile(monkeypatch, checks, lambda number: None) for checks in CHECKS}
     graph.load_spark(write_lines(tmp_path / "people.jsonl", PEOPLE), spark=spark)
     assert [checks for checks, made in calls.items() if made] == [who]
+
+
+def test_minted_ids_are_in_the_order_of_the_input_whichever_task_was_first(
+    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought: list[str] = []
+    find = bulk_checks._find_doubtful
+    monkeypatch.setattr(
+        bulk_checks, "_find_doubtful", lambda *given: sought.append(given[1].entity.name) or find(*given)
+    )
+    edges = [knows(f"p{number}", "p0") for number in range(30)]
+    graph.load_spark(write_lines(tmp_path / "all.jsonl", [*PEOPLE, *edges]), spark=spark, partitions=5)
+    stored = sorted(
+        (record["data"]["id"], record["from"]) for record in map(json.loads, lines(graph)) if "edge" in record
+    )
+    assert [source for _, source in stored] == [f"p{number}" for number in range(30)]
+    assert sought == ["Person"], "ids that only grow are not looked through for duplicates"
 
 
 # --- beside others -------------------------------------------------------------------------------------

@@ -81,3 +81,24 @@ class UlidSource:
                 randomness = secrets.randbits(79)
             self._last = (milliseconds, randomness + count - 1)
             return milliseconds, randomness
+
+
+_PLACE_BITS = 24
+_COUNT_BITS = 56
+
+
+class PlacedUlids:
+    """ULIDs for one of many parts of an input that are made side by side.
+
+    They sort by the moment that all parts share, then by the ``place`` of the part, then by the order of minting. So
+    those of a whole input only grow, and nobody has to look for one that is there twice.
+    """
+
+    def __init__(self, milliseconds: int, place: int) -> None:
+        self._milliseconds = milliseconds
+        # The top bit of what is counted stays free. It is random, so that the same place of another input does no harm.
+        self._next = (place % 2**_PLACE_BITS << _COUNT_BITS) | secrets.randbits(_COUNT_BITS - 1)
+
+    def new_ids(self, count: int) -> str:
+        start, self._next = self._next, self._next + count
+        return encode_ulids(self._milliseconds, start, count)

@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.core.ports import UlidSource
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.read_arrow import from_arrow, reference_ids
 from omnigraph.rows.typed_rows import TypedRows
@@ -24,6 +23,9 @@ from omnigraph.schema.catalog import NodeType
 from omnigraph.spark.parts import Part, PartWriter, Span
 from omnigraph.spark.records import record_of
 from omnigraph.spark.rejected_rows import EveryViolation
+
+_PARTS = 2**16
+"""Parts of one entry of a mapping whose minted ids are in order. Those of more are still ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: 
         columns.entity,
         pa.RecordBatchReader.from_batches(schema, typed if kept is None else kept.noting(typed)),
         source=columns.source,
-        mint_ids=UlidSource().new_ids,
+        mint_ids=writer.ids(columns.entry * _PARTS + number).new_ids,
         violations=violations,
         from_texts=True,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 
-from omnigraph.core.ports import UlidSource
+from omnigraph.core.ports import PlacedUlids, SystemClock, UlidSource
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
 from omnigraph.rows.arrow_types import Entity
@@ -115,6 +115,12 @@ class PartWriter:
     """Whether rows that something is wrong with are set aside, and the others written."""
     counter: RowCounter | None = None
     """Counts the rows that were written."""
+    minted_ms: int = field(default_factory=lambda: SystemClock().now_us() // 1000)
+    """The moment in the ids that tasks mint."""
+
+    def ids(self, place: int) -> PlacedUlids:
+        """Ids for the rows of a part; ``place`` is the one that it has in the input."""
+        return PlacedUlids(self.minted_ms, place)
 
     def write_split(self, split: FileSplit) -> Part:
         """Rows of a split of a file of JSON lines."""
@@ -124,7 +130,7 @@ class PartWriter:
             lines,
             catalog=self.catalog,
             source=split.path,
-            mint_ids=UlidSource().new_ids,
+            mint_ids=self.ids(split.number).new_ids,
             violations=violations,
             is_start=split.start == 0,
         )

@@ -15,12 +15,14 @@ from omnigraph.storage.source_files import ReadRange, SourceFile, find_files, op
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded."""
+    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded, ``number``
+    that of the split among all of them."""
 
     entry: int
     file: SourceFile
     start: int
     end: int
+    number: int
 
     @property
     def path(self) -> str:
@@ -35,10 +37,10 @@ def plan_splits(
     files = [file for path in paths for file in find_files(path, options or {})]
     wanted = -(-sum(file.size for file in files) // partitions) if partitions else limits.SPLIT_BYTES
     step = max(1, wanted)
+    starts = ((entry, file, start) for entry, file in enumerate(files) for start in range(0, file.size, step))
     return [
-        FileSplit(entry, file, start, min(start + step, file.size))
-        for entry, file in enumerate(files)
-        for start in range(0, file.size, step)
+        FileSplit(entry, file, start, min(start + step, file.size), number)
+        for number, (entry, file, start) in enumerate(starts)
     ]
 
 
