@@ -13,6 +13,7 @@ import pytest
 from omnigraph.errors import SparkUnavailable
 from omnigraph.spark import java
 from omnigraph.spark.session import check_session, session
+from omnigraph.spark.workers import mapped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,6 +132,19 @@ def test_our_session_runs_python_workers_of_this_interpreter(spark: SparkSession
 
     rows = spark.range(1).mapInArrow(where, "python string").collect()
     assert [os.path.realpath(row.python) for row in rows] == [os.path.realpath(sys.executable)]
+
+
+def test_workers_collect_no_garbage_among_modules(spark: SparkSession) -> None:
+    def held(batches: Any) -> Any:
+        import gc
+
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"apart": [gc.get_freeze_count()], "others": [len(gc.get_objects())]})
+
+    [found] = mapped(spark.range(1), held, "apart long, others long").collect()
+    assert found.apart > 10 * found.others
 
 
 def test_a_session_that_runs_is_not_started_again(spark: SparkSession) -> None:

@@ -28,6 +28,7 @@ from omnigraph.exec.analytics.triangles import triangles_among
 from omnigraph.spark.edge_blocks import Division, Shipped, edge_blocks, node_maps, row_block
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.tasks import translated_jobs
+from omnigraph.spark.workers import mapped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -158,7 +159,7 @@ class SparkSteps:
         """Triangles by the colours of their corners: every combination of three is a task of its own."""
         colours = _colours(self.division.blocks)
         tasks = len(_combinations(colours))
-        edges = self.blocks.mapInArrow(partial(_coloured, self.division, colours), CORNERS).repartition(tasks, "task")
+        edges = mapped(self.blocks, partial(_coloured, self.division, colours), CORNERS).repartition(tasks, "task")
         return self._added(edges, partial(_triangles, colours)).astype(np.int64)
 
     def _added(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]]) -> Vector:
@@ -171,7 +172,7 @@ class SparkSteps:
 
     def _collected(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]], columns: str) -> pa.Table:
         with translated_jobs():
-            return frame.mapInArrow(work, columns).toArrow()
+            return mapped(frame, work, columns).toArrow()
 
 
 def _pairs(found: pa.Table) -> Iterator[tuple[Rows, Weights]]:

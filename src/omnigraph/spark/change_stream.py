@@ -24,6 +24,7 @@ from omnigraph.history.changes import Change, Image
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.spark import limits
 from omnigraph.spark.source_options import STORAGE, checked_store
+from omnigraph.spark.workers import settle
 
 SCHEMA = (
     "commit_id string, parent_commit_id string, branch string, actor string, committed_at timestamp, number long, "
@@ -121,6 +122,7 @@ class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, CommitPartition)
+        settle()
         changes = enumerate(self._options.feed().changes(partition.commit, partition.parent))
         while rows := [_row(partition.commit, *item) for item in islice(changes, limits.FACT_BATCH_ROWS)]:
             yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)

@@ -25,6 +25,7 @@ from omnigraph.spark.rejected_rows import EveryViolation
 from omnigraph.spark.rejects import Rejects, given_again
 from omnigraph.spark.spaces import Spaces
 from omnigraph.spark.tasks import NOT_COUNTED, OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
+from omnigraph.spark.workers import mapped
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.store import Store
@@ -78,7 +79,7 @@ class PreparedSparkLoad:
         pins = {space: capture.state.tables[key] for space, key in self.spaces.items()}
         work = partial(_shorten_fragments, self.input.store, pins, attempts_max(self.spark))
         found: dict[str, list[staging.ShortenedFragment]] = {}
-        for space, shortened in (item for part in results(rows.mapInArrow(work, OUTCOMES)) for item in part):
+        for space, shortened in (item for part in results(mapped(rows, work, OUTCOMES)) for item in part):
             found.setdefault(self.spaces[space], []).append(shortened)
         return {key: sorted(items, key=lambda item: item.number) for key, items in found.items()}
 

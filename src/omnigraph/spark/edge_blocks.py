@@ -28,6 +28,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark import limits
 from omnigraph.spark.tasks import run_tasks
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
 
@@ -144,8 +145,8 @@ def edge_blocks(
     ]
     numbers = spark.range(0, len(pieces), 1, max(len(pieces), 1))
     encode = partial(_encode, store, pieces, chosen.weight, form, maps, division)
-    chunks = numbers.mapInArrow(encode, CHUNKS).repartition(division.blocks, "block")
-    return chunks.mapInArrow(partial(_build, form, division), BLOCKS)
+    chunks = mapped(numbers, encode, CHUNKS).repartition(division.blocks, "block")
+    return mapped(chunks, partial(_build, form, division), BLOCKS)
 
 
 # --- executors -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.keys import tuple_texts
 from omnigraph.rows.validate import text_column
 from omnigraph.spark import limits
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_rows, scan
 
@@ -81,7 +82,7 @@ def run_scans(spark: SparkSession, store: Store, scans: Sequence[KeyScan], read:
     """What ``read`` gives for the scans, which are cut and packed so that every task has about as much to do."""
     tasks = list(_tasks(store, scans))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    return numbers.mapInArrow(partial(_run, read, tasks), columns)
+    return mapped(numbers, partial(_run, read, tasks), columns)
 
 
 def _tasks(store: Store, scans: Sequence[KeyScan]) -> Iterator[list[KeyScan]]:

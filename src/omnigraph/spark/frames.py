@@ -31,6 +31,7 @@ from omnigraph.spark.progress import Watch
 from omnigraph.spark.records import stored_records
 from omnigraph.spark.runs import Identity, Unrepeatable, disposable, undoing
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
+from omnigraph.spark.workers import mapped
 from omnigraph.write.load import LoadMode
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class MappedTables:
         try:
             for frame, columns in selected:
                 task = FrameTask(writer, columns, journal, frozenset(done), attempts_max(self.spark))
-                ours |= dict(results(frame.mapInArrow(task, OUTCOMES), lambda item: undo(item[1])))
+                ours |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
         except BaseException:
             for part in ours.values():
                 undo(part)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from omnigraph.errors import SparkError
 from omnigraph.spark import limits
 from omnigraph.spark.facts import Emission, KeyScan, Role, emitted, run_scans
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.store import Store
 from omnigraph.write.bulk_keys import KeyDatabase, open_keys
 
@@ -80,12 +81,12 @@ def blocks(spark: SparkSession, store: Store, scans: Sequence[KeyScan], buckets:
 def packed(facts: DataFrame, buckets: Buckets) -> DataFrame:
     """The same of facts that are rows of Spark already."""
     columns = facts.select("space", "role", "key", "row", "id")
-    return columns.mapInArrow(partial(_pack_rows, buckets), BLOCKS)
+    return mapped(columns, partial(_pack_rows, buckets), BLOCKS)
 
 
 def grouped(given: DataFrame, buckets: Buckets, grouping: Grouping) -> DataFrame:
     """What the grouping says of the facts in blocks."""
-    return given.repartitionById(buckets.count, "bucket").mapInArrow(partial(_group, grouping), grouping.columns)
+    return mapped(given.repartitionById(buckets.count, "bucket"), partial(_group, grouping), grouping.columns)
 
 
 def _pack_scans(store: Store, buckets: Buckets, scans: Sequence[KeyScan]) -> Iterator[pa.RecordBatch]:

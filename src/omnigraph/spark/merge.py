@@ -21,6 +21,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.spark import limits
 from omnigraph.spark.session import check_session, session
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.difference import Piece, count_rows
 from omnigraph.storage.staging import WrittenRows, write_rows
 from omnigraph.write.changes import changes_schema, read_changes
@@ -170,7 +171,7 @@ class _Jobs:
         self._attempts = attempts_max(spark)
         tasks = list(_reads(divided))
         numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-        read = numbers.mapInArrow(partial(_read_blocks, divided, tasks), BLOCKS)
+        read = mapped(numbers, partial(_read_blocks, divided, tasks), BLOCKS)
         self.blocks = read.repartitionById(divided.starts[-1], "bucket").persist(StorageLevel.MEMORY_AND_DISK)
 
     def run(self, work: PartWork, tables: Sequence[int], buckets: Iterable[int] | None = None) -> list[tuple[int, Any]]:
@@ -180,7 +181,7 @@ class _Jobs:
         starts = self.divided.starts
         wanted = set(buckets) if buckets is not None else {n for t in tables for n in range(starts[t], starts[t + 1])}
         chosen = self.blocks if len(wanted) == starts[-1] else self.blocks.where(f.col("bucket").isin(sorted(wanted)))
-        return results(chosen.mapInArrow(partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
+        return results(mapped(chosen, partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
 
 
 def _read_blocks(

@@ -24,6 +24,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.spark import limits
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.filters import Comparison
 from omnigraph.storage.parts import layout_of
 from omnigraph.storage.store import Store
@@ -96,7 +97,7 @@ class TableRead:
     def frame(self, spark: SparkSession, columns: StructType) -> DataFrame:
         """The rows as a frame with these columns; nothing is read yet."""
         tasks = max(len(self.groups), 1)
-        return spark.range(0, tasks, 1, tasks).mapInArrow(self.read, columns)
+        return mapped(spark.range(0, tasks, 1, tasks), self.read, columns)
 
     # --- executors -------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from omnigraph.rows.arrow_types import ID
 from omnigraph.spark import limits
 from omnigraph.spark.query_tables import QueryTables
 from omnigraph.spark.tasks import run_tasks
+from omnigraph.spark.workers import mapped
 from omnigraph.storage.addresses import OFFSET_BITS
 from omnigraph.storage.index_reads import search_text
 from omnigraph.storage.relevance import CountedTexts, TextCounts, words_of
@@ -54,7 +55,7 @@ class Relevance:
         from pyspark.sql import functions as f
 
         tasks = max(len(self.groups), 1)
-        found = spark.range(0, tasks, 1, tasks).mapInArrow(self.read, "id string, score float").toDF(id_, score)
+        found = mapped(spark.range(0, tasks, 1, tasks), self.read, "id string, score float").toDF(id_, score)
         rows = self.pin.rows if self.total is None else self.total.found_max
         return f.broadcast(found) if rows * limits.TEXT_BYTES <= limits.BROADCAST_BYTES else found
 

@@ -35,6 +35,7 @@ from omnigraph.spark.input import LoadInput
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.source_options import SourceOptions, parse_options
 from omnigraph.spark.spark_types import arrow_schema, as_spark_takes_it, spark_schema
+from omnigraph.spark.workers import settle
 from omnigraph.storage.filters import Comparison
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
@@ -128,6 +129,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, FragmentPartition)
+        settle()
         schema = arrow_schema(self._schema)
         if not partition.fragments:
             return
@@ -179,6 +181,7 @@ class _Writing:
     def write(self, batches: Iterator[pa.RecordBatch]) -> PartMessage:
         from pyspark import TaskContext
 
+        settle()
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         return PartMessage(write_part(self.writer, self.columns, number, iter(batches)))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from omnigraph.errors import EmbeddingError, InputError, NotFoundError, OmnigraphError, SparkError
+from omnigraph.spark.workers import mapped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,7 +45,7 @@ def run_tasks(
         return []
     numbers = spark.range(0, len(items), 1, len(items))
     run = partial(_run_items, work, list(items), attempts_max(spark))
-    return results(numbers.mapInArrow(run, OUTCOMES), undo)
+    return results(mapped(numbers, run, OUTCOMES), undo)
 
 
 def results(outcomes: DataFrame, undo: Callable[[Any], None] | None = None) -> list[Any]:
