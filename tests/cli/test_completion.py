@@ -1,27 +1,27 @@
 """What the shell is offered after TAB."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run import PROGRAM, run
+from tests.cli.run import run, run_program
+
+
+def _asked(words: str) -> dict[str, str]:
+    """What the shell puts into the environment to ask about the last word of a line."""
+    count = len(words.split()) + words.endswith(" ")
+    return {"_OMNIGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": f"omnigraph {words}", "COMP_CWORD": str(count)}
 
 
 def _offered(words: str, **environment: str) -> list[str]:
-    """What the installed program offers for the last word of a line."""
-    settings = {"_OMNIGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": f"omnigraph {words}"}
-    count = len(words.split()) + words.endswith(" ")
-    done = subprocess.run(
-        [str(PROGRAM)],
-        env={**os.environ, **settings, "COMP_CWORD": str(count), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
+    done = run(env=_asked(words) | environment)
+    assert (done.exit_code, done.stderr) == (0, "")
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_the_installed_program_answers_the_shell() -> None:
+    done = run_program(env=_asked("lo"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "plain,load\n", "")
 
 
 @pytest.fixture
