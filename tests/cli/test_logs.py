@@ -35,7 +35,8 @@ def test_records_can_be_json(graph: Path) -> None:
     assert record["ms"] >= 0
 
 
-def test_a_run_leaves_no_handler_behind(graph: Path) -> None:
-    before = list(logging.getLogger("omnigraph").handlers)
+def test_a_run_leaves_neither_a_handler_nor_a_level_behind(graph: Path) -> None:
+    logger = logging.getLogger("omnigraph")
+    before = (list(logger.handlers), logger.level)
     run("query", "--store", graph, "-e", COUNT, "-v", "--log-format", "json")
-    assert logging.getLogger("omnigraph").handlers == before
+    assert (logger.handlers, logger.level) == before

@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import click
@@ -58,8 +59,10 @@ def _configure(ctx: click.Context) -> None:
     told = _Told(sys.stderr)
     told.setFormatter(_Json() if run.meta.get(_FORMAT) == "json" else _Text())
     logger.addHandler(told)
-    logger.setLevel(level)
     run.call_on_close(lambda: logger.removeHandler(told))
+    # Closed in reverse: the level of the first call is the one that is left.
+    run.call_on_close(partial(logger.setLevel, logger.level))
+    logger.setLevel(level)
 
 
 class _Told(logging.StreamHandler):  # type: ignore[type-arg] # not generic at run time in 3.11
