@@ -144,7 +144,7 @@ def test_workers_collect_no_garbage_among_modules(spark: SparkSession) -> None:
             yield pa.RecordBatch.from_pydict({"apart": [gc.get_freeze_count()], "others": [len(gc.get_objects())]})
 
     [found] = mapped(spark.range(1), held, "apart long, others long").collect()
-    assert found.apart > 10 * found.others
+    assert found.apart > found.others
 
 
 def test_a_session_that_runs_is_not_started_again(spark: SparkSession) -> None:
