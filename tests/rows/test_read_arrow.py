@@ -91,6 +91,16 @@ def test_a_column_that_means_the_same_is_cast(prop: str, array: pa.Array, stored
     assert lines == [1, 2]
 
 
+def test_a_message_without_any_vector_has_no_memory_for_their_numbers() -> None:
+    none = pa.record_batch({"v": pa.array([None, None], pa.list_(pa.float32()))})
+    sent = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sent, none.schema) as stream:
+        stream.write_batch(none)
+    rows, _, violations = _read("Every", pa.ipc.open_stream(sent.getvalue()))
+    assert violations.samples == ()
+    assert [row["v"] for row in rows] == [None, None]
+
+
 BAD_VALUES = [
     ("i32", pa.array([1, 2**31, 3], pa.int64())),
     ("i32", pa.array([1.0, 1.5, 2.0])),

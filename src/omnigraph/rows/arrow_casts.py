@@ -210,6 +210,9 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
     numbers = pc.list_flatten(lists)
     if numbers.null_count or not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         raise WrongValue("holds something that is not a finite number")
+    if not len(numbers):
+        # Arrow's cast ends the process where the numbers have no memory at all, as in messages that hold none.
+        return pa.nulls(len(lists), column_type(type_))
     return lists.cast(column_type(type_))
 
 
