@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,10 +188,43 @@ def test_what_a_reader_cannot_read_is_an_error_and_changes_nothing(
     good = spark.createDataFrame([("z",)], "name string")
     mapping = {"load": [{"source": "good", "node": "Person"}, {"source": "bad", "node": "Person"}]}
     before = data_files(graph)
-    with pytest.raises(SparkError, match="a Spark job failed"):
+    with pytest.raises(SparkError, match=r"(?s)/bad\.csv.*Malformed CSV record: b,2,3,4") as failed:
         graph.load_spark({"good": good, "bad": str(tmp_path / "bad.csv")}, mapping=mapping, spark=spark)
+    assert "\tat " not in failed.value.message
     assert data_files(graph) == before
     assert not lines(graph)
+
+
+def test_files_of_one_source_do_not_mix_up_or_lose_columns(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:
+    load = [{"source": "people", "node": "Person"}]
+    (tmp_path / "a.csv").write_text("name,age,\nann,1,x\n")
+    (tmp_path / "b.csv").write_text("age,name,\n2,bob,x\n")
+    csv = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    with pytest.raises(SparkError, match=r"(?s)/b\.csv.*Header: age, name"):
+        graph.load_spark({"people": csv}, mapping={"load": load}, spark=spark)
+    assert not lines(graph)
+    pq.write_table(pa.table({"name": ["ann"]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"age": [2], "name": ["bob"]}), tmp_path / "b.parquet")
+    parquet = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
+    graph.load_spark({"people": parquet}, mapping={"load": load}, spark=spark)
+    assert [(person["name"], person["age"]) for person in values(graph, "Person")] == [("ann", None), ("bob", 2)]
+
+
+def test_a_constant_is_the_same_wherever_spark_runs(
+    graph: Graph, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {"name": "name", "seen": {"value": datetime(2020, 1, 2)}, "big": {"value": 2**64 - 1}}
+    mapping = {"load": [{"source": "s", "node": "Person", "columns": columns}]}
+    frame = spark.createDataFrame([("a",)], "name string")
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        graph.load_spark({"s": frame}, mapping=mapping, spark=spark)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    [stored] = values(graph, "Person")
+    assert (stored["seen"], stored["big"]) == (datetime(2020, 1, 2, tzinfo=UTC).timestamp() * 1000, 2**64 - 1)
 
 
 @pytest.mark.parametrize(

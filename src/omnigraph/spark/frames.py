@@ -12,6 +12,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +39,19 @@ from omnigraph.write.load import LoadMode
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-READING = {"csv": {"header": "true", "escape": '"', "mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
+READING = {
+    # Spark would give the columns of all files the names that one of them has.
+    "csv": {"header": "true", "escape": '"', "mode": "FAILFAST", "enforceSchema": "false"},
+    "json": {"mode": "FAILFAST"},
+    # Spark would leave out the columns that some one file does not have.
+    "orc": {"mergeSchema": "true"},
+    "parquet": {"mergeSchema": "true"},
+}
 """How files are read unless a mapping says otherwise: quotes are doubled, and what does not fit is an error."""
 
 _ENDS = {"from": SRC, "to": DST}
+_INTEGER_BITS = 63
+"""Larger numbers are decimals for Spark."""
 _ENTRY_SHIFT = 32
 """Parts are numbered by the entry of the mapping, and by the task within its job."""
 
@@ -221,16 +232,28 @@ def _resolved(frame: DataFrame, expression: Expression) -> Column:
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as f
 
-    if expression.column is not None:
-        if expression.column not in frame.columns:
-            hint = did_you_mean(expression.column, frame.columns) or f"the columns are {', '.join(frame.columns)}"
-            raise UsageError(f"{expression.at}: there is no column {expression.column!r}", hint=hint, at=expression.at)
-        return frame[f"`{expression.column.replace('`', '``')}`"]
-    if expression.sql is None:
-        return f.lit(expression.value)
+    if expression.column is not None and expression.column not in frame.columns:
+        hint = did_you_mean(expression.column, frame.columns) or f"the columns are {', '.join(frame.columns)}"
+        raise UsageError(f"{expression.at}: there is no column {expression.column!r}", hint=hint, at=expression.at)
     try:
+        if expression.column is not None:
+            return frame[f"`{expression.column.replace('`', '``')}`"]
+        if expression.sql is None:
+            return f.lit(_constant(expression.value))
         column = f.expr(expression.sql)
         _ = frame.select(column).schema
     except AnalysisException as error:
         raise UsageError(f"{expression.at}: {error}", at=expression.at) from error
     return column
+
+
+def _constant(value: object) -> object:
+    """A constant as Spark takes it. A time without a zone is one of UTC here, for Spark one of wherever it runs."""
+    match value:
+        case datetime() if value.tzinfo is None:
+            return value.replace(tzinfo=UTC)
+        case int() if value.bit_length() > _INTEGER_BITS:
+            return Decimal(value)
+        case list():
+            return [_constant(item) for item in value]
+    return value

@@ -34,6 +34,9 @@ NOT_COUNTED = "what tasks read and write is not counted"
 SHOWN_CHARS_MAX = 1_000
 """Characters of what Spark says that are repeated: the beginning, and the end, where Python's own error is."""
 
+CAUSES_MAX = 5
+"""Causes of an error of Java that are repeated."""
+
 _DEFAULT_ATTEMPTS = 4
 
 
@@ -72,9 +75,22 @@ def translated_jobs() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        said, half = str(error), SHOWN_CHARS_MAX // 2
+        said, half = _said(error), SHOWN_CHARS_MAX // 2
         shown = said if len(said) <= SHOWN_CHARS_MAX else f"{said[:half]} ... {said[-half:]}"
-        raise SparkError(f"a Spark job failed: {shown}", hint="nothing was changed; look at the cluster") from error
+        hint = "nothing was changed; look at what it reads, and at the cluster"
+        raise SparkError(f"a Spark job failed: {shown}", hint=hint) from error
+
+
+def _said(error: Exception) -> str:
+    """What an error says: one of Java what it and its causes say, instead of where in Spark they were."""
+    cause: Any = getattr(error, "java_exception", None)
+    if cause is None:
+        return str(error)
+    told: list[str] = []
+    while cause is not None and len(told) < CAUSES_MAX:
+        told.append(str(cause.getMessage() or cause.getClass().getName()))
+        cause = cause.getCause()
+    return ": ".join(dict.fromkeys(told))
 
 
 def attempts_max(spark: SparkSession) -> int:
