@@ -42,6 +42,9 @@ from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.load import LoadMode
 
 
+_QUERY_ID = "sql.streaming.queryId"
+"""The property of tasks that says which query of a stream they work for."""
+
 def register(spark: SparkSession) -> None:
     """Make ``format("omnigraph")`` known to a session."""
     spark.dataSource.register(OmnigraphSource)
@@ -150,10 +153,11 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
 
 @dataclass(frozen=True)
 class PartMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
-    """What a task wrote."""
+    """What a task wrote, and for which query if it is one of a stream."""
 
     part: Part
 
+    query: str | None = None
 
 @dataclass(frozen=True)
 class _Writing:
@@ -184,7 +188,8 @@ class _Writing:
         settle()
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        return PartMessage(write_part(self.writer, self.columns, number, iter(batches)))
+        query = None if context is None else context.getLocalProperty(_QUERY_ID)
+        return PartMessage(write_part(self.writer, self.columns, number, iter(batches)), query)
 
     def publish(self, messages: Sequence[Any], idempotency_key: str | None = None) -> None:
         """One commit of all parts. If it fails the files go away, unless the commit may have been made."""
@@ -212,7 +217,11 @@ class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] 
 
 
 class SourceStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc, unused-ignore] # as above
-    """One commit per epoch, and each epoch once: its key is on the commit."""
+    """One commit per epoch, and each epoch once: its key is on the commit.
+
+    Epochs are counted by Spark's notes of a query. With others it is another query that begins at 0 with other rows,
+    whatever its caller names it; only tasks are told which one it is.
+    """
 
     def __init__(self, writing: _Writing) -> None:
         self._writing = writing
@@ -221,7 +230,10 @@ class SourceStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc, unu
         return self._writing.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        self._writing.publish(messages, f"spark-stream/{self._writing.options.query}/{batchId}")
+        queries = [message.query for message in messages if isinstance(message, PartMessage) and message.query]
+        # No task, no rows: nothing could be written twice.
+        key = f"spark-stream/{self._writing.options.query}/{queries[0]}/{batchId}" if queries else None
+        self._writing.publish(messages, key)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Nothing refers to what was written."""
