@@ -232,6 +232,11 @@ def test_a_write_is_one_load_in_any_mode(graph: Graph, spark: SparkSession) -> N
     knows.limit(1).write.format("omnigraph").options(store=graph.uri, type="Knows").mode("append").save()
     people.write.format("omnigraph").options(**writing).mode("overwrite").save()
     assert graph.snapshot().counts() == {"edge:Knows": 1, "node:Every": 0, "node:Person": 2}
+    # No row is as good a content of a type as any.
+    with pytest.raises(PySparkException, match="'a'"):
+        people.limit(0).write.format("omnigraph").options(**writing).mode("overwrite").save()
+    knows.limit(0).write.format("omnigraph").options(store=graph.uri, type="Knows").mode("overwrite").save()
+    assert graph.snapshot().counts() == {"edge:Knows": 0, "node:Every": 0, "node:Person": 2}
     assert graph.verify().is_clean
 
 

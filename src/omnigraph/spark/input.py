@@ -87,6 +87,8 @@ class LoadInput:
     is_handed_over: bool = False
     disposable: Callable[[], Sequence[Part]] | None = None
     """The parts that no other run of the load may publish; None if there can be no other."""
+    replaced: frozenset[str] = frozenset()
+    """Tables that hold the input afterwards even if it has no row for them."""
 
     @property
     def rows_written(self) -> int:
@@ -109,7 +111,7 @@ class LoadInput:
         violations = self.violations()
         if violations.total:
             raise violation_error(violations)
-        for key in sorted({key for part in self.parts for key in part.tables}):
+        for key in sorted(self.replaced.union(*(part.tables for part in self.parts))):
             kind, _, name = key.partition(":")
             entity = catalog.nodes[name] if kind == "node" else catalog.edges[name]
             pin = pins[key]

@@ -23,9 +23,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.loading import LoadRequest, row_embedding
+from omnigraph.engine.loading import LoadJob, LoadRequest, row_embedding
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_types import table_schema
+from omnigraph.manifest.publisher import Published
+from omnigraph.rows.arrow_types import DST, SRC, table_schema
 from omnigraph.spark import limits
 from omnigraph.spark.bulk_load import publish_input
 from omnigraph.spark.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
@@ -41,9 +42,9 @@ from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.load import LoadMode
 
-
 _QUERY_ID = "sql.streaming.queryId"
 """The property of tasks that says which query of a stream they work for."""
+
 
 def register(spark: SparkSession) -> None:
     """Make ``format("omnigraph")`` known to a session."""
@@ -156,8 +157,8 @@ class PartMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # u
     """What a task wrote, and for which query if it is one of a stream."""
 
     part: Part
-
     query: str | None = None
+
 
 @dataclass(frozen=True)
 class _Writing:
@@ -178,7 +179,10 @@ class _Writing:
         embedding = row_embedding(store, pins, snapshot.catalog, mode, lambda: graph.embedder)
         reading = snapshot.catalog if embedding is None else embedding.reading
         entity = options.entity(reading)
-        names = tuple({"from": "src", "to": "dst"}.get(name, name) for name in schema.names)
+        names = tuple({"from": SRC, "to": DST}.get(name, name) for name in schema.names)
+        twice = [name for place, name in enumerate(names) if name in names[:place]]
+        if twice:
+            raise UsageError(f"the frame has two columns for {twice[0]!r}", hint="drop one of them")
         columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
         return cls(options, mode, PartWriter(store, pins, reading, embedding), columns)
 
@@ -198,9 +202,13 @@ class _Writing:
         if idempotency_key is not None:
             said["idempotency_key"] = idempotency_key
         request = LoadRequest(self.mode, self.options.branch or "main", **said)
-        self.options.graph().load_with(
-            lambda job: publish_input(job, LoadInput(job.context.store, job.mode, parts), publish_checked), request
-        )
+        replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
+
+        def load(job: LoadJob) -> tuple[dict[str, int], Published]:
+            whole = LoadInput(job.context.store, job.mode, parts, replaced=replaced)
+            return publish_input(job, whole, publish_checked)
+
+        self.options.graph().load_with(load, request)
 
 
 class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
