@@ -17,7 +17,7 @@ from omnigraph.exec.tables import TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.storage.filters import Comparison, Condition, Membership, Part, Range
+from omnigraph.storage.filters import AllOf, Comparison, Condition, Membership, Part
 from omnigraph.storage.indexes import Coverage, IndexKind
 
 ITEMS_MAX = 200
@@ -98,7 +98,7 @@ def _ranges(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
         index = _index(table, column) if len(found) == 2 else None
         if index is not None:
             (low, first), (high, second) = found[True], found[False]
-            yield Lookup(index, Range(low, high), (first, second))
+            yield Lookup(index, AllOf((low, high)), (first, second))
 
 
 def _parts(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:

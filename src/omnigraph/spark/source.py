@@ -37,7 +37,7 @@ from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.source_options import SourceOptions, parse_options
 from omnigraph.spark.spark_types import arrow_schema, as_spark_takes_it, spark_schema
 from omnigraph.spark.workers import settle
-from omnigraph.storage.filters import Comparison
+from omnigraph.storage.filters import Condition
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
 from omnigraph.write.load import LoadMode
@@ -71,7 +71,7 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
         snapshot = self._options.snapshot()
         self._commit = snapshot.commit_id
         entity = self._options.entity(snapshot.catalog)
-        self._options.conditions(entity)
+        self._options.condition(entity)
         return spark_schema(entity, self._options.chosen_columns(entity))
 
     def streamReader(self, schema: StructType) -> ChangeStreamReader:  # noqa: N802 - Spark's name
@@ -88,7 +88,7 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
         unknown = [name for name in schema.names if name not in table_schema(entity).names]
         if unknown:
             raise UsageError(f"{entity.name} has no column {unknown[0]!r}")
-        return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.conditions(entity))
+        return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.condition(entity))
 
     def writer(self, schema: StructType, overwrite: bool) -> SourceWriter:
         mode = LoadMode.OVERWRITE if overwrite else LoadMode(self._options.load)
@@ -120,7 +120,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
     (ADR 15). The option ``where`` belongs to the frame.
     """
 
-    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Sequence[Comparison]) -> None:
+    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Condition | None = None) -> None:
         self._store = store
         self._pin = pin
         self._schema = schema

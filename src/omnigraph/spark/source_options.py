@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.engine.graph import Graph, open_graph
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.lang.diagnostics import did_you_mean
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
-from omnigraph.storage.filters import Comparison
+from omnigraph.spark.condition_filters import read_condition
+from omnigraph.storage.filters import Condition
 
 _NAMES = (
     "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
     "actor", "message", "idempotency_key",
 )  # fmt: skip
-_OPERATOR = "=|!=|<=|>=|<|>"
-_COMPARISON = re.compile(
-    rf"\s*(\w+)\s*({_OPERATOR})\s*(?:'((?:[^']|'')*)'|(.*?))(?:\s+and\s+(?=\w+\s*(?:{_OPERATOR}))|\s*\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-"""Name, operator, and the value: in quotes, or as it is, up to the next comparison."""
 STORAGE = "storage."
 _OF_SPARK = ("checkpointlocation",)
 """Options of Spark's own that it passes on."""
@@ -85,33 +76,14 @@ class SourceOptions:
                 raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
         return self.columns
 
-    def conditions(self, entity: Entity) -> tuple[Comparison, ...]:
-        """The comparisons that storage makes while reading, all of which must hold; raises if they are none."""
-        found: list[Comparison] = []
-        start = 0
-        while self.where is not None and (not found or start < len(self.where)):
-            part = _COMPARISON.match(self.where, start)
-            if part is None:
-                hint = 'write "age >= 18", or "name = \'Ada\' and age < 40"'
-                raise UsageError(f"{self.where!r} is not a comparison", hint=hint)
-            name, operator, quoted, plain = part.groups()
-            text = plain if quoted is None else quoted.replace("''", "'")
-            found.append(self._comparison(entity, name, operator, text))
-            start = part.end()
-        return tuple(found)
-
-    def _comparison(self, entity: Entity, name: str, operator: str, text: str) -> Comparison:
-        prop = entity.properties.get(name)
-        if prop is None and name not in table_schema(entity).names:
-            hint = did_you_mean(name, table_schema(entity).names)
-            raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
-        type_ = PropertyType(Scalar.STRING) if prop is None else prop.type
-        if type_.is_list or type_.is_vector or type_.is_blob or type_.scalar is Scalar.BOOL:
-            raise UsageError(f"{entity.name}.{name} ({type_}) cannot be compared")
-        try:
-            return Comparison(name, operator, cast_column(pa.array([text]), type_, from_texts=True)[0])
-        except (WrongValue, WrongColumn) as problem:
-            raise UsageError(f"{self.where!r}: {text!r} {problem}") from None
+    def condition(self, entity: Entity) -> Condition | None:
+        """What storage tests while reading; raises CompileError if it is no condition on the type's columns."""
+        if self.where is None:
+            return None
+        text = PropertyType(Scalar.STRING)
+        properties = entity.properties
+        columns = {name: properties[name].type if name in properties else text for name in table_schema(entity).names}
+        return read_condition(self.where, columns)
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:

@@ -1,14 +1,16 @@
 """Conditions as Lance filters, with typed literals only.
 
-A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted.
+A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted. It is
+SQL and no expression of Arrow's: Lance takes none that names an unsigned column, and none at all on a table with lists
+of unsigned numbers. To Lance the two zeros are equal, a NaN equals itself, and NaNs stand at both ends: those with a
+sign below minus infinity, the others above infinity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
+from typing import assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,85 +27,94 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """``column in values``; the values have exactly the column's type, and none is null."""
+    """``column in values``; the values have exactly the column's type, and none is null. There is at least one."""
 
     column: str
     values: pa.Array
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """Both ends of a range of one column: two comparisons that must hold."""
-
-    low: Comparison
-    high: Comparison
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
-    """``column`` holds the text, exactly."""
+    """``column`` holds the text, exactly; if so it is asked, at its end."""
 
     column: str
     text: str
+    at_end: bool = False
 
 
-Condition = Comparison | Membership | Range | Part
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """``column`` is null."""
+
+    column: str
 
 
-def condition_filter(condition: Condition) -> pc.Expression | str:
-    """The filter of a condition."""
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The condition does not hold, and its column is not null."""
+
+    part: Membership | Part | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every part holds."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Some part holds."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Comparison | Membership | Part | Missing | Not | AllOf | AnyOf
+
+
+def condition_filter(condition: Condition) -> str:
+    """The filter of a condition. Of a null nothing holds, except that it is missing."""
     match condition:
-        case Comparison():
-            return build_filter(condition)
+        case Comparison(column, operator, value):
+            return f"`{column}` {operator} {_literal(value)}"
         case Membership(column, values):
-            if not pa.types.is_unsigned_integer(values.type):
-                return pc.field(column).isin(values)
-            return f"`{column}` IN ({', '.join(str(int(value)) for value in values.to_pylist())})"
-        case Range(low, high):
-            first, second = build_filter(low), build_filter(high)
-            if isinstance(first, str) or isinstance(second, str):
-                return f"{first} AND {second}"
-            return first & second
-        case Part(column, text):
-            return f"contains(`{column}`, {_literal(text)})"
-
-
-def build_filter(comparison: Comparison) -> pc.Expression | str:
-    """The filter of one comparison.
-
-    Lance cannot take expressions on unsigned columns: those become SQL with a number in it.
-    """
-    if pa.types.is_unsigned_integer(comparison.value.type):
-        return f"`{comparison.column}` {comparison.operator} {int(comparison.value.as_py())}"
-    field, value = pc.field(comparison.column), comparison.value
-    match comparison.operator:
-        case "=":
-            return field == value
-        case "!=":
-            return field != value
-        case "<":
-            return field < value
-        case "<=":
-            return field <= value
-        case ">":
-            return field > value
-        case ">=":
-            return field >= value
+            return f"`{column}` IN ({', '.join(map(_literal, values))})"
+        case Part(column, text, at_end):
+            return f"{'ends_with' if at_end else 'contains'}(`{column}`, {_text(text)})"
+        case Missing(column):
+            return f"`{column}` IS NULL"
+        case Not(part):
+            return f"NOT ({condition_filter(part)})"
+        case AllOf(parts):
+            return " AND ".join(f"({condition_filter(part)})" for part in parts) or "true"
+        case AnyOf(parts):
+            return " OR ".join(f"({condition_filter(part)})" for part in parts) or "false"
         case _:
-            raise AssertionError(f"not a comparison: {comparison.operator}")
+            assert_never(condition)
 
 
-def split_filter(
-    comparisons: Sequence[Comparison], schema: pa.Schema
-) -> tuple[pc.Expression | str | None, list[Comparison]]:
-    """One filter for as many comparisons as Lance takes together, and the others, which ``satisfied_rows`` tests."""
-    if not takes_expressions(schema):
-        return None, list(comparisons)
-    built = [(comparison, build_filter(comparison)) for comparison in comparisons]
-    expressions = [made for _, made in built if not isinstance(made, str)]
-    if expressions:
-        return reduce(and_, expressions), [comparison for comparison, made in built if isinstance(made, str)]
-    return " AND ".join(str(made) for _, made in built) or None, []
+def _literal(value: pa.Scalar) -> str:
+    """A value in Lance's SQL, of its own type."""
+    kind = value.type
+    if pa.types.is_string(kind):
+        return _text(value.as_py())
+    if pa.types.is_boolean(kind):
+        return "true" if value.as_py() else "false"
+    if pa.types.is_date(kind):
+        return f"arrow_cast({_literal(value.cast(pa.int32()))}, 'Date32')"
+    if pa.types.is_timestamp(kind):
+        return f"arrow_cast({_literal(value.cast(pa.int64()))}, 'Timestamp(Millisecond, Some(\"UTC\"))')"
+    if pa.types.is_floating(kind):
+        return f"arrow_cast('{value.as_py()!r}', '{'Float32' if pa.types.is_float32(kind) else 'Float64'}')"
+    number = int(value.as_py())
+    # The least of all numbers is a float to Lance, because it reads the digits before the sign.
+    return str(number) if number > -(2**63) else f"arrow_cast('{number}', 'Int64')"
+
+
+def _text(text: str) -> str:
+    """A text in Lance's SQL: it ends at a single quote and nothing else; a quote inside is doubled."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def takes_expressions(schema: pa.Schema) -> bool:
@@ -119,30 +130,4 @@ def ids_filter(column: str, values: Sequence[str], schema: pa.Schema) -> pc.Expr
     """``column in values`` for text."""
     if takes_expressions(schema):
         return pc.field(column).isin(pa.array(values, pa.string()))
-    return f"`{column}` IN ({', '.join(map(_literal, values))})"
-
-
-def _literal(text: str) -> str:
-    """A text in Lance's SQL: it ends at a single quote and nothing else; a quote inside is doubled."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def satisfied(column: pa.Array, comparison: Comparison) -> pa.Array:
-    """Which values satisfy a comparison, for tables that Lance cannot filter; null does not."""
-    compare = {
-        "=": pc.equal,
-        "!=": pc.not_equal,
-        "<": pc.less,
-        "<=": pc.less_equal,
-        ">": pc.greater,
-        ">=": pc.greater_equal,
-    }[comparison.operator]
-    value = comparison.value
-    if pa.types.is_boolean(column.type):
-        column, value = column.cast(pa.int8()), value.cast(pa.int8())
-    return pc.fill_null(compare(column, value), False)
-
-
-def satisfied_rows(batch: pa.RecordBatch, comparisons: Sequence[Comparison]) -> pa.Array:
-    """Which rows satisfy every comparison."""
-    return reduce(pc.and_, (satisfied(batch.column(comparison.column), comparison) for comparison in comparisons))
+    return f"`{column}` IN ({', '.join(map(_text, values))})"

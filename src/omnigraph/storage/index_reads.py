@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.failures import translated
-from omnigraph.storage.filters import Condition, condition_filter, takes_expressions
+from omnigraph.storage.filters import Condition, condition_filter
 from omnigraph.storage.index_building import VECTORS_PER_PARTITION
 from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.store import Store
@@ -36,9 +36,7 @@ def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind],
     known: Mapping[tuple[str, IndexKind], Coverage] | None = store.indexes.get(key)
     if known is None:
         dataset = store.open(*key)
-        # Values are asked for by expressions, and there are tables on which Lance takes none.
-        kinds = [kind for kind in IndexKind if kind is not IndexKind.BTREE or takes_expressions(dataset.schema)]
-        specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in kinds]
+        specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in IndexKind]
         found = coverage_of(dataset, specs) if dataset.describe_indices() else []
         known = {(item.spec.column, item.spec.kind): item for item in found if item.covered_rows}
         store.indexes.put(key, known)

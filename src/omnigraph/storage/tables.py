@@ -15,7 +15,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.columns import column_numbers
 from omnigraph.storage.failures import FOREIGN
-from omnigraph.storage.filters import Comparison, ids_filter, satisfied_rows, split_filter
+from omnigraph.storage.filters import Comparison, Condition, condition_filter, ids_filter
 from omnigraph.storage.store import Store
 
 IDS_PER_FILTER_MAX = 2_000
@@ -26,7 +26,7 @@ def scan(
     store: Store,
     pin: TablePin,
     columns: Sequence[str] | None = None,
-    where: Comparison | Sequence[Comparison] | None = None,
+    where: Condition | None = None,
     *,
     with_address: bool = False,
     blobs_as_bytes: bool = False,
@@ -35,18 +35,14 @@ def scan(
     fragments: Sequence[int] | None = None,
     ahead_bytes: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, or of some of its fragments, batch by batch, in storage order. All comparisons must hold.
+    """The rows of a table, or of some of its fragments, batch by batch, in storage order.
 
     ``ahead_bytes`` are read before they are asked for: by default as much as Lance likes, up to gigabytes.
     """
     dataset = store.open(pin.location, pin.lance_version)
-    comparisons = () if where is None else (where,) if isinstance(where, Comparison) else where
-    pushed, tested = split_filter(comparisons, dataset.schema) if comparisons else (None, [])
-    names = dataset.schema.names if columns is None and tested else columns
-    needed = None if names is None else list(dict.fromkeys([*names, *(each.column for each in tested)]))
     scanner = dataset.scanner(
-        columns=needed,
-        filter=pushed,
+        columns=None if columns is None else list(columns),
+        filter=None if where is None else condition_filter(where),
         with_row_address=with_address,
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
@@ -55,12 +51,7 @@ def scan(
         fragments=None if fragments is None else [_fragment(dataset, number) for number in fragments],
     )
     with _reading(pin):
-        if not tested:
-            yield from scanner.to_batches()
-            return
-        shown = [*(names or ()), *(["_rowaddr"] if with_address else [])]
-        for batch in scanner.to_batches():
-            yield batch.filter(satisfied_rows(batch, tested)).select(shown)
+        yield from scanner.to_batches()
 
 
 def _fragment(dataset: lance.LanceDataset, number: int) -> lance.LanceFragment:
