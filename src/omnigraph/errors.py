@@ -2,7 +2,7 @@
 
     OmnigraphError
     ├── InputError                the caller's input is wrong; nothing was changed
-    │   ├── CompileError          a .pg or .gq text does not parse or check (carries diagnostics)
+    │   ├── CompileError          a .pg or .gq text, or a condition, does not parse or check (carries diagnostics)
     │   ├── ParameterError        query parameters do not fit their declaration
     │   ├── MigrationRefused      a schema change that cannot be planned or made
     │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
@@ -88,7 +88,7 @@ class InputError(OmnigraphError):
 
 
 class CompileError(InputError):
-    """A schema or query text that does not parse or check."""
+    """A schema or query text, or a condition of a Spark frame, that does not parse or check."""
 
     code = "compile_error"
 

@@ -18,6 +18,7 @@ from omnigraph.spark import limits
 from omnigraph.spark.source import SourceReader
 from omnigraph.spark.source_options import parse_options
 from omnigraph.spark.spark_types import spark_schema
+from omnigraph.storage.tables import scan
 from tests.spark.outcomes import lines, write_lines
 
 if TYPE_CHECKING:
@@ -128,6 +129,54 @@ def test_a_condition_of_one_use_of_a_frame_is_not_one_of_another(graph: Graph, s
     kept.unpersist()
     stored = [table(spark, graph, "Person", where=where) for where in ("age < 5", "age >= 18 and name != 'p19'")]
     assert stored[0].crossJoin(stored[1]).count() == 5
+
+
+def test_several_comparisons_are_left_to_lance_together(graph: Graph) -> None:
+    numbered = [{"type": "Counted", "data": {"name": f"n{number}", "size": number}} for number in range(20)]
+    counted = create(Path(graph.uri).parent / "counted", "node Counted {\n name: String @key\n size: U64\n}\n")
+    counted.load(numbered, "append")
+    snapshot = counted.snapshot()
+    entity, pin = snapshot.catalog.nodes["Counted"], snapshot.state.tables["node:Counted"]
+    for where, names in [
+        ("size >= 18", ["n18", "n19"]),
+        ("size >= 3 and size < 5", ["n3", "n4"]),
+        ("name >= n5 and name != n7 and name < n9", ["n5", "n6", "n8"]),
+        ("size > 5 and name < n8 and name >= n5", ["n6", "n7"]),
+    ]:
+        conditions = parse_options({"store": counted.uri, "type": "Counted", "where": where}).condition(entity)
+        batches = list(scan(snapshot.store, pin, ["name"], conditions, with_address=True))
+        assert [name for batch in batches for name in batch.column("name").to_pylist()] == names
+        assert all(batch.schema.names == ["name", "_rowaddr"] for batch in batches)
+
+
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ("s = it's", 1),
+        ("s != it's", 2),
+        ("id >= aa", 2),
+        ("i > -1", 1),
+        ("w = 18446744073709551615", 1),
+        ("d <= 1.25", 1),
+        ("day < 2020-01-03", 1),
+        ("t = 2020-01-02T03:04:05.006Z", 1),
+        (" s = ", 0),
+        ("s = 'it''s'", 1),
+        ("i >= -1 and i < 0", 1),
+        ("i >= -1 AND s = 'b' and u = 4294967295", 0),
+        ("u = 4294967295 and w > 1 and s = it's", 1),
+        ("s = 'a and i = 0'", 0),
+        ("s != rock and roll", 3),
+    ],
+)
+def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, count: int) -> None:
+    graph.load([{"type": "Every", "data": data} for data in (FULL, {"s": "b", "i": 0}, {"s": "a"})])
+    snapshot = graph.snapshot()
+    entity = snapshot.catalog.nodes["Every"]
+    options = parse_options({"store": graph.uri, "type": "Every", "where": where})
+    schema = spark_schema(entity, ["s"])
+    reader = SourceReader(snapshot.store, snapshot.state.tables["node:Every"], schema, options.condition(entity))
+    assert sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part)) == count
 
 
 def test_fragments_are_shared_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
