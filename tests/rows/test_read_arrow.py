@@ -207,6 +207,12 @@ def test_references_are_made_from_the_key_of_the_node_they_lead_to() -> None:
     assert reference_ids(person, [pa.array(["a", None])]).to_pylist() == ["a", None]
     assert reference_ids(person, [pa.array([7])]).to_pylist() == ["7"]
     assert reference_ids(every, [pa.array([7, None])]).to_pylist() == ["7", None]
+    structs = pa.array([{"a": 1}])
+    assert reference_ids(person, [structs]).to_pylist() == [None]
+    knows = pa.table({"from": reference_ids(every, [structs]), "to": ["a"]})
+    assert [item.message for item in _read("Knows", knows)[2].samples] == [
+        "src: expected a column of text, got struct<a: int64>"
+    ]
     assert pair.key == ("number", "tenant")
     numbers = pa.array(["007", "x", "8"])
     assert reference_ids(pair, [numbers, pa.array(["t", "t", 'q"'])]).to_pylist() == ['["7","t"]', None, '["8","q\\""]']

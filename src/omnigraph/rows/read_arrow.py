@@ -89,17 +89,25 @@ def reference_ids(node: NodeType, columns: Sequence[pa.Array]) -> pa.Array:
     Null where a part is null or no value of its property.
     """
     if not node.key:
-        return plain(columns[0]).cast(pa.utf8())
+        return as_texts(columns[0])
     types = [node.properties[name].type for name in node.key]
     parts = zip(columns, types, strict=True)
     return tuple_texts([key_texts(_fitting(plain(array), type_), type_) for array, type_ in parts])
+
+
+def as_texts(array: pa.Array) -> pa.Array:
+    """Ids of any type as texts. What cannot be one stays as it is, for whoever reads it to report."""
+    try:
+        return plain(array).cast(pa.utf8())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return array
 
 
 def _fitting(array: pa.Array, type_: PropertyType) -> pa.Array:
     """The column as stored, null where a value does not fit."""
     try:
         if type_.scalar is Scalar.STRING and not pa.types.is_string(array.type):
-            array = array.cast(pa.utf8())
+            array = as_texts(array)
         return cast_column(array, type_, from_texts=True)
     except (WrongValue, WrongColumn):
         if len(array) <= 1:

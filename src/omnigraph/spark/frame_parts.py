@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.rows.arrow_types import ID, Entity
-from omnigraph.rows.read_arrow import from_arrow, reference_ids
+from omnigraph.rows.read_arrow import as_texts, from_arrow, reference_ids
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import NodeType
@@ -84,7 +84,7 @@ def _named(columns: FrameColumns, batch: pa.RecordBatch) -> pa.RecordBatch:
     given = batch.columns[2 if columns.has_files else 0 :]
     arrays = {name: array for name, array in zip(columns.names, given, strict=True) if "." not in name}
     if ID in arrays:
-        arrays[ID] = arrays[ID].cast(pa.utf8())
+        arrays[ID] = as_texts(arrays[ID])
     for end, node in columns.ends.items():
         parts = [array for name, array in zip(columns.names, given, strict=True) if name.startswith(f"{end}.")]
         arrays[end] = reference_ids(node, parts)
