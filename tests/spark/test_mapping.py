@@ -17,6 +17,7 @@ from omnigraph.errors import NotFoundError, SparkError, UsageError, ViolationErr
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.mapping import parse_mapping, parse_source
 from tests.spark.outcomes import data_files, lines
+from tests.spark.test_mapped_rejects import cut_small
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -193,6 +194,31 @@ def test_what_a_reader_cannot_read_is_an_error_and_changes_nothing(
     assert "\tat " not in failed.value.message
     assert data_files(graph) == before
     assert not lines(graph)
+
+
+def test_what_finished_tasks_of_a_failed_job_wrote_is_taken_away(
+    graph: Graph, spark: SparkSession, tmp_path: Path
+) -> None:
+    notes = Path(graph.uri) / "jobs"
+
+    def late(name: str) -> str:
+        """The name. A bad one fails after another task is done."""
+        for _ in range(600):
+            if name != "bad" or list(notes.glob("*.*.json")):
+                break
+            time.sleep(0.05)
+        return {"good": "good"}[name]
+
+    for name in ("good", "bad"):
+        (tmp_path / f"{name}.csv").write_text(f"name\n{name}\n")
+    spark.udf.register("late", late)
+    entry = {"source": "people", "node": "Person", "columns": {"name": {"sql": "late(name)"}}}
+    people = [str(tmp_path / "good.csv"), str(tmp_path / "bad.csv")]
+    before = data_files(graph)
+    with cut_small(spark, 10), pytest.raises(SparkError, match="KeyError"):
+        graph.load_spark({"people": people}, mapping={"load": [entry]}, spark=spark)
+    assert data_files(graph) == before
+    assert not list(notes.glob("*"))
 
 
 def test_files_of_one_source_do_not_mix_up_or_lose_columns(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from omnigraph.spark.mapping import EntitySpec, Expression, LoadMapping, SourceS
 from omnigraph.spark.parts import Part, PartWriter
 from omnigraph.spark.progress import Watch
 from omnigraph.spark.records import stored_records
-from omnigraph.spark.runs import Identity, Unrepeatable, disposable, undoing
+from omnigraph.spark.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
 from omnigraph.spark.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
 from omnigraph.spark.workers import mapped
 from omnigraph.write.load import LoadMode
@@ -103,6 +103,7 @@ class MappedTables:
         except BaseException:
             for part in ours.values():
                 undo(part)
+            undo_noted(writer.store, journal, done)
             raise
         numbers = sorted({**done, **ours})
         self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]

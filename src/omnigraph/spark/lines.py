@@ -13,7 +13,7 @@ from omnigraph.spark.journal import Journal
 from omnigraph.spark.parts import Part, PartWriter, lines_of_rows
 from omnigraph.spark.progress import Watch
 from omnigraph.spark.rejected_rows import Reasons, records_of_lines
-from omnigraph.spark.runs import Identity, disposable, undoing
+from omnigraph.spark.runs import Identity, disposable, undo_noted, undoing
 from omnigraph.spark.splits import FileSplit
 from omnigraph.spark.tasks import run_tasks
 from omnigraph.write.load import LoadMode
@@ -46,7 +46,12 @@ class LineFiles:
         watch.reuse(sum(part.rows for part in done.values()))
         left = [(number, split) for number, split in enumerate(self.splits) if number not in done]
         work = partial(_write_noted, journal, writer.write_split)
-        written = run_tasks(self.spark, work, left, undoing(writer.store, journal))
+        before = frozenset(done)
+        try:
+            written = run_tasks(self.spark, work, left, undoing(writer.store, journal))
+        except BaseException:
+            undo_noted(writer.store, journal, before)
+            raise
         done.update(zip((number for number, _ in left), written, strict=True))
         parts = [done[number] for number in range(len(self.splits))]
         find_lines = partial(self._find_lines, writer.catalog, parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +12,7 @@ from omnigraph.engine.graph import Graph
 from omnigraph.engine.loading import Loader, LoadRequest
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
-from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.errors import NotFoundError, OmnigraphError, UsageError
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.bulk_load import Checks, load_parts
 from omnigraph.spark.input import LoadInput
@@ -127,6 +127,18 @@ def undoing(store: Store, journal: Journal | None) -> Callable[[Part], None]:
             discard_part(store, part)
 
     return undo
+
+
+def undo_noted(store: Store, journal: Journal | None, before: Collection[int]) -> None:
+    """Take away what tasks of a failed job wrote whose outcomes never came here, but not what was there before."""
+    try:
+        if journal is not None and journal.is_ended_by_us():
+            for number, part in journal.finished().items():
+                if number not in before:
+                    discard_part(store, part)
+    except OmnigraphError:
+        # What could not be found is garbage for cleanup; the reason of the failure matters more.
+        return
 
 
 def disposable(journal: Journal | None, ours: Sequence[Part]) -> Callable[[], Sequence[Part]] | None:
