@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +76,10 @@ def arrange(moment: str, root: Path, size: int) -> None:
 
 def main(root: str, data: str, mode: str, moment: str, options: dict[str, str]) -> None:
     arrange(moment, Path(root), 0 if options else Path(data).stat().st_size)
-    spark = session(cores=2, memory="512m", config=TEST_SETTINGS)
+    scratch, java = tempfile.gettempdir(), "spark.driver.extraJavaOptions"
+    # Java does not ask the environment for a place of temporary files.
+    places = {"spark.local.dir": scratch, java: f"{TEST_SETTINGS[java]} -Djava.io.tmpdir={scratch}"}
+    spark = session(cores=2, memory="512m", config={**TEST_SETTINGS, **places})
     graph = open_graph(root, durability="os", storage_options=options)
     graph.load_spark(data, mode, spark=spark, partitions=PARTITIONS, checks="driver")
 

@@ -135,7 +135,8 @@ def spark_environment() -> Iterator[dict[str, str]]:
 def standalone(directory: Path, hosts: Sequence[str] = (LOOPBACK, LOOPBACK)) -> Iterator[Cluster]:
     """A cluster with a worker on each of the hosts while the block runs. Fails if it leaves a process behind."""
     with spark_environment() as environment:
-        cluster = Cluster(directory, environment)
+        # What is killed tidies nothing up: its temporary files belong to the cluster.
+        cluster = Cluster(directory, environment | {"SPARK_LOCAL_DIRS": str(directory)})
         try:
             cluster.start("master", _MASTER)
             cluster.url = cluster.said("master", _MASTER_READY)

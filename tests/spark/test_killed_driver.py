@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,12 +51,21 @@ def referenced(graph: Graph) -> set[str]:
 
 def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) -> None:
     program = [sys.executable, "-m", killed_driver.__name__, *arguments, json.dumps(options or {})]
-    process = subprocess.Popen(
-        program, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    _, said = process.communicate(timeout=200)
-    assert process.returncode == -signal.SIGKILL, said[-3_000:]
-    assert survivors({process.pid}) == []
+    # Who is killed tidies nothing up.
+    with tempfile.TemporaryDirectory() as scratch:
+        process = subprocess.Popen(
+            program,
+            cwd=REPOSITORY,
+            env={**os.environ, "TMPDIR": scratch},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        _, said = process.communicate(timeout=200)
+        assert process.returncode == -signal.SIGKILL, said[-3_000:]
+        assert survivors({process.pid}) == []
+        assert list(Path(scratch).glob("blockmgr-*")) != []
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
