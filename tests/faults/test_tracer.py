@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,6 +49,17 @@ DATA = [("openat", "data"), ("write", "data"), ("rename", "data")]
 TRANSACTION = [("openat", "_transactions"), ("write", "_transactions"), ("rename", "_transactions")]
 MANIFEST = [("openat", "_versions"), ("write", "_versions"), ("linkat", "_versions"), ("unlink", "_versions")]
 HINT = [("openat", "_versions"), ("write", "_versions"), ("rename", "_versions")]
+WHOLE = DATA + TRANSACTION + MANIFEST + HINT
+PUBLISHED = 1 + WHOLE.index(("linkat", "_versions"))
+"""The number of the call that gives the manifest its name."""
+
+positions = pytest.mark.parametrize(
+    "positions",
+    [
+        pytest.param([1, 5, PUBLISHED - 1, PUBLISHED, PUBLISHED + 1, len(WHOLE)], id="some"),
+        pytest.param(range(1, len(WHOLE) + 1), id="all", marks=pytest.mark.long),
+    ],
+)
 
 Writer = Callable[[Path, FileFault | None], Trace]
 
@@ -102,7 +113,7 @@ def test_a_trace_shows_every_step_of_a_lance_append(base: Path, append: Writer, 
     path = shutil.copytree(base, tmp_path / "dataset")
     found = append(path, None)
     assert found.returncode == 0, found.stderr
-    assert steps(found) == DATA + TRANSACTION + MANIFEST + HINT
+    assert steps(found) == WHOLE
     assert all(call.result is not None and call.result >= 0 for call in found.calls)
     assert rows(path) == [1, 2, 3]
 
@@ -124,34 +135,33 @@ def test_two_runs_count_the_same_calls(base: Path, append: Writer, tmp_path: Pat
 
 
 @pytest.mark.parametrize("after", [False, True])
+@positions
 def test_a_kill_at_any_call_leaves_exactly_the_calls_before_it(
-    base: Path, append: Writer, tmp_path: Path, after: bool
+    base: Path, append: Writer, tmp_path: Path, after: bool, positions: Sequence[int]
 ) -> None:
-    expected = DATA + TRANSACTION + MANIFEST + HINT
-    published = 1 + expected.index(("linkat", "_versions"))
-    for fault, path, found in sweep(append, base, tmp_path, [KillAt(n, after) for n in range(1, len(expected) + 1)]):
+    for fault, path, found in sweep(append, base, tmp_path, [KillAt(n, after) for n in positions]):
         assert isinstance(fault, KillAt)
         assert found.killed
-        assert steps(found) == expected[: fault.n]
+        assert steps(found) == WHOLE[: fault.n]
         assert found.hit == found.calls[-1]
         assert (found.calls[-1].result is not None) == after
         done = fault.n if after else fault.n - 1
-        assert rows(path) == ([1, 2, 3] if done >= published else [1, 2]), fault
+        assert rows(path) == ([1, 2, 3] if done >= PUBLISHED else [1, 2]), fault
 
 
 def test_a_kill_past_the_last_call_hits_nothing(base: Path, append: Writer, tmp_path: Path) -> None:
     path = shutil.copytree(base, tmp_path / "dataset")
-    found = append(path, KillAt(1 + len(DATA + TRANSACTION + MANIFEST + HINT)))
+    found = append(path, KillAt(1 + len(WHOLE)))
     assert found.returncode == 0
     assert found.hit is None
 
 
 @pytest.mark.parametrize("kind", [FailAt, FailFrom])
+@positions
 def test_an_append_with_failing_calls_is_refused_or_good(
-    base: Path, append: Writer, tmp_path: Path, kind: type[FailAt] | type[FailFrom]
+    base: Path, append: Writer, tmp_path: Path, kind: type[FailAt] | type[FailFrom], positions: Sequence[int]
 ) -> None:
     code = errno.EIO if kind is FailAt else errno.ENOSPC
-    positions = range(1, 1 + len(DATA + TRANSACTION + MANIFEST + HINT))
     refused = []
     for fault, path, found in sweep(append, base, tmp_path, [kind(n, code) for n in positions]):
         assert isinstance(fault, FailAt | FailFrom)
@@ -164,7 +174,7 @@ def test_an_append_with_failing_calls_is_refused_or_good(
             assert rows(path) == [1, 2], fault
             refused.append(fault.n)
     # Once the manifest has its name, nothing is an error any more.
-    assert refused == list(range(1, 1 + len(DATA + TRANSACTION) + 3))
+    assert refused == [n for n in positions if n <= PUBLISHED]
 
 
 def test_a_short_write_is_continued(base: Path, append: Writer, tmp_path: Path) -> None:

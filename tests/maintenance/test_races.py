@@ -69,7 +69,7 @@ def optimize(graph: omnigraph.Graph, ended: Event) -> int:
     return commits
 
 
-@pytest.mark.parametrize("steps", [12, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("steps", [8, pytest.param(1_000, marks=pytest.mark.long)])
 def test_writers_readers_and_maintenance_do_not_disturb_each_other(tmp_path: Path, steps: int) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     graph.load([person(number) for number in range(9_000, 9_200)], "append")
