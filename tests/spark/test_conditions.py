@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError
@@ -230,6 +231,8 @@ def test_a_frame_with_a_condition_has_the_rows_of_the_condition(
     names = sorted(row.s for row in source.load().collect())
     assert names == sorted(row.s for row in everything.where(where).collect())
     assert 0 < len(names) < ROWS - 1
+    with pytest.raises(PySparkException, match=r"where:1:11: error.*two columns are compared"):
+        source.option("where", "b and i = j").load()
 
 
 @pytest.mark.parametrize(
@@ -276,6 +279,9 @@ def test_quotes_may_be_left_out_where_spark_would_see_nothing(graph: Graph, wher
         ("i like '1%'", 1, "`i` \\(I32\\?\\) is not a text"),
         ("n = a or b", 5, "expected a constant"),
         ("n = a and b", 5, "expected a constant"),
+        ("n = 5.", 5, "expected a constant"),
+        ("f < 16777217.", 5, "expected a constant"),
+        ("i = 0.1L", 5, "expected a constant"),
         ("n = current_user", 5, "expected a constant"),
         ("n = 5", 5, "this is a number, and `n` is String\\?\n.*\n.*\n.*\n.*single quotes"),
         ("b = 1", 5, "this is a number, and `b` is Bool"),

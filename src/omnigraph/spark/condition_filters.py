@@ -113,10 +113,7 @@ def _of_one_type(constants: list[c.Constant]) -> list[c.Constant]:
     """The values of a list as Spark compares them: with one double among them, all numbers are doubles."""
     kinds = {constant.kind for constant in constants}
     if kinds == {c.Kind.EXACT, c.Kind.DOUBLE}:
-        return [
-            c.Constant(c.Kind.DOUBLE, float(constant.value or 0), constant.span)  # `or`: no number is null
-            for constant in constants
-        ]
+        return [c.Constant(c.Kind.DOUBLE, float(str(each.value)), each.span) for each in constants]
     if len(kinds) > 1:
         raise c.Problem("the values of a list have different types", constants[-1].span)
     return constants
@@ -266,34 +263,41 @@ def _text(column: c.Column, constant: c.Constant) -> str:
 
 
 def _integer(column: c.Column, constant: c.Constant) -> Decimal:
-    value, hint = constant.value, "leave out the quotes"
-    is_wide = column.type.scalar in (Scalar.I64, Scalar.U64)
-    is_double = constant.kind is c.Kind.DOUBLE
-    if constant.kind is c.Kind.PLAIN:
-        return Decimal(_plain(column, constant).as_py())
-    if constant.kind is c.Kind.TEXT and _WHOLE.fullmatch(str(value)):
-        value = Decimal(str(value).strip())
-        # Spark compares a decimal number with a text as doubles.
-        is_double = column.type.scalar is Scalar.U64
-    if constant.kind is c.Kind.TEXT and not (isinstance(value, Decimal) and abs(value) < 2**63):
-        raise _unfit(column, constant, hint)
-    if isinstance(value, float):
-        hint = "write it without an exponent"
-        value = Decimal(value) if math.isfinite(value) else Decimal(2**100) * (-1 if value < 0 else 1)
-    if not isinstance(value, Decimal):
-        raise _unfit(column, constant)
-    if is_double and is_wide and abs(value) >= _EXACT_DOUBLES:
+    scalar, value = column.type.scalar, constant.value
+    is_double, hint = False, "leave out the quotes"
+    match constant.kind:
+        case c.Kind.PLAIN:
+            return Decimal(_plain(column, constant).as_py())
+        case c.Kind.EXACT:
+            number = Decimal(str(value))
+            if _places(number) > limits.DECIMAL_PLACES_MAX:
+                message = f"there are more than {limits.DECIMAL_PLACES_MAX} digits behind the point"
+                raise c.Problem(message, constant.span)
+        case c.Kind.DOUBLE:
+            number, is_double, hint = (
+                Decimal(float(str(value))),
+                scalar in (Scalar.I64, Scalar.U64),
+                "leave out the exponent",
+            )
+        case c.Kind.TEXT if _WHOLE.fullmatch(str(value)) and abs(int(str(value))) < 2**63:
+            # Spark compares a decimal number, which a U64 is to it, with a text as doubles.
+            number, is_double = Decimal(int(str(value))), scalar is Scalar.U64
+        case _:
+            raise _unfit(column, constant, hint)
+    if is_double and abs(number) >= _EXACT_DOUBLES:
         raise c.Problem("Spark compares numbers of this size as doubles, which are not exact", constant.span, hint)
-    exponent = value.as_tuple().exponent
-    if constant.kind is c.Kind.EXACT and isinstance(exponent, int) and -exponent > limits.DECIMAL_PLACES_MAX:
-        raise c.Problem(f"there are more than {limits.DECIMAL_PLACES_MAX} digits behind the point", constant.span)
-    return value
+    return number
+
+
+def _places(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _refuse_beyond(column: c.Column, operator: str, constant: c.Constant, value: Decimal) -> None:
     """Spark holds that a decimal number beyond a type is greater, or less, than even its nulls."""
     low, high = INTEGER_RANGES[Scalar.I32 if column.type.scalar is Scalar.I32 else Scalar.I64]
-    is_decimal = constant.kind is c.Kind.EXACT and (value.as_tuple().exponent != 0 or not -(2**63) <= value < 2**63)
+    is_decimal = constant.kind is c.Kind.EXACT and (_places(value) > 0 or not -(2**63) <= value < 2**63)
     if is_decimal and operator not in ("=", "!=") and column.type.scalar is not Scalar.U64 and not low <= value <= high:
         raise c.Problem(f"this number is beyond every {column.type.scalar.value}", constant.span)
 

@@ -43,7 +43,7 @@ IN_QUOTES = "put a text into single quotes; quotes inside are doubled"
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?[ldf]?(?![\w.]))
+      (?P<number>(?:[0-9]+l|(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?[df]?)(?![\w.]))
     | (?P<word>\w+)
     | (?P<quoted>`(?:[^`]|``)+`)
     | (?P<text>'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*")
@@ -63,7 +63,7 @@ _NOT_PLAIN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 """What may mean something else to Spark, or to whoever wrote it."""
-_ESCAPE = re.compile(r"\\(.)|(['\"])\2", re.DOTALL)
+_ESCAPE = {quote: re.compile(rf"\\(.)|{quote}{quote}", re.DOTALL) for quote in "'\""}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", **{char: char for char in "\\'\""}}
 _ESCAPES |= {"%": r"\%", "_": r"\_"}
 
@@ -265,7 +265,7 @@ class _Parser:
             case "-" | "+":
                 if self.token.kind != "number":
                     raise self.expected("a number")
-                return _number(spelling + self.token.text, token.span.to(self._advance().span))
+                return _number(spelling + self.token.text.lower(), token.span.to(self._advance().span))
             case _:
                 return _number(spelling, token.span)
 
@@ -274,11 +274,12 @@ class _Parser:
         if token.kind != "text":
             raise self.expected("a text in quotes", IN_QUOTES)
         self._advance()
-        for escape in _ESCAPE.finditer(token.text[1:-1]):
+        quote, body = token.text[0], token.text[1:-1]
+        for escape in _ESCAPE[quote].finditer(body):
             if escape[1] and escape[1] not in _ESCAPES:
                 start = token.span.start + 1 + escape.start()
                 raise Problem(f"unknown escape {escape[0]!r}", Span(start, start + 2), "a backslash is written twice")
-        return _ESCAPE.sub(lambda found: _ESCAPES[found[1]] if found[1] else found[2], token.text[1:-1])
+        return _ESCAPE[quote].sub(lambda found: _ESCAPES[found[1]] if found[1] else quote, body)
 
     def _constants(self) -> tuple[Constant, ...]:
         self._expect("(", "after `in`")
@@ -291,17 +292,18 @@ class _Parser:
     def _operand(self, column: Column) -> Constant:
         """What a column is compared with: a constant, or a value without quotes."""
         start = self.token
+        is_day = column.type.scalar in (Scalar.DATE, Scalar.DATETIME)
         if self._starts_constant():
             constant = self._constant()
-            is_day = start.kind == "number" and column.type.scalar in (Scalar.DATE, Scalar.DATETIME)
-            if self.token.kind == "end" or self._at(")", "and", "or") or not is_day:
+            if self.token.kind == "end" or self._at(")", "and", "or") or start.kind != "number" or not is_day:
                 return constant
         found = _PLAIN.match(self._text, start.span.start)
         assert found is not None, "it may be empty"
         if start.kind in ("word", "quoted") and self._known(start.text.strip("`")) is not None:
             raise Problem("two columns are compared", start.span)
         followed = re.findall(r"\band\s+(\w+)", found[0], re.IGNORECASE)
-        if _NOT_PLAIN.match(found[0]) or any(map(self._known, followed)):
+        is_number = not is_day and re.match(r"[0-9.]+(?!\w)", found[0])
+        if is_number or _NOT_PLAIN.match(found[0]) or any(map(self._known, followed)):
             raise self.expected("a constant", IN_QUOTES)
         span = Span(start.span.start, found.end())
         self.token = self._lex(found.end())
