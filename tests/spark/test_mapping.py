@@ -236,6 +236,23 @@ def test_files_of_one_source_do_not_mix_up_or_lose_columns(graph: Graph, spark: 
     assert [(person["name"], person["age"]) for person in values(graph, "Person")] == [("ann", None), ("bob", 2)]
 
 
+def test_a_value_that_goes_on_in_the_next_line_is_not_two_rows(
+    graph: Graph, spark: SparkSession, tmp_path: Path
+) -> None:
+    mapping = {"load": [{"source": "people", "node": "Person"}]}
+    plain = 'name,\n5" pipe,x\n"say ""a"", b",x\n'
+    (tmp_path / "a.csv").write_text(f'{plain}"a\nb",x\n')
+    with pytest.raises(UsageError, match=r'does not end in its line: /.*/a\.csv: "a\n') as refused:
+        graph.load_spark({"people": str(tmp_path / "a.csv")}, mapping=mapping, spark=spark)
+    assert "multiLine: true" in str(refused.value.hint)
+    assert not lines(graph)
+    (tmp_path / "b.csv").write_text(plain)
+    several = {"path": str(tmp_path / "a.csv"), "options": {"multiLine": True, "enforceSchema": True}}
+    for source in (str(tmp_path / "b.csv"), several):
+        graph.load_spark({"people": source}, mapping=mapping, mode="merge", spark=spark)
+    assert sorted(person["name"] for person in values(graph, "Person")) == ['5" pipe', "a\nb", 'say "a", b']
+
+
 def test_a_constant_is_the_same_wherever_spark_runs(
     graph: Graph, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,7 +156,7 @@ class _Spans:
         files, blocks = batch.column(0), batch.column(1)
         ends = sorted({*_run_ends(files), *_run_ends(blocks)})
         for start, end in zip([0, *ends], ends, strict=False):
-            yield _shown_path(files[start].as_py()), blocks[start].as_py(), end - start
+            yield shown_path(files[start].as_py()), blocks[start].as_py(), end - start
 
 
 def _run_ends(array: pa.Array) -> Sequence[int]:
@@ -165,6 +165,7 @@ def _run_ends(array: pa.Array) -> Sequence[int]:
     return ends
 
 
-def _shown_path(url: str) -> str:
+def shown_path(url: str) -> str:
+    """A file as its user knows it."""
     parsed = urlparse(url)
     return unquote(parsed.path) if parsed.scheme == "file" else url

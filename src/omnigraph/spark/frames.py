@@ -23,6 +23,7 @@ from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.spark.csv_quotes import refuse_open_quotes
 from omnigraph.spark.frame_partitions import files_of_tasks
 from omnigraph.spark.frame_parts import FrameColumns, Numbering, write_part
 from omnigraph.spark.input import LoadInput, RowLines
@@ -196,6 +197,8 @@ def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
         frame = spark.read.format(spec.format).options(**options).load(paths)
         # A session of Spark Connect looks at the files only when it is asked what is in them.
         _ = frame.schema
+        if spec.format == "csv":
+            refuse_open_quotes(spark, name, paths, spec.options)
         return frame
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
