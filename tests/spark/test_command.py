@@ -127,6 +127,9 @@ def test_a_mapping_file_is_read_and_its_paths_are_relative_to_it(mapping: Path, 
     mapping.write_text("- a\n- b\n")
     with pytest.raises(UsageError, match="holds no mapping"):
         read_mapping(mapping)
+    mapping.write_text("sources: {a: x.csv}\nload:\n- {node: A, source: a, source: b}\n")
+    with pytest.raises(InputError, match=r"'source' is there twice\n.*line 3"):
+        read_mapping(mapping)
     mapping.write_text("a: [")
     with pytest.raises(InputError, match="is not YAML"):
         read_mapping(mapping)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from omnigraph.errors import InputError, NotFoundError, UsageError
@@ -32,13 +33,31 @@ def read_yaml(name: str) -> object:
 
     try:
         with open(name, "rb") as file:
-            return yaml.safe_load(file)
+            return yaml.load(file, _strict_loader())
     except FileNotFoundError as error:
         raise NotFoundError(f"there is no file {name!r}", path=name) from error
     except OSError as error:
         raise UsageError(f"{name!r} cannot be read: {error.strerror or error}", path=name) from error
     except yaml.YAMLError as error:
         raise InputError(f"{name} is not YAML: {error}", path=name) from error
+
+
+@cache
+def _strict_loader() -> Any:
+    """The safe loader, which would take the last of several values of one key without a word, made to refuse them."""
+    import yaml
+
+    class Strict(yaml.SafeLoader):  # type: ignore[misc] # untyped
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: list[object] = []
+            for key_node, _ in node.value:
+                key = self.construct_object(key_node, deep=True)
+                if key in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key!r} is there twice", key_node.start_mark)
+                seen.append(key)
+            return super().construct_mapping(node, deep)
+
+    return Strict
 
 
 def _resolved(source: object, directory: str) -> object:
