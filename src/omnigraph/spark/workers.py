@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -30,6 +31,8 @@ def settle() -> None:
     """
     gc.collect()
     gc.freeze()
+    # Libraries that count what is left at the end would take all of it for lost.
+    atexit.register(gc.unfreeze)
 
 
 def _in_worker(work: Work, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
