@@ -120,6 +120,7 @@ def test_a_killed_driver_leaves_all_rows_or_none_and_the_next_load_works(
 
 
 @pytest.mark.s3
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_a_load_within_a_bucket_goes_on_after_its_driver_was_killed(
     s3_server: Server, s3_bucket: Bucket, spark: SparkSession

@@ -99,7 +99,7 @@ def expected(tmp_path: Path) -> list[bytes]:
     return lines(other)
 
 
-@pytest.mark.parametrize(("size", "checks"), [(None, "driver"), (100, "cluster")])
+@pytest.mark.parametrize(("size", "checks"), [(None, "driver"), pytest.param(100, "cluster", marks=pytest.mark.long)])
 def test_bad_rows_of_files_are_set_aside_with_file_row_and_record(
     graph: Graph, spark: SparkSession, tmp_path: Path, size: int | None, checks: str
 ) -> None:

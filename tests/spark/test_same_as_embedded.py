@@ -55,7 +55,7 @@ def both(
 
 # A load takes a second, so a failing example is shown as it was drawn and not made smaller.
 @settings(
-    max_examples=6,
+    max_examples=4,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
