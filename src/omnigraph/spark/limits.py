@@ -14,7 +14,7 @@ LINE_REST_BYTES: Final = 64 * 1024
 """Bytes read from a file first to find the end of a line that the next task would read otherwise: most are shorter."""
 
 DRIVER_CHECK_ROWS: Final = 20_000_000
-"""Rows of input whose keys the driver checks alone, beside any cluster: it needs 0.6 of a cluster's processor time."""
+"""Rows of input whose keys the driver checks alone, beside any cluster: it needs two thirds of a cluster's time."""
 
 DRIVER_CHECK_CORES: Final = 4
 """Cores of a cluster that cannot check faster than the driver, whose key database uses as many itself."""
