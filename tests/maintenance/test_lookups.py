@@ -60,5 +60,5 @@ def test_ids_and_edges_are_looked_up_in_the_index(graph: omnigraph.Graph) -> Non
         pin = pin_of(graph, key)
         dataset = graph._store.open(pin.location, pin.lance_version)
         for wanted in (ids, [name(number) for number in range(2_000)]):
-            scanner = dataset.scanner(columns=["id"], filter=ids_filter(column, wanted, dataset.schema))
+            scanner = dataset.scanner(columns=["id"], filter=ids_filter(column, wanted))
             assert "ScalarIndexQuery" in scanner.explain_plan()

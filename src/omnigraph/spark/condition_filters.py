@@ -274,11 +274,8 @@ def _integer(column: c.Column, constant: c.Constant) -> Decimal:
                 message = f"there are more than {limits.DECIMAL_PLACES_MAX} digits behind the point"
                 raise c.Problem(message, constant.span)
         case c.Kind.DOUBLE:
-            number, is_double, hint = (
-                Decimal(float(str(value))),
-                scalar in (Scalar.I64, Scalar.U64),
-                "leave out the exponent",
-            )
+            number, hint = Decimal(float(str(value))), "leave out the exponent"
+            is_double = scalar in (Scalar.I64, Scalar.U64)
         case c.Kind.TEXT if _WHOLE.fullmatch(str(value)) and abs(int(str(value))) < 2**63:
             # Spark compares a decimal number, which a U64 is to it, with a text as doubles.
             number, is_double = Decimal(int(str(value))), scalar is Scalar.U64

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from omnigraph.write.limits import KEY_DATABASE_THREADS_MAX
+
 SPLIT_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a file that one task reads, by default: some seconds of work, so that a lost task costs little."""
 
@@ -16,7 +18,7 @@ LINE_REST_BYTES: Final = 64 * 1024
 DRIVER_CHECK_ROWS: Final = 20_000_000
 """Rows of input whose keys the driver checks alone, beside any cluster: it needs two thirds of a cluster's time."""
 
-DRIVER_CHECK_CORES: Final = 4
+DRIVER_CHECK_CORES: Final = KEY_DATABASE_THREADS_MAX
 """Cores of a cluster that cannot check faster than the driver, whose key database uses as many itself."""
 
 DRIVER_CHECK_ROWS_MAX: Final = 200_000_000

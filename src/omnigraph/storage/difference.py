@@ -155,7 +155,7 @@ class _Reader:
             self.dataset.scanner(
                 columns=self.names,
                 fragments=fragments,
-                filter=ids_filter("id", ids, self.dataset.schema) if ids is not None and is_filtered else None,
+                filter=ids_filter("id", ids) if ids is not None and is_filtered else None,
                 with_row_address=True,
             ).to_table()
         ]

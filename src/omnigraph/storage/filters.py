@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +116,6 @@ def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def takes_expressions(schema: pa.Schema) -> bool:
-    """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
-    return not any(pa.types.is_list(field.type) and _is_unsigned(field.type.value_type) for field in schema)
-
-
-def _is_unsigned(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_unsigned_integer(type_))
-
-
-def ids_filter(column: str, values: Sequence[str], schema: pa.Schema) -> pc.Expression | str:
+def ids_filter(column: str, values: Sequence[str]) -> str:
     """``column in values`` for text."""
-    if takes_expressions(schema):
-        return pc.field(column).isin(pa.array(values, pa.string()))
-    return f"`{column}` IN ({', '.join(map(_text, values))})"
+    return f"`{column}` IN ({', '.join(map(_text, values))})" if values else "false"

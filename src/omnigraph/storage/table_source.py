@@ -16,7 +16,6 @@ import pyarrow.dataset as pads
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError, OmnigraphError
 from omnigraph.storage.failures import FOREIGN
-from omnigraph.storage.filters import takes_expressions
 from omnigraph.storage.store import Store
 
 
@@ -46,7 +45,7 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
             dataset = self._store.open(self.pin.location, self.pin.lance_version)
             # The text of a condition holds the names of its columns, and maybe others.
             named = [] if where is None else [name for name in self._schema.names if name in str(where)]
-            is_pushed = where is None or (takes_expressions(dataset.schema) and not any(map(self._is_unsigned, named)))
+            is_pushed = where is None or (_takes_expressions(dataset.schema) and not any(map(self._is_unsigned, named)))
             read = columns if is_pushed else list(dict.fromkeys([*columns, *named]))
             scanner = dataset.scanner(
                 columns=read, filter=where if is_pushed else None, blob_handling="all_binary", batch_size=65_536
@@ -74,6 +73,13 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
         fields = [self._schema.field(name) for name in batch.schema.names]
         arrays = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _takes_expressions(schema: pa.Schema) -> bool:
+    """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
+    return not any(
+        pa.types.is_list(field.type) and pa.types.is_unsigned_integer(field.type.value_type) for field in schema
+    )
 
 
 @dataclass(frozen=True)

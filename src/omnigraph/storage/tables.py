@@ -126,9 +126,7 @@ def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int
     found: dict[str, int] = {}
     for start in range(0, len(wanted), IDS_PER_FILTER_MAX):
         part = wanted[start : start + IDS_PER_FILTER_MAX]
-        table = dataset.scanner(
-            columns=["id"], filter=ids_filter("id", part, dataset.schema), with_row_address=True
-        ).to_table()
+        table = dataset.scanner(columns=["id"], filter=ids_filter("id", part), with_row_address=True).to_table()
         found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
     return found
 
@@ -165,7 +163,7 @@ def _stored_rows_with(
 ) -> Iterator[pa.RecordBatch]:
     dataset = store.open(pin.location, pin.lance_version)
     if values is None or len(values) <= IDS_PER_FILTER_MAX:
-        where = None if values is None else ids_filter(column, values, dataset.schema)
+        where = None if values is None else ids_filter(column, values)
         yield from dataset.scanner(columns=list(columns), filter=where, fragments=fragments).to_batches()
         return
     names = list(dict.fromkeys([*columns, column]))
@@ -183,7 +181,7 @@ def rows_with_ids(
     batches: list[pa.RecordBatch] = []
     with _reading(pin):
         for start in range(0, len(values), IDS_PER_FILTER_MAX):
-            where = ids_filter(column, values[start : start + IDS_PER_FILTER_MAX], dataset.schema)
+            where = ids_filter(column, values[start : start + IDS_PER_FILTER_MAX])
             scanner = dataset.scanner(columns=list(columns), filter=where, with_row_address=True)
             batches.extend(batch.select(names) for batch in scanner.to_batches())
     types = {name: pa.uint64() if name == "_rowaddr" else pa.string() for name in names}
