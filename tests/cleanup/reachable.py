@@ -104,6 +104,8 @@ def needed(root: Path) -> set[str]:
         states.add((manifest, lance.dataset(uri(manifest)).version))
         # The names of all versions of a branch that is written to.
         found |= {str(path.relative_to(root)) for path in manifest.glob("_versions/*")}
+        mark = manifest / "_published" / f"{lance.dataset(uri(manifest)).version}.json"
+        found |= {str(mark.relative_to(root))} & files(root)
     for commit in readable_commits(root).values():
         incarnation, version, _ = commit["manifest"]
         states.add((manifest_of(root, incarnation), version))

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
-from omnigraph.history.state import ManifestRow, ManifestState, fork, from_rows, to_rows
+from omnigraph.errors import CorruptionError
+from omnigraph.history.state import ManifestRow, ManifestState, fork, from_rows, sealed, to_rows
 from omnigraph.manifest.layout import rows_from_arrow, rows_to_arrow
 from tests.history.states import commits, state, states
 
@@ -32,7 +35,30 @@ def test_the_ids_of_rows_are_unique() -> None:
 
 def test_rows_of_unknown_kinds_are_left_alone() -> None:
     known = state("node:A")
-    assert from_rows([*to_rows(known), ManifestRow("x", "from the future")], 1) == known
+    assert from_rows(sealed([*to_rows(known), ManifestRow("x", "from the future")]), 1) == known
+
+
+@given(states(), st.data())
+def test_a_changed_row_is_never_read_as_a_state(given_state: ManifestState, data: st.DataObject) -> None:
+    rows = to_rows(given_state)
+    place = data.draw(st.integers(0, len(rows) - 1))
+    column = data.draw(st.sampled_from(["object_id", "object_type", "location", "table_version", "lance_version"]))
+    changed = rows[place]._replace(**{column: "damaged" if column in ("object_id", "object_type", "location") else 7})
+    with pytest.raises(CorruptionError):
+        from_rows([*rows[:place], changed, *rows[place + 1 :]], given_state.version)
+
+
+def test_rows_without_a_digest_are_those_of_an_earlier_release() -> None:
+    known = state("node:A")
+    rows = [
+        row._replace(
+            metadata=json.dumps({key: value for key, value in json.loads(row.metadata).items() if key != "digest"})
+        )
+        if row.object_type == "graph_head" and row.metadata
+        else row
+        for row in to_rows(known)
+    ]
+    assert from_rows(rows, 1) == known
 
 
 def test_a_fork_has_everything_of_its_parent_and_a_place_of_its_own() -> None:

@@ -128,7 +128,7 @@ def test_when_the_swap_cannot_be_staged_nobody_is_published(
         raise StorageError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(publisher, "swap_manifest", full)
+        patch.setattr(publisher, "replace_state", full)
         futures = _together(graph, [lambda n=n: insert(graph, f"p{n}") for n in range(3)])
     for future in futures:
         with pytest.raises(StorageError, match="no space"):
@@ -141,14 +141,14 @@ def test_when_the_swap_cannot_be_staged_nobody_is_published(
 def test_an_interrupted_publisher_leaves_the_others_with_an_open_outcome(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    swap = publisher.swap_manifest
+    swap = publisher.replace_state
 
     def interrupted(*arguments: Any) -> None:
         swap(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(publisher, "swap_manifest", interrupted)
+        patch.setattr(publisher, "replace_state", interrupted)
         futures = _together(graph, [lambda n=n: insert(graph, f"p{n}") for n in range(3)])
     errors = [future.exception() for future in futures]
     assert sorted(type(error).__name__ for error in errors) == ["KeyboardInterrupt", "OutcomeUnknown", "OutcomeUnknown"]

@@ -217,7 +217,7 @@ def test_running_out_of_tries_is_a_retryable_error(populated: omnigraph.Graph, m
         raise publisher.SwapLost
 
     with monkeypatch.context() as patch:
-        patch.setattr(publisher, "swap_manifest", always_lost)
+        patch.setattr(publisher, "replace_state", always_lost)
         patch.setattr(publisher, "ATTEMPTS_MAX", 3)
         with pytest.raises(ContentionError) as refused:
             insert(populated, "c")

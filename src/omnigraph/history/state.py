@@ -1,23 +1,28 @@
-"""What a branch's manifest says, as one value, and as the rows it is stored in.
+"""The state of a branch as one value, and as the rows of ``__manifest`` that store it.
 
-The first five columns of a row are those of Lance's own directory namespace, so Lance tools can list the tables.
+The first five columns of a row are those of Lance's own directory namespace, so Lance tools can list the tables. The
+head row carries a digest over all rows: Lance files have no checksum, and a flipped bit would otherwise be read as a
+different pin.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import FileRecord, TablePin
+from omnigraph.errors import CorruptionError
 
 RECENT_COMMITS_MAX = 64
 """Commits kept in the manifest. Older ones are spilled to the commit log, all at once, so that a spill is rare."""
 
 COMMIT_LOG_KEY = "log:commits"
 COMMIT_LOG_LOCATION = "__commits"
+_HEAD = "graph_head"
 
 
 class ManifestRow(NamedTuple):
@@ -39,7 +44,9 @@ class ManifestState:
     """The pins of a branch at one moment, with its schema, its head and its newest commits (oldest first).
 
     ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the
-    public number of the state, which goes on counting when a branch is forked.
+    public number of the state, which goes on counting when a branch is forked. ``epoch`` is the number of the newest
+    cleanup that fenced this branch: files staged in an older epoch may have been deleted. ``previous`` are the files of
+    the manifest version before this one, so that a damaged version is found by its successor.
     """
 
     branch: str
@@ -51,6 +58,8 @@ class ManifestState:
     tables: Mapping[str, TablePin]
     commits: tuple[GraphCommit, ...]
     log: TablePin | None = None
+    epoch: int = 0
+    previous: tuple[FileRecord, ...] = ()
 
     def commit(self, commit_id: str) -> GraphCommit | None:
         """A recent commit by its id."""
@@ -63,9 +72,18 @@ class ManifestState:
 
 def to_rows(state: ManifestState) -> list[ManifestRow]:
     """The rows that store a state."""
-    head = {"commit": state.head, "counter": state.counter, "incarnation": state.incarnation, "branch": state.branch}
+    head: dict[str, Any] = {
+        "commit": state.head,
+        "counter": state.counter,
+        "incarnation": state.incarnation,
+        "branch": state.branch,
+    }
+    if state.epoch:
+        head["epoch"] = state.epoch
+    if state.previous:
+        head["previous"] = [[record.path, record.size, record.checksum] for record in state.previous]
     rows = [
-        ManifestRow(f"graph_head:{state.branch}", "graph_head", metadata=_compact(head)),
+        ManifestRow(f"graph_head:{state.branch}", _HEAD, metadata=_compact(head)),
         ManifestRow("schema", "schema", schema_path(state.schema_digest), _compact({"digest": state.schema_digest})),
     ]
     pins = [*state.tables.values()] + ([state.log] if state.log else [])
@@ -84,7 +102,36 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
         )
     for commit in state.commits:
         rows.append(ManifestRow(f"graph_commit:{commit.id}", "graph_commit", metadata=commit_text(commit)))
-    return rows
+    return sealed(rows)
+
+
+def sealed(rows: list[ManifestRow]) -> list[ManifestRow]:
+    """The rows with a digest over all of them in the head row."""
+    _, plain = _unsealed(rows)
+    digest = _digest(plain)
+    return [_with_head(row, digest) if row.object_type == _HEAD else row for row in plain]
+
+
+def _with_head(row: ManifestRow, digest: str) -> ManifestRow:
+    return row._replace(metadata=_compact({**json.loads(row.metadata or "{}"), "digest": digest}))
+
+
+def _unsealed(rows: list[ManifestRow]) -> tuple[str | None, list[ManifestRow]]:
+    """The digest of the head row, and the rows it was taken of. Manifests of earlier releases have none."""
+    for place, row in enumerate(rows):
+        if row.object_type == _HEAD:
+            head = json.loads(row.metadata or "{}")
+            digest = head.pop("digest", None)
+            return digest, [*rows[:place], row._replace(metadata=_compact(head)), *rows[place + 1 :]]
+    return None, rows
+
+
+def _digest(rows: Iterable[ManifestRow]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update("\x1f".join(map(str, row)).encode())
+        digest.update(b"\x1e")
+    return digest.hexdigest()[:32]
 
 
 def schema_path(digest: str) -> str:
@@ -93,18 +140,31 @@ def schema_path(digest: str) -> str:
 
 
 def from_rows(rows: Iterable[ManifestRow], version: int) -> ManifestState:
-    """The state that rows store. Unknown kinds of rows are left to those who know them."""
+    """The state that rows store; CorruptionError if they are not the rows that were written.
+
+    Unknown kinds of rows are skipped.
+    """
+    try:
+        return _from_rows(list(rows), version)
+    except (KeyError, ValueError, TypeError, AssertionError, AttributeError) as error:
+        raise CorruptionError(f"a row of the manifest cannot be read: {error!r}", version=version) from error
+
+
+def _from_rows(rows: list[ManifestRow], version: int) -> ManifestState:
     head: dict[str, Any] = {}
-    digest = ""
+    schema_digest = ""
     tables: dict[str, TablePin] = {}
     log: TablePin | None = None
     commits: list[GraphCommit] = []
-    for row in rows:
+    digest, plain = _unsealed(rows)
+    if digest is not None and digest != _digest(plain):
+        raise CorruptionError("the rows of the manifest do not match their digest", version=version)
+    for row in plain:
         match row.object_type:
             case "graph_head":
                 head = json.loads(row.metadata or "{}")
             case "schema":
-                digest = json.loads(row.metadata or "{}")["digest"]
+                schema_digest = json.loads(row.metadata or "{}")["digest"]
             case "table":
                 tables[row.object_id] = _pin(row)
             case "log":
@@ -117,10 +177,12 @@ def from_rows(rows: Iterable[ManifestRow], version: int) -> ManifestState:
         version=version,
         counter=head["counter"],
         head=head["commit"],
-        schema_digest=digest,
+        schema_digest=schema_digest,
         tables=tables,
         commits=tuple(commits),
         log=log,
+        epoch=head.get("epoch", 0),
+        previous=tuple(FileRecord(*record) for record in head.get("previous", ())),
     )
 
 
@@ -136,4 +198,4 @@ def _compact(value: Mapping[str, Any]) -> str:
 
 def fork(state: ManifestState, branch: str, incarnation: str) -> ManifestState:
     """The first state of a new branch: everything of the parent, nothing of its own yet."""
-    return replace(state, branch=branch, incarnation=incarnation, version=0)
+    return replace(state, branch=branch, incarnation=incarnation, version=0, previous=())

@@ -25,13 +25,12 @@ from omnigraph.history.state import ManifestState, fork, to_rows
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.layout import MAIN, REFS_PREFIX, branch_of_ref, ref_path, rows_to_arrow
 from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.swap import (
-    ManifestVersion,
     SwapLost,
     SwapNotDurable,
     SwapUnclear,
     create_manifest,
-    swap_manifest,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
@@ -146,7 +145,7 @@ def create_branch(manifests: Manifests, ref: Ref, parent: ManifestState) -> Mani
     if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
         raise _taken(ref.name)
     state = replace(state, version=made.version)
-    manifests.remember(state)
+    manifests.remember(state, files=made.files)
     return state
 
 
@@ -208,10 +207,8 @@ def _swap_name(manifests: Manifests, incarnation: str, old: str, new: str) -> bo
         if state.branch != old:
             # After a lost answer it may be our own swap that is found here.
             return state.branch == new
-        place = ManifestVersion(manifests.location(incarnation), state.version)
-        renamed = replace(state, branch=new, version=state.version + 1)
         try:
-            swap_manifest(manifests.store, place, rows_to_arrow(to_rows(renamed)))
+            replace_state(manifests, state, replace(state, branch=new))
         except SwapLost:
             continue
         except SwapUnclear as error:
@@ -219,6 +216,5 @@ def _swap_name(manifests: Manifests, incarnation: str, old: str, new: str) -> bo
             continue
         except SwapNotDurable as error:
             raise OutcomeUnknown(None, str(error), change=change) from error
-        manifests.remember(renamed)
         return True
     raise ContentionError(f"{RENAME_ATTEMPTS_MAX} others wrote to {old!r} first", hint="try again")

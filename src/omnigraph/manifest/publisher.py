@@ -27,11 +27,11 @@ from omnigraph.errors import (
 )
 from omnigraph.history.plan import PublishPlan, apply_plan
 from omnigraph.history.rebase import Decision, decide
-from omnigraph.history.state import ManifestState, to_rows
+from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
-from omnigraph.manifest.layout import rows_to_arrow
 from omnigraph.manifest.reader import Capture, Manifests
-from omnigraph.storage.swap import ManifestVersion, SwapLost, SwapNotDurable, SwapUnclear, swap_manifest
+from omnigraph.manifest.replacement import replace_state
+from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
 
@@ -169,8 +169,7 @@ class Publisher:
                 return
             raise
         try:
-            place = ManifestVersion(self.manifests.location(state.incarnation), current.version)
-            swap_manifest(self.manifests.store, place, rows_to_arrow(to_rows(state)), files)
+            state = replace_state(self.manifests, current, state, files)
         except SwapLost:
             _logger.info("version %d of branch %s was taken by another; trying again", version, state.branch)
             self.manifests.reload(state.incarnation)
@@ -187,7 +186,6 @@ class Publisher:
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
-        self.manifests.remember(state)
         for ticket, commit_id in accepted:
             _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)

@@ -10,8 +10,10 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError, HistoryCleaned, NotFoundError
 from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, from_rows, schema_path
@@ -41,6 +43,8 @@ class Manifests:
     store: Store
     stamp: Stamp
     _states: dict[str, ManifestState] = field(default_factory=dict)
+    _files: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
+    """The files of the manifest version that the newest known state was read from or written as."""
     _seen: dict[str, float] = field(default_factory=dict)
     """When the newest known state of an incarnation was the newest there is, by the clock on the wall: unlike others
     it goes on while a machine sleeps."""
@@ -75,21 +79,46 @@ class Manifests:
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""
         looked = time.time()
-        found = latest_manifest(self.store, self.location(incarnation))
+        with self._lock:
+            known = self._states.get(incarnation)
+        location = self.location(incarnation)
+        found = latest_manifest(self.store, location, known.version if known else 0)
         if found is None:
             raise NotFoundError(f"the manifest of incarnation {incarnation} is gone", incarnation=incarnation)
         version, rows = found
-        state = from_rows(rows_from_arrow(rows), version.version)
-        self.remember(state, looked)
+        state = self._state(location, version.version, rows)
+        self.remember(state, looked, version.files)
         return state
 
-    def remember(self, state: ManifestState, seen: float | None = None) -> None:
+    def _state(self, location: str, version: int, rows: pa.Table) -> ManifestState:
+        try:
+            return from_rows(rows_from_arrow(rows), version)
+        except (KeyError, CorruptionError) as error:
+            raise CorruptionError(
+                f"{location} is damaged at version {version}: {error}",
+                hint="omnigraph verify names the commits that are hurt",
+                location=location,
+                version=version,
+            ) from error
+
+    def remember(
+        self, state: ManifestState, seen: float | None = None, files: tuple[FileRecord, ...] | None = None
+    ) -> None:
         """Keep a state if it is newer than the one known; it was the newest there is when it was ``seen``, or is."""
         with self._lock:
             known = self._states.get(state.incarnation)
             if known is None or known.version <= state.version:
                 self._states[state.incarnation] = state
                 self._seen[state.incarnation] = time.time() if seen is None else seen
+                if files is not None or known is None or known.version < state.version:
+                    self._files[state.incarnation] = files or ()
+
+    def files(self, state: ManifestState) -> tuple[FileRecord, ...]:
+        """The files of the manifest version that holds a state, if it is the newest known one."""
+        with self._lock:
+            known = self._states.get(state.incarnation)
+            is_newest_known = known is not None and known.version == state.version
+            return self._files.get(state.incarnation, ()) if is_newest_known else ()
 
     def record(self) -> Record:
         """What cleanups have decided so far."""
@@ -115,8 +144,8 @@ class Manifests:
     def stored(self, commit: GraphCommit) -> ManifestState:
         """The state right after a commit, whether or not anybody may still rely on it."""
         place = commit.manifest
-        rows = read_manifest(self.store, self.location(place.incarnation), place.version)
-        state = from_rows(rows_from_arrow(rows), place.version)
+        location = self.location(place.incarnation)
+        state = self._state(location, place.version, read_manifest(self.store, location, place.version))
         return state if state.head == commit.id else _before(state, commit)
 
     def catalog(self, digest: str) -> Catalog:

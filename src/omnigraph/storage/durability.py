@@ -57,8 +57,11 @@ def digest_file(path: str) -> tuple[int, str]:
     return size, digest.hexdigest()[:32]
 
 
-def sync_files(root: Root, paths: Iterable[str], durability: Durability) -> None:
-    """Make files and their directory entries durable, and the entries of directories that this process has not seen."""
+def sync_files(root: Root, paths: Iterable[str], durability: Durability, contents: Iterable[str] = ()) -> None:
+    """Make files and their directory entries durable, and the entries of directories that this process has not seen.
+
+    Of the files in ``contents`` only the content is made durable: their present names do not matter.
+    """
     if not root.is_local or durability is Durability.OS:
         return
     files = [root.local(path) for path in paths]
@@ -67,7 +70,7 @@ def sync_files(root: Root, paths: Iterable[str], durability: Durability) -> None
     unseen = [directory for directory in directories if directory not in _known_directories]
     parents = dict.fromkeys(os.path.dirname(directory) for directory in unseen)
     with translated("new files could not be made durable", root=str(root)):
-        _sync_all(list(dict.fromkeys([*files, *directories, *parents])))
+        _sync_all(list(dict.fromkeys([*files, *map(root.local, contents), *directories, *parents])))
     _known_directories.update(unseen)
 
 
@@ -77,6 +80,13 @@ def sync_directories(root: Root, locations: Iterable[str], durability: Durabilit
         return
     with translated("new directories could not be made durable", root=str(root)):
         _sync_all([root.local(part) for part in sorted({part for item in locations for part in _lineage(item)})])
+
+
+def sync_names(root: Root, location: str, durability: Durability) -> None:
+    """Make the names in an existing directory durable."""
+    if root.is_local and durability is Durability.FSYNC:
+        with translated("a new name could not be made durable", root=str(root)):
+            _sync(root.local(location))
 
 
 def _lineage(location: str) -> Iterable[str]:

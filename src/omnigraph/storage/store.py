@@ -60,6 +60,7 @@ class Store:
         self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
         self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
+        self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"root": self.root, "options": self.options, "durability": self.durability}
@@ -101,6 +102,17 @@ class Store:
         """Keep an open version, such as one that a commit just returned."""
         self._open.put((location, dataset.version), dataset)
         return dataset
+
+    def manifest_writer(self, location: str, version: int) -> lance.LanceDataset:
+        """A handle for writing data files of a manifest, at this version or an older one: its place is all that counts.
+
+        Opening every version that this process has just published would cost as much as writing its rows.
+        """
+        known = self._manifest_writers.get(location)
+        if known is None:
+            known = self.open(location, version)
+            self._manifest_writers.put(location, known)
+        return known
 
     def opened(self) -> list[lance.LanceDataset]:
         """The tables that are open."""

@@ -15,6 +15,7 @@ from enum import Enum
 from omnigraph.storage.files import manifest_file
 from omnigraph.storage.indexes import segment_ids
 from omnigraph.storage.objects import Listed
+from omnigraph.storage.published import DIRECTORY as MARKS
 from omnigraph.storage.store import Store
 
 FIRST_VERSION = 1
@@ -159,6 +160,8 @@ class _Found:
         if place == "data" and is_inner:
             return self.files.get(f"{location}/data/{owner}.lance", 0)
         if place == "_versions" and self.needs.versions and self._stays(path, name):
+            return None
+        if place == MARKS and self.needs.keeps_names:
             return None
         return 0
 
