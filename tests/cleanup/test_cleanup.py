@@ -12,7 +12,7 @@ import pytest
 
 import omnigraph
 from omnigraph.core.lru import Lru
-from omnigraph.errors import CorruptionError, HistoryCleaned, UsageError, WriteExpired
+from omnigraph.errors import CorruptionError, HistoryCleaned, UsageError
 from omnigraph.history.state import RECENT_COMMITS_MAX
 from omnigraph.manifest import reader, records
 from omnigraph.write import limits
@@ -302,20 +302,6 @@ def test_a_writer_that_slept_before_a_spill_loses_nothing(graph: omnigraph.Graph
     assert graph.verify().is_clean
 
 
-def test_an_expired_write_is_refused_before_it_is_published(graph: omnigraph.Graph, hands: Hands) -> None:
-    def slowly(hours: float) -> object:
-        for name in ("a", "b"):
-            hands.turn(hours / 2)
-            yield person(name)
-
-    graph.load(slowly(19.9))
-    with pytest.raises(WriteExpired, match=r"began 20\.1 hours ago") as caught:
-        graph.load(slowly(20.1))
-    assert caught.value.retryable
-    assert limits.STAGING_US_MAX < limits.GRACE_US
-    assert len(list(graph.commits())) == 2
-
-
 def test_commits_of_one_swap_are_given_up_one_by_one(graph: omnigraph.Graph) -> None:
     """Their states are told apart by what later ones of the same swap changed."""
     graph.load([person("base")])
@@ -450,8 +436,4 @@ def test_another_cleanup_that_decides_first_makes_this_one_start_again(
 
 
 def test_hours_are_microseconds() -> None:
-    assert (limits.GRACE_US // HOUR_US, limits.STAGING_US_MAX // HOUR_US, limits.JOB_LEASE_US // HOUR_US) == (
-        24,
-        20,
-        168,
-    )
+    assert (limits.GRACE_US // HOUR_US, limits.JOB_LEASE_US // HOUR_US) == (24, 168)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_to_json
 from omnigraph.errors import CorruptionError
-from omnigraph.history.state import ManifestRow, ManifestState, fork, from_rows, sealed, to_rows
+from omnigraph.history.state import Fence, ManifestRow, ManifestState, fork, from_rows, sealed, to_rows
 from omnigraph.manifest.layout import rows_from_arrow, rows_to_arrow
 from tests.history.states import commits, state, states
 
@@ -63,8 +63,9 @@ def test_rows_without_a_digest_are_those_of_an_earlier_release() -> None:
 
 def test_a_fork_has_everything_of_its_parent_and_a_place_of_its_own() -> None:
     parent = state("node:A", version=7)
-    child = fork(parent, "review", "other")
+    child = fork(parent, "review", "other", Fence(3))
     assert (child.branch, child.incarnation, child.version) == ("review", "other", 0)
+    assert (child.fence, child.unconfirmed, child.renaming) == (Fence(3), 3, None)
     assert (child.tables, child.commits, child.head, child.counter, child.schema_digest) == (
         parent.tables,
         parent.commits,

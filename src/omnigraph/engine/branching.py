@@ -6,7 +6,7 @@ from omnigraph.engine.history import History
 from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
 from omnigraph.engine.telemetry import told
 from omnigraph.history.state import ManifestState
-from omnigraph.manifest import branches
+from omnigraph.manifest import branches, naming
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import MAIN
 
@@ -19,10 +19,13 @@ class Branching(History):
         self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
     ) -> BranchInfo:
         """Make a branch from the head of another, or from any commit (``at``). No data is copied."""
-        state = self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
         checked = branches.check_name(name)
-        ref = branches.Ref(checked, self._ids.new_id(), state.head, actor, self._clock.now_us())
-        branches.create_branch(self._manifests, ref, state)
+
+        def capture() -> ManifestState:
+            return self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
+
+        ref = branches.Ref(checked, self._ids.new_id(), capture().head, actor, self._clock.now_us())
+        state = naming.create_branch(self._manifests, ref, capture)
         return _branch_info(ref, state)
 
     def branches(self) -> BranchList:
@@ -31,7 +34,7 @@ class Branching(History):
 
     def delete_branch_preview(self, name: str) -> BranchLoss:
         """What would be lost with a branch: the commits that no other branch has."""
-        branches.check_deletable(name)
+        naming.check_deletable(name)
         head = self._head(name)
         others = {
             commit.id
@@ -45,12 +48,12 @@ class Branching(History):
     @told("delete_branch")
     def delete_branch(self, name: str) -> None:
         """Forget a branch. Its commits stay readable until cleanup."""
-        branches.delete_branch(self._manifests, name)
+        naming.delete_branch(self._manifests, name)
 
     @told("rename_branch")
     def rename_branch(self, name: str, new_name: str) -> None:
         """Give a branch another name."""
-        branches.rename_branch(self._manifests, name, new_name)
+        naming.rename_branch(self._manifests, name, new_name, self._ids.new_id())
 
 
 def _branch_info(ref: branches.Ref, state: ManifestState) -> BranchInfo:

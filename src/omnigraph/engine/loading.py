@@ -18,6 +18,7 @@ from omnigraph.engine.results import LoadResult
 from omnigraph.engine.writes import earlier_commit
 from omnigraph.errors import InputError, UsageError
 from omnigraph.history.plan import CommitInfo
+from omnigraph.history.state import Fence
 from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
 from omnigraph.manifest.publisher import Published, schema_conflict
@@ -66,6 +67,8 @@ class LoadJob:
     mode: LoadMode
     info: CommitInfo
     options: WriteOptions
+    since: Fence
+    """The newest fence of the branch that was known when the load began."""
     embedding: RowEmbedding | None = None
     """How vectors are made from texts, if somebody makes them."""
 
@@ -150,7 +153,7 @@ def _run_load(
     state = manifests.warm(ref.incarnation)
     catalog = manifests.catalog(state.schema_digest)
     embedding = row_embedding(context.store, state.tables, catalog, mode, find_embedder)
-    job = LoadJob(context, ref.incarnation, catalog, mode, info, options, embedding)
+    job = LoadJob(context, ref.incarnation, catalog, mode, info, options, state.fence, embedding)
     try:
         counts, published = loader(job)
     except InputError as error:

@@ -91,7 +91,15 @@ def _merge(
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
         prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
-        decision, published = run(context, target.incarnation, prepare, info, options)
+        decision, published = run(
+            context,
+            target.incarnation,
+            prepare,
+            info,
+            options,
+            since=target.fence,
+            renew=lambda _: branches.check_kept(context.manifests, source, f"{source.branch!r} was being merged"),
+        )
     return MergeResult(
         source.branch,
         target.branch,
@@ -136,7 +144,10 @@ def preview(
 def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestState, ManifestState]:
     if source.strip() == target.strip():
         raise UsageError(f"{source!r} cannot be merged into itself")
-    return branches.find_head(context.manifests, source), branches.find_head(context.manifests, target)
+    # The target first: a fence that is put on it after this was read is noticed when the merge is published, and the
+    # source that is read then was not deleted before.
+    target_head = branches.find_head(context.manifests, target)
+    return branches.find_head(context.manifests, source), target_head
 
 
 def _rules(

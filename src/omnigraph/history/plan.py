@@ -70,6 +70,8 @@ class PublishPlan:
     """A staged change. ``reads`` are tables that validation looked at without writing them.
 
     ``merged`` are the commits of another branch that this one brings into the history, parents before children.
+    ``fence`` is the number of the newest fence that was known before the first of its files was written: behind a newer
+    one, the plan is never published.
     """
 
     info: CommitInfo
@@ -80,6 +82,7 @@ class PublishPlan:
     new_schema: str | None = None
     files: tuple[FileRecord, ...] = ()
     merged: tuple[GraphCommit, ...] = ()
+    fence: int = 0
 
 
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
@@ -129,6 +132,7 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
         schema_digest=schema_digest,
         tables=tables,
         commits=(*state.commits, *plan.merged, commit),
+        unconfirmed=None,
     )
 
 

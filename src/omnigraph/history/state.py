@@ -39,14 +39,27 @@ class ManifestRow(NamedTuple):
     row_count: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The newest cleanup that was about to delete files when it swapped this branch.
+
+    Cleanup deletes unreferenced files that were last written before ``cutoff_us``, by the clock of the store, except
+    those that jobs had noted before ``anchor_us``. A write that was staged before the fence may have lost its files.
+    """
+
+    number: int = 0
+    cutoff_us: int = 0
+    anchor_us: int = 0
+
+
 @dataclass(frozen=True)
 class ManifestState:
     """The pins of a branch at one moment, with its schema, its head and its newest commits (oldest first).
 
     ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the
-    public number of the state, which goes on counting when a branch is forked. ``epoch`` is the number of the newest
-    cleanup that fenced this branch: files staged in an older epoch may have been deleted. ``previous`` are the files of
-    the manifest version before this one, so that a damaged version is found by its successor.
+    public number of the state, which goes on counting when a branch is forked. ``previous`` are the files of the
+    manifest version before this one, so that a damaged version is found by its successor. ``unconfirmed`` is the fence
+    under which a new branch was copied from its parent, until its first commit; ``renaming`` the name it is to get.
     """
 
     branch: str
@@ -58,8 +71,10 @@ class ManifestState:
     tables: Mapping[str, TablePin]
     commits: tuple[GraphCommit, ...]
     log: TablePin | None = None
-    epoch: int = 0
+    fence: Fence = Fence()
     previous: tuple[FileRecord, ...] = ()
+    unconfirmed: int | None = None
+    renaming: str | None = None
 
     def commit(self, commit_id: str) -> GraphCommit | None:
         """A recent commit by its id."""
@@ -78,8 +93,12 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
         "incarnation": state.incarnation,
         "branch": state.branch,
     }
-    if state.epoch:
-        head["epoch"] = state.epoch
+    if state.fence.number:
+        head["fence"] = [state.fence.number, state.fence.cutoff_us, state.fence.anchor_us]
+    if state.unconfirmed is not None:
+        head["unconfirmed"] = state.unconfirmed
+    if state.renaming is not None:
+        head["renaming"] = state.renaming
     if state.previous:
         head["previous"] = [[record.path, record.size, record.checksum] for record in state.previous]
     rows = [
@@ -181,8 +200,10 @@ def _from_rows(rows: list[ManifestRow], version: int) -> ManifestState:
         tables=tables,
         commits=tuple(commits),
         log=log,
-        epoch=head.get("epoch", 0),
+        fence=Fence(*head.get("fence", ())),
         previous=tuple(FileRecord(*record) for record in head.get("previous", ())),
+        unconfirmed=head.get("unconfirmed"),
+        renaming=head.get("renaming"),
     )
 
 
@@ -196,6 +217,18 @@ def _compact(value: Mapping[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def fork(state: ManifestState, branch: str, incarnation: str) -> ManifestState:
-    """The first state of a new branch: everything of the parent, nothing of its own yet."""
-    return replace(state, branch=branch, incarnation=incarnation, version=0, previous=())
+def fork(state: ManifestState, branch: str, incarnation: str, fence: Fence) -> ManifestState:
+    """The first state of a new branch: everything of the parent, nothing of its own yet.
+
+    ``fence`` is the newest one that was known before the parent's state was read.
+    """
+    return replace(
+        state,
+        branch=branch,
+        incarnation=incarnation,
+        version=0,
+        previous=(),
+        fence=fence,
+        unconfirmed=fence.number,
+        renaming=None,
+    )

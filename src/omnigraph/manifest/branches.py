@@ -1,8 +1,7 @@
-"""Branch names: refs that map a name to an incarnation. Creating one copies the parent's state, not its data.
+"""Branch names: refs that map a name to an incarnation of a branch.
 
-A ref counts only if the manifest it leads to says the same name. So a rename is one swap of the manifest, between
-taking the new name and giving up the old one, and of several at once exactly one wins. Whoever stops half-way leaves a
-ref that does not count; its name is free again once somebody deletes it.
+A ref counts only if the manifest it leads to says the same name: so names change by a swap of the manifest, and a ref
+that a stopped process left behind does no harm. ``manifest.naming`` gives names and takes them away.
 """
 
 from __future__ import annotations
@@ -10,34 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from omnigraph.errors import (
-    AlreadyExistsError,
-    ContentionError,
+    HistoryCleaned,
     NotFoundError,
-    OutcomeUnknown,
-    StorageError,
     UsageError,
 )
-from omnigraph.history.state import ManifestState, fork, to_rows
+from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
-from omnigraph.manifest.layout import MAIN, REFS_PREFIX, branch_of_ref, ref_path, rows_to_arrow
+from omnigraph.manifest.commit_log import find_commit
+from omnigraph.manifest.layout import MAIN, REFS_PREFIX, branch_of_ref, ref_path
 from omnigraph.manifest.reader import Manifests
-from omnigraph.manifest.replacement import replace_state
-from omnigraph.storage.swap import (
-    SwapLost,
-    SwapNotDurable,
-    SwapUnclear,
-    create_manifest,
-)
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
-
-RENAME_ATTEMPTS_MAX = 200
-"""Swaps tried for one rename, as for a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +35,8 @@ class Ref:
     parent_commit: str | None
     actor: str | None
     created_at_us: int
+    token: str | None = None
+    """Tells the refs of several renames apart, so that a conditional delete never removes the ref of another one."""
 
     def to_bytes(self) -> bytes:
         ref = {
@@ -57,6 +45,7 @@ class Ref:
             "parent_commit": self.parent_commit,
             "actor": self.actor,
             "created_at": self.created_at_us,
+            **({} if self.token is None else {"token": self.token}),
         }
         return json.dumps(ref, indent=2).encode() + b"\n"
 
@@ -82,9 +71,9 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     """The ref of a branch, or an error with the nearest name."""
     if name == MAIN:
         return main_ref(manifests)
-    ref = _read(manifests, check_name(name))
+    ref = read_ref(manifests, check_name(name))
     if ref is None or not _counts(manifests, ref):
-        raise _gone(manifests, name)
+        raise no_such_branch(manifests, name)
     return ref
 
 
@@ -92,18 +81,27 @@ def find_head(manifests: Manifests, name: str) -> ManifestState:
     """The newest state of a branch."""
     state = manifests.fresh(find_ref(manifests, name).incarnation)
     if state.branch != name.strip():
-        raise _gone(manifests, name)
+        raise no_such_branch(manifests, name)
     return state
 
 
-def _read(manifests: Manifests, name: str) -> Ref | None:
+def read_ref(manifests: Manifests, name: str) -> Ref | None:
+    """The ref of a name, whether it counts or not."""
     content = manifests.store.objects.read(ref_path(name))
-    return None if content is None else _ref(content)
+    return None if content is None else parse_ref(content)
 
 
-def _ref(content: bytes) -> Ref:
+def parse_ref(content: bytes) -> Ref:
+    """The ref that a file holds."""
     stored = json.loads(content)
-    return Ref(stored["name"], stored["incarnation"], stored["parent_commit"], stored["actor"], stored["created_at"])
+    return Ref(
+        stored["name"],
+        stored["incarnation"],
+        stored["parent_commit"],
+        stored["actor"],
+        stored["created_at"],
+        stored.get("token"),
+    )
 
 
 def _counts(manifests: Manifests, ref: Ref) -> bool:
@@ -132,89 +130,37 @@ def _stored_refs(manifests: Manifests) -> Iterator[Ref]:
     for path in sorted(paths, key=branch_of_ref):
         content = manifests.store.objects.read(path)
         if content is not None:
-            yield _ref(content)
+            yield parse_ref(content)
 
 
-def create_branch(manifests: Manifests, ref: Ref, parent: ManifestState) -> ManifestState:
-    """Copy the parent's state into a new incarnation, then take the name. A crash in between leaves only garbage."""
-    check_name(ref.name)
-    if ref.name == MAIN or manifests.store.objects.read(ref_path(ref.name)) is not None:
-        raise _taken(ref.name)
-    state = fork(parent, ref.name, ref.incarnation)
-    made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
-    if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
-        raise _taken(ref.name)
-    state = replace(state, version=made.version)
-    manifests.remember(state, files=made.files)
-    return state
+def check_confirmed(manifests: Manifests, state: ManifestState) -> None:
+    """Refuse a new branch whose files cleanup may have deleted while it was being made."""
+    if state.unconfirmed is None:
+        return
+    if manifests.fresh(manifests.stamp.graph_id).fence.number == state.unconfirmed:
+        # A fence is put on main as well, before anything is deleted and before cleanup looks at the refs again.
+        return
+    check_kept(manifests, state, f"branch {state.branch!r} was being made")
 
 
-def _taken(name: str) -> AlreadyExistsError:
-    return AlreadyExistsError(f"branch {name!r} exists already", hint="choose another name or delete it", branch=name)
+def check_kept(manifests: Manifests, state: ManifestState, during: str) -> None:
+    """Refuse a state that cleanup has given up, or that only branches without a name still need."""
+    record = manifests.record()
+    head = find_commit(manifests.store, state, state.head)
+    is_given_up = head is None or record.given_up_since(head) is not None or state.incarnation in record.nameless
+    others = (
+        other
+        for incarnation, other in named_states(manifests).items()
+        if incarnation != state.incarnation or state.unconfirmed is None
+    )
+    if is_given_up or not any(find_commit(manifests.store, other, state.head) is not None for other in others):
+        raise HistoryCleaned(
+            f"cleanup has given up commit {state.head} while {during}",
+            hint="start again from a newer commit",
+            commit=state.head,
+        )
 
 
-def check_deletable(name: str) -> None:
-    """Raises for the one branch that every graph has."""
-    if name == MAIN:
-        raise UsageError("main cannot be deleted")
-
-
-def delete_branch(manifests: Manifests, name: str) -> Ref:
-    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
-    check_deletable(name)
-    # Also a name that does not count: this is how it becomes free.
-    ref = _read(manifests, check_name(name))
-    if ref is None or not manifests.store.objects.delete(ref_path(ref.name)):
-        raise _gone(manifests, name)
-    return ref
-
-
-def _gone(manifests: Manifests, name: str) -> NotFoundError:
+def no_such_branch(manifests: Manifests, name: str) -> NotFoundError:
     hint = did_you_mean(name, [MAIN, *(ref.name for ref in _stored_refs(manifests))])
     return NotFoundError(f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name)
-
-
-def rename_branch(manifests: Manifests, name: str, new_name: str) -> Ref:
-    """Give an incarnation another name: take it, swap the manifest, give up the old one."""
-    if name == MAIN:
-        raise UsageError("main cannot be renamed")
-    old = find_ref(manifests, name)
-    new = replace(old, name=check_name(new_name))
-    if new.name in (MAIN, old.name) or not manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
-        raise _taken(new.name)
-    if not _swap_name(manifests, old.incarnation, old.name, new.name):
-        manifests.store.objects.delete(ref_path(new.name))
-        raise _gone(manifests, name)
-    # The branch is renamed, and a failure from here on must not be told as if it were not: an old ref that stays does
-    # not count. Whoever took the old name meanwhile had to delete this ref first, and theirs is another incarnation.
-    with suppress(StorageError, OutcomeUnknown):
-        if _read(manifests, old.name) == old:
-            manifests.store.objects.delete(ref_path(old.name))
-    return new
-
-
-def _swap_name(manifests: Manifests, incarnation: str, old: str, new: str) -> bool:
-    """Write another name into a manifest; False if somebody else did."""
-    change = f"branch {old} was renamed to {new}"
-    unclear: SwapUnclear | None = None
-    for _ in range(RENAME_ATTEMPTS_MAX):
-        try:
-            state = manifests.fresh(incarnation)
-        except StorageError as error:
-            if unclear is None:
-                raise
-            raise OutcomeUnknown(None, str(unclear), change=change) from error
-        if state.branch != old:
-            # After a lost answer it may be our own swap that is found here.
-            return state.branch == new
-        try:
-            replace_state(manifests, state, replace(state, branch=new))
-        except SwapLost:
-            continue
-        except SwapUnclear as error:
-            unclear = error
-            continue
-        except SwapNotDurable as error:
-            raise OutcomeUnknown(None, str(error), change=change) from error
-        return True
-    raise ContentionError(f"{RENAME_ATTEMPTS_MAX} others wrote to {old!r} first", hint="try again")

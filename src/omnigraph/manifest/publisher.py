@@ -28,7 +28,9 @@ from omnigraph.errors import (
 from omnigraph.history.plan import PublishPlan, apply_plan
 from omnigraph.history.rebase import Decision, decide
 from omnigraph.history.state import ManifestState
+from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
+from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
@@ -227,12 +229,17 @@ class Publisher:
             # The store took an earlier try, lost the answer, and called the repetition a lost swap.
             return Published(made, state)
         if state.branch != plan.base.branch:
+            is_renamed = bool(state.branch)
             raise NotFoundError(
-                f"branch {plan.base.branch!r} was renamed to {state.branch!r}",
-                hint=f"write to {state.branch!r}",
+                f"branch {plan.base.branch!r} was {f'renamed to {state.branch!r}' if is_renamed else 'withdrawn'}",
+                hint=f"write to {state.branch!r}" if is_renamed else "create it again",
                 branch=plan.base.branch,
             )
         check_precondition(state, plan.expected_head)
+        if state.fence.number != plan.fence:
+            raise Fenced(state.fence)
+        if state.unconfirmed is not None:
+            check_confirmed(self.manifests, state)
         if state.head == plan.base.head:
             return plan
         rebase = decide(state, since, plan)

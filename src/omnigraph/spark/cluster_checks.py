@@ -15,6 +15,7 @@ import pyarrow as pa
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.loading import LoadJob
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
+from omnigraph.history.state import Fence
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.violations import Violations
@@ -31,6 +32,7 @@ from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.store import Store
 from omnigraph.write.attempt import CHECK, run
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.kept_files import check_files_kept
 from omnigraph.write.load import WRITE_MODES, LoadMode
 from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.retyping import check_same_type
@@ -150,8 +152,13 @@ def publish_checked_on_cluster(
             raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.tables.items()})
         return prepared
 
+    def renew(fence: Fence) -> None:
+        every = (rows for table in whole.tables.values() for rows in table.written)
+        check_files_kept(whole.store, every, fence, whole.noted(fence))
+
+    since = whole.known_fence(job.since)
     try:
-        _, published = run(job.context, job.incarnation, prepare, job.info, job.options)
+        _, published = run(job.context, job.incarnation, prepare, job.info, job.options, since=since, renew=renew)
     finally:
         for frame in judging.cached:
             frame.unpersist()

@@ -55,7 +55,8 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
     with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
         job.context.profiler.timed(CHECK, partial(_take, keys, whole), lambda _: 0)
-        bulk = BulkInput(keys, {key: table.written for key, table in whole.tables.items()}, whole.mode)
+        written = {key: table.written for key, table in whole.tables.items()}
+        bulk = BulkInput(keys, written, whole.mode, whole.known_fence(job.since), noted=whole.noted)
         if rejects is None:
             job.context.profiler.timed(CHECK, partial(_settle, keys, whole), lambda _: 0)
         else:

@@ -110,7 +110,7 @@ class MappedTables:
         self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
         parts = [ours[number] if number in ours else done[number] for number in numbers]
         kept = disposable(journal, list(ours.values()))
-        return LoadInput(writer.store, mode, parts, partial(_find_lines, parts), disposable=kept)
+        return LoadInput(writer.store, mode, parts, partial(_find_lines, parts), disposable=kept, journal=journal)
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
         """Records of rows, by number of the part and line in it. A part has rows of one type."""

@@ -15,9 +15,11 @@ from typing import Protocol
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
+from omnigraph.history.state import Fence
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.journal import Journal
 from omnigraph.spark.parts import Part, Span, discard_part
 from omnigraph.storage import staging
 from omnigraph.storage.addresses import OFFSET_BITS, by_fragment
@@ -87,8 +89,18 @@ class LoadInput:
     is_handed_over: bool = False
     disposable: Callable[[], Sequence[Part]] | None = None
     """The parts that no other run of the load may publish; None if there can be no other."""
+    journal: Journal | None = None
+    """The journal whose notes protect the files from cleanup, if the load has one."""
     replaced: frozenset[str] = frozenset()
     """Tables that hold the input afterwards even if it has no row for them."""
+
+    def known_fence(self, since: Fence) -> Fence:
+        """The newest fence that was known before the first file was written; none if that was in an earlier run."""
+        return Fence() if self.journal is not None and self.journal.turn else since
+
+    def noted(self, fence: Fence) -> frozenset[str]:
+        """Files that the journal protected from the cleanup of a fence."""
+        return frozenset() if self.journal is None else self.journal.protected(fence)
 
     @property
     def rows_written(self) -> int:

@@ -18,11 +18,12 @@ from typing import Any
 
 from omnigraph.core.ports import UlidSource
 from omnigraph.errors import ConflictError, OmnigraphError, OutcomeUnknown
+from omnigraph.history.state import Fence
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.spark.parts import Part, PartTable, Span
 from omnigraph.spark.rejected_rows import Reasons
 from omnigraph.storage.descriptions import is_there, rows_from_json, rows_to_json
-from omnigraph.storage.jobs import DIRECTORY, ENDED, owner_mark
+from omnigraph.storage.jobs import DIRECTORY, ENDED, Job, jobs_of, owner_mark
 from omnigraph.storage.store import Store
 
 
@@ -95,6 +96,19 @@ class Journal:
 
     def _mark(self, turn: int) -> str:
         return owner_mark(self.job, turn)
+
+    def protected(self, fence: Fence) -> frozenset[str]:
+        """Files that its notes protected from the cleanup of a fence; none once a cleanup has ended the load.
+
+        Cleanup ends jobs and reads the notes of the others before it puts up its fence. So a job that has not ended
+        when the fence is seen was kept, with every note that is older than that cleanup.
+        """
+        jobs = jobs_of(self.store.objects.level(DIRECTORY).files)
+        own = next((job for job in jobs if job.id == self.job), None)
+        if own is None or own.is_ended(self.store.objects):
+            return frozenset()
+        older = tuple(file for file in own.files if file.modified_us < fence.anchor_us)
+        return frozenset(Job(own.id, older).named_files(self.store.objects))
 
     def is_ended_by_us(self) -> bool:
         """Whether nobody took the load over. From then on nobody can."""

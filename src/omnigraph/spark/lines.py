@@ -55,7 +55,9 @@ class LineFiles:
         done.update(zip((number for number, _ in left), written, strict=True))
         parts = [done[number] for number in range(len(self.splits))]
         find_lines = partial(self._find_lines, writer.catalog, parts)
-        return LoadInput(writer.store, mode, parts, find_lines, disposable=disposable(journal, written))
+        return LoadInput(
+            writer.store, mode, parts, find_lines, disposable=disposable(journal, written), journal=journal
+        )
 
     def _find_lines(
         self, catalog: Catalog, parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]

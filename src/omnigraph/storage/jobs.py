@@ -44,12 +44,19 @@ class Job:
                 content = objects.read(file.path)
                 yield from _named(json.loads(content)) if content is not None else ()
 
+    @property
+    def _marks(self) -> list[str]:
+        return [file.path for file in self.files if file.path.endswith(".owner")]
+
+    def is_ended(self, objects: Objects) -> bool:
+        """A mark that the job was ended, by its owner or by cleanup."""
+        return any((objects.read(mark) or b"").startswith(ENDED) for mark in self._marks)
+
     def end(self, objects: Objects, by: str) -> bool:
-        """Delete the job, unless somebody takes it over first. What its notes name is nobody's then."""
-        marks = [file.path for file in self.files if file.path.endswith(".owner")]
-        is_ended = any((objects.read(mark) or b"").startswith(ENDED) for mark in marks)
+        """Delete the job, unless another process takes it over first. Then the files its notes name are garbage."""
+        marks = self._marks
         final = owner_mark(self.id, len(marks) + 1)
-        if not is_ended and not objects.create(final, ENDED + by.encode()):
+        if not self.is_ended(objects) and not objects.create(final, ENDED + by.encode()):
             return False
         # The marks last: while there are notes, nobody may take them for his.
         objects.delete_all([file.path for file in self.files if file.path.endswith(".json")])

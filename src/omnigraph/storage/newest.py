@@ -7,15 +7,13 @@ acknowledged: it is set aside and the version before it counts. With a mark it i
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.files import manifest_file
+from omnigraph.storage.locks import only_process
 from omnigraph.storage.published import newest_mark
 from omnigraph.storage.uri import Root
 
@@ -97,7 +95,7 @@ def _set_aside_torn(root: Root, location: str, version: int, known: int) -> bool
     """Free the name of a torn version; False if this process may not. Raises for a version that was published."""
     path = manifest_file(location, version)
     try:
-        with _only_here(root.local(f"{location}/_versions")):
+        with only_process(root.local(f"{location}/_versions")):
             # Judged again under the lock: another process may have set it aside, and a writer may have published a
             # complete version under the name since.
             if not has_version(root, location, version) or not is_torn(root, location, version):
@@ -118,14 +116,3 @@ def _set_aside_torn(root: Root, location: str, version: int, known: int) -> bool
         version - 1,
     )
     return True
-
-
-@contextmanager
-def _only_here(directory: str) -> Iterator[None]:
-    """An exclusive lock between processes, which ends with the process that holds it."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

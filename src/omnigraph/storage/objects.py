@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.durability import Durability, sync_directory
+from omnigraph.storage.locks import only_process
 from omnigraph.storage.places import local_reason, remote_hint
-from omnigraph.storage.s3_client import open_s3, told
+from omnigraph.storage.s3_client import delete_matching, open_s3, told
 from omnigraph.storage.uri import Root
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import S3Store
+
+CREATE_ATTEMPTS_MAX = 8
+"""How often an object is created that the store had a conflict about: the other request is finished long before."""
+
+CREATE_BACKOFF_SECONDS = 0.02
 
 DELETED_AT_ONCE_MAX = 1_000
 """Objects deleted with one request: as many as S3 takes."""
@@ -60,12 +68,20 @@ class Objects(Protocol):
         """Delete the file; False if there was none."""
         ...
 
+    def delete_if(self, path: str, content: bytes) -> bool:
+        """Delete the file if it still has this content; False if it has another, or is gone."""
+        ...
+
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Paths below a prefix, with their sizes."""
         ...
 
     def size(self, path: str) -> int | None:
         """The size of a file, or None if there is none."""
+        ...
+
+    def modified_us(self, path: str) -> int | None:
+        """The time of the last write by the clock of the store, or None if there is no such file."""
         ...
 
     def walk(self, directory: str) -> Iterator[Listed]:
@@ -185,6 +201,17 @@ class LocalObjects:
         self._sync_directory(path, f"{path} was deleted")
         return True
 
+    def delete_if(self, path: str, content: bytes) -> bool:
+        try:
+            # A file gets its content when it gets its name. So while every conditional delete holds the lock, what was
+            # compared is what is deleted.
+            with only_process(os.path.dirname(self._root.local(path))):
+                return self.read(path) == content and self.delete(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
         start = self._root.local(prefix)
         for directory, _, names in os.walk(start):
@@ -196,6 +223,14 @@ class LocalObjects:
     def size(self, path: str) -> int | None:
         try:
             return os.path.getsize(self._root.local(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def modified_us(self, path: str) -> int | None:
+        try:
+            return os.stat(self._root.local(path)).st_mtime_ns // 1000
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -267,14 +302,23 @@ class S3Objects:
     def create(self, path: str, content: bytes) -> bool:
         from obstore.exceptions import AlreadyExistsError
 
-        try:
-            self._store.put(path, content, mode="create")
-        except AlreadyExistsError:
-            # The client repeats a request whose answer was lost, and the repetition finds what the first one made.
-            return self.read(path) == content
-        except Exception as error:
-            return self._settle(path, content, f"{path} was created", error)
-        return True
+        for attempt in range(CREATE_ATTEMPTS_MAX):
+            try:
+                self._store.put(path, content, mode="create")
+            except AlreadyExistsError as error:
+                found = self.read(path)
+                if found is not None:
+                    # The client repeats a request whose answer was lost, and the repetition finds what the first made.
+                    return found == content
+                if attempt == CREATE_ATTEMPTS_MAX - 1:
+                    raise self._unusable(path, error) from error
+                # 409: the store saw another conditional request for the path at the same time, and kept neither.
+                time.sleep(random.uniform(0, 2**attempt) * CREATE_BACKOFF_SECONDS)
+            except Exception as error:
+                return self._settle(path, content, f"{path} was created", error)
+            else:
+                return True
+        raise AssertionError("the last attempt returns or raises")
 
     def _settle(self, path: str, wanted: bytes | None, change: str, error: Exception) -> bool:
         """After a failure that says nothing: True if the change was made, else an error that says what is known."""
@@ -301,6 +345,20 @@ class S3Objects:
             return self._settle(path, None, f"{path} was deleted", error)
         return True
 
+    def delete_if(self, path: str, content: bytes) -> bool:
+        try:
+            found = self._store.get(path)
+            e_tag = found.meta["e_tag"]
+            if bytes(found.bytes()) != content:
+                return False
+        except FileNotFoundError:
+            return False
+        except Exception as error:
+            raise self._unusable(path, error) from error
+        answer = None if e_tag is None else delete_matching(self._store, path, e_tag)
+        # A store without conditional deletes is left with the moment between the comparison and the delete.
+        return self.delete(path) if answer is None else answer
+
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
         try:
             for batch in self._store.list(prefix or None):
@@ -312,6 +370,14 @@ class S3Objects:
     def size(self, path: str) -> int | None:
         try:
             return self._store.head(path)["size"]
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise self._unusable(path, error) from error
+
+    def modified_us(self, path: str) -> int | None:
+        try:
+            return _listed(self._store.head(path)).modified_us
         except FileNotFoundError:
             return None
         except Exception as error:

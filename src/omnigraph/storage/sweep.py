@@ -80,6 +80,20 @@ class Swept:
     location: str
     counts: dict[tuple[str, Fate], Count] = field(default_factory=lambda: defaultdict(Count))
 
+    is_live_manifest: bool = False
+
+    @property
+    def is_worth_a_fence(self) -> bool:
+        """Garbage that is worth swapping every branch: each fence itself leaves a small file in each live manifest."""
+        return not self.is_live_manifest and any(fate is Fate.DELETED for _, fate in self.counts)
+
+    def spared(self) -> Swept:
+        """The same where nothing was deleted after all."""
+        kept = Swept(self.location, is_live_manifest=self.is_live_manifest)
+        for (kind, fate), count in self.counts.items():
+            kept.counts[kind, Fate.WAITING if fate is Fate.DELETED else fate].add(count)
+        return kept
+
     def note(self, kind: str, fate: Fate, file: Listed, until_us: int = 0) -> None:
         self.counts[kind, fate].add(Count(1, file.size, until_us))
 
@@ -96,7 +110,7 @@ _KINDS = {
 def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
     """Delete what is not needed below a dataset's directory, or say what would be deleted."""
     found = _Found.of(store, needs)
-    swept = Swept(needs.location)
+    swept = Swept(needs.location, is_live_manifest=needs.keeps_names)
     garbage: list[str] = []
     is_empty = True
     for file in store.objects.walk(needs.location):

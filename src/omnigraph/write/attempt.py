@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
-from omnigraph.errors import ConflictError, InputError, NotFoundError, OmnigraphError, StorageError, WriteExpired
+from omnigraph.errors import ConflictError, ContentionError, InputError, NotFoundError, OmnigraphError, StorageError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.rebase import Decision
-from omnigraph.history.state import ManifestState
+from omnigraph.history.state import Fence, ManifestState
+from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.publisher import Published, Restage, check_precondition, conflict, schema_conflict
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
@@ -52,14 +54,46 @@ class _NothingLeft(Exception):
     """Others have made the whole change meanwhile."""
 
 
+Renew = Callable[[Fence], None]
+"""Makes sure that what a write keeps from before a fence is still there and stays, or raises."""
+
+
 def run(
     context: WriteContext,
     incarnation: str,
     prepare: Callable[[Capture], P],
     info: CommitInfo,
     options: WriteOptions,
+    *,
+    since: Fence | None = None,
+    renew: Renew | None = None,
 ) -> tuple[P, Published | None]:
-    """Make one commit of what ``prepare`` finds to do; no commit if that is nothing."""
+    """Make one commit of what ``prepare`` finds to do; no commit if that is nothing.
+
+    A fence of cleanup sends the write back to the beginning: it is captured, prepared and staged again. A writer that
+    relies on more than what ``prepare`` reads and stages says so: ``since`` is the fence that it knew before it wrote
+    its first file or read another branch, and ``renew`` is called before such things are used behind a newer fence.
+    """
+    fence = context.manifests.warm(incarnation).fence if since is None else since
+    for _ in range(limits.FENCES_MAX):
+        try:
+            return _run(context, incarnation, prepare, info, options, fence.number)
+        except Fenced as fenced:
+            fence = fenced.fence
+            context.profiler.say(f"cleanup {fence.number} ran meanwhile: staged again")
+            if renew is not None:
+                renew(fence)
+    raise ContentionError(f"{limits.FENCES_MAX} cleanups ran while this was written", hint="try again")
+
+
+def _run(
+    context: WriteContext,
+    incarnation: str,
+    prepare: Callable[[Capture], P],
+    info: CommitInfo,
+    options: WriteOptions,
+    fence: int,
+) -> tuple[P, Published | None]:
     base = context.manifests.warm(incarnation)
     try:
         capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
@@ -82,13 +116,12 @@ def run(
             raise _NothingLeft
         staged = _staged(context, again, newer, info, options)
         context.profiler.say("others published first: checked and staged again")
-        _check_age(context, info)
         return staged
 
-    _check_age(context, info)
     published: Published | None = None
     with suppress(_NothingLeft):
-        published = context.profiler.timed(PUBLISH, lambda: _publish(context, plan, restage), lambda _: 1)
+        fenced = replace(plan, fence=fence)
+        published = context.profiler.timed(PUBLISH, lambda: _publish(context, fenced, restage), lambda _: 1)
     return last, published
 
 
@@ -132,17 +165,6 @@ def _publish(context: WriteContext, plan: PublishPlan, restage: Restage) -> Publ
     state = published.state
     context.profiler.say(f"commit {published.commit.id}, version {state.version} of branch {state.branch}")
     return published
-
-
-def _check_age(context: WriteContext, info: CommitInfo) -> None:
-    """Refuse a write that began so long ago that cleanup may take what it staged, or the state it read, for garbage."""
-    hours, hours_max = ((us / 3.6e9) for us in (context.clock.now_us() - info.created_at_us, limits.STAGING_US_MAX))
-    if hours > hours_max:
-        raise WriteExpired(
-            f"this write began {hours:.1f} hours ago; after {hours_max:.0f} hours its files may be gone",
-            hint="do it again, in smaller parts",
-            hours=hours,
-        )
 
 
 def _prepare(

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from omnigraph.errors import OmnigraphError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
+from omnigraph.history.state import Fence
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.violations import Violations
@@ -28,6 +29,7 @@ from omnigraph.write.bulk_committed import CommittedKeys
 from omnigraph.write.bulk_fragments import FragmentWriter
 from omnigraph.write.bulk_keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.kept_files import check_files_kept
 from omnigraph.write.load import WRITE_MODES, LoadMode, SourcedRows
 from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.retyping import check_same_type
@@ -48,9 +50,13 @@ class BulkInput:
     keys: InputKeys
     written: Mapping[str, list[staging.WrittenRows]]
     mode: LoadMode
+    since: Fence
+    """The newest fence that was known before the first fragment was written."""
     is_handed_over: bool = False
     set_aside: SetAside | None = None
     """Takes rows out of the keys before these are checked, if that is what the caller wants."""
+    noted: Callable[[Fence], frozenset[str]] = lambda _: frozenset()
+    """Files that a running job protected from the cleanup of a fence."""
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.keys.tables.items()}
@@ -127,10 +133,10 @@ def load_bulk(
     options: WriteOptions,
 ) -> tuple[dict[str, int], Published]:
     """Load any number of rows as one commit: how many entities of each table it brings, and the commit."""
-    pins = context.manifests.warm(incarnation).tables
+    state = context.manifests.warm(incarnation)
     with open_keys(InputKeys) as keys:
-        fragments = FragmentWriter(context.store, pins, keys)
-        whole = BulkInput(keys, fragments.written, mode)
+        fragments = FragmentWriter(context.store, state.tables, keys)
+        whole = BulkInput(keys, fragments.written, mode, state.fence)
         try:
             try:
                 _take(context, rows, whole, fragments, violations)
@@ -191,7 +197,11 @@ def publish_bulk(
             raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.keys.tables.items()})
         return prepared
 
-    _, published = run(context, incarnation, prepare, info, options)
+    def renew(fence: Fence) -> None:
+        every = (rows for parts in whole.written.values() for rows in parts)
+        check_files_kept(context.store, every, fence, whole.noted(fence))
+
+    _, published = run(context, incarnation, prepare, info, options, since=whole.since, renew=renew)
     assert published is not None, "a load is never empty"
     return published
 

@@ -1,8 +1,8 @@
 """Cleanup: deleting what nothing refers to. Never in the way of anybody, and safe to be killed at any moment.
 
-A run decides which commits are given up, records that, looks at all branches again, and sweeps every dataset. What a
-commit or a deleted branch needed goes a grace period after a run has given it up; a file that was never referred to
-goes when it is that old. ``docs/dev/maintenance.md`` says why nothing that is needed, or will be, can go.
+A run decides which commits are given up, records that, fences all branches, looks at them again, and sweeps every
+dataset. What a commit or a deleted branch needed goes a grace period after a run has given it up; a file that was never
+referred to goes when it is that old. ``docs/dev/maintenance.md`` says why nothing that is needed, or will be, can go.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import ContentionError, CorruptionError
 from omnigraph.history.retention import Policy, Record, decide
+from omnigraph.history.state import Fence
+from omnigraph.manifest.fences import raise_fence
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import DIRECTORY as RECORDS
 from omnigraph.manifest.records import create_record, drop_old_records
@@ -111,20 +113,35 @@ class _Run:
             anchor_us = created.modified_us
         terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
         # Jobs before branches: a job that is no longer there has been published by then, or never will be.
-        swept, kept = self._sweep_jobs(anchor_us, run)
+        jobs_swept, kept = self._sweep_jobs(anchor_us, run)
         view = self._look(self.record)
+        leftovers = self._sweep_leftovers(terms)
+        swept = self._sweep(view, kept, replace(terms, is_dry=True))
+        if not any(item.is_worth_a_fence for item in swept):
+            swept = [item.spared() for item in swept]
+        elif not self.settings.is_dry:
+            # Between this look at the branches and the deletion a sleeping writer could publish what is about to be
+            # deleted. Behind the fence no plan that was staged before it can be published, and the second look finds
+            # whatever was published before it.
+            raise_fence(self.manifests, view.heads, Fence(self.record.number, terms.young_us, anchor_us))
+            view = self._look(self.record)
+            swept = self._sweep(view, kept, terms)
         outcome = _outcome(view, before, self.record)
-        outcome.swept += [swept, self._sweep_leftovers(terms)]
-        needs = collect_needs(self.manifests, view, self.record, grace_us, kept)
-        for number, item in enumerate(self.sweeper(store, needs, terms), 1):
-            outcome.swept.append(item)
-            if self.progress is not None:
-                self.progress(number)
+        outcome.swept += [jobs_swept, leftovers, *swept]
         if not self.settings.is_dry:
             for incarnation in view.dead:
                 store.objects.prune(f"branches/{incarnation}")
             drop_old_records(store)
         return outcome
+
+    def _sweep(self, view: View, kept: frozenset[str], terms: Terms) -> list[Swept]:
+        needs = collect_needs(self.manifests, view, self.record, self.settings.grace_us, kept)
+        swept = []
+        for number, item in enumerate(self.sweeper(self.manifests.store, needs, terms), 1):
+            swept.append(item)
+            if self.progress is not None and terms.is_dry == self.settings.is_dry:
+                self.progress(number)
+        return swept
 
     def _look(self, record: Record) -> View:
         ripe_us = self.now_us - self.settings.grace_us

@@ -64,9 +64,8 @@ GRACE_US: Final = 24 * 3_600 * 1_000_000
 """Microseconds for which cleanup leaves alone what nothing refers to: a reader may still have it open, and a writer may
 still publish it."""
 
-STAGING_US_MAX: Final = 20 * 3_600 * 1_000_000
-"""Microseconds from the begin of a write to its commit. Below the grace period, or cleanup could take its files for
-garbage; the difference is for clocks that disagree and for the swap itself."""
+FENCES_MAX: Final = 5
+"""How often one write is staged again because a cleanup fenced its branch: cleanups are hours apart."""
 
 JOB_LEASE_US: Final = 7 * 24 * 3_600 * 1_000_000
 """Microseconds after the last sign of life of a job for which its journal and its files stay, to be resumed."""

@@ -17,6 +17,7 @@ from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import ContentionError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
+from omnigraph.history.state import Fence
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
@@ -61,6 +62,11 @@ class Settings:
 
 class _Superseded(Exception):
     """Others changed everything that was worked on."""
+
+
+def _superseded(_: Fence) -> None:
+    """Cleanup may have deleted the files that were written: the work is done again."""
+    raise _Superseded
 
 
 @dataclass
@@ -169,7 +175,7 @@ def _run_round(
         staged: dict[str, StagedWork] = {}
         try:
             info = options.info(context, CommitKind.MAINTENANCE)
-            prepared, published = run(context, incarnation, round_.prepare, info, options)
+            prepared, published = run(context, incarnation, round_.prepare, info, options, renew=_superseded)
         except (_Superseded, ContentionError):
             pass
         else:

@@ -1,0 +1,203 @@
+"""Giving names to branches and taking them away: create, delete, rename.
+
+Every step that decides something is a swap of the branch's manifest or a create-if-absent of a ref; refs are deleted
+only if they still have the content that was judged. So of several processes that want one name exactly one gets it, and
+a process that stops half-way leaves a ref that does not count, which the next one removes.
+
+A rename announces the new name in the manifest, takes the ref, swaps the name in the manifest (from here on it is
+renamed), and deletes the old ref. To take a name from a stopped rename is to swap its announcement away first: then
+that rename can no longer finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from omnigraph.errors import (
+    AlreadyExistsError,
+    ContentionError,
+    HistoryCleaned,
+    NotFoundError,
+    OutcomeUnknown,
+    StorageError,
+    UsageError,
+)
+from omnigraph.history.state import ManifestState, fork, to_rows
+from omnigraph.manifest.branches import Ref, check_confirmed, check_name, no_such_branch, parse_ref, read_ref
+from omnigraph.manifest.layout import MAIN, ref_path, rows_to_arrow
+from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.replacement import replace_state
+from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear, create_manifest
+
+ATTEMPTS_MAX = 200
+"""Swaps tried for one change of a name, as for a write."""
+
+WITHDRAWN = ""
+"""The name of a branch that was never finished. No ref can have it."""
+
+
+def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> ManifestState:
+    """Copy a state into a new incarnation, then take the name. A crash in between leaves only garbage.
+
+    The fence is read before ``capture`` reads the state: if cleanup deletes anything before the name is taken, it is
+    noticed here or by the first writer.
+    """
+    check_name(ref.name)
+    if ref.name == MAIN:
+        raise _taken(ref.name)
+    _free(manifests, ref.name)
+    fence = manifests.warm(manifests.stamp.graph_id).fence
+    state = fork(capture(), ref.name, ref.incarnation, fence)
+    made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
+    if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
+        raise _taken(ref.name)
+    state = replace(state, version=made.version)
+    manifests.remember(state, files=made.files)
+    _confirm(manifests, ref, state)
+    return state
+
+
+def _confirm(manifests: Manifests, ref: Ref, state: ManifestState) -> None:
+    """Withdraw a branch whose files may be gone, unless a writer has found it sound since."""
+    try:
+        check_confirmed(manifests, state)
+    except HistoryCleaned:
+        for _ in range(ATTEMPTS_MAX):
+            newest = manifests.fresh(ref.incarnation)
+            if newest.unconfirmed is None:
+                return
+            if newest.branch == WITHDRAWN or _swapped(manifests, newest, replace(newest, branch=WITHDRAWN)):
+                manifests.store.objects.delete_if(ref_path(ref.name), ref.to_bytes())
+                raise
+        raise
+
+
+def _taken(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"branch {name!r} exists already", hint="choose another name or delete it", branch=name)
+
+
+def check_deletable(name: str) -> None:
+    """Raises for the one branch that every graph has."""
+    if name == MAIN:
+        raise UsageError("main cannot be deleted")
+
+
+def delete_branch(manifests: Manifests, name: str) -> Ref:
+    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
+    check_deletable(name)
+    # Also a name that does not count: this is how it becomes free.
+    stored = _stored(manifests, check_name(name))
+    if stored is None or not manifests.store.objects.delete_if(ref_path(stored[0].name), stored[1]):
+        raise no_such_branch(manifests, name)
+    return stored[0]
+
+
+def _stored(manifests: Manifests, name: str) -> tuple[Ref, bytes] | None:
+    """A ref with its content, which a conditional delete asks for."""
+    content = manifests.store.objects.read(ref_path(name))
+    return None if content is None else (parse_ref(content), content)
+
+
+def _free(manifests: Manifests, name: str) -> None:
+    """Remove a ref that does not count; AlreadyExistsError if it does."""
+    for _ in range(ATTEMPTS_MAX):
+        stored = _stored(manifests, name)
+        if stored is None:
+            return
+        ref, content = stored
+        state = _newest(manifests, ref.incarnation)
+        if state is not None and state.branch == name:
+            raise _taken(name)
+        if state is not None and state.renaming == name:
+            # Its rename stopped, or is at this point now: without the announcement it cannot finish.
+            _swapped(manifests, state, replace(state, renaming=None))
+            continue
+        manifests.store.objects.delete_if(ref_path(name), content)
+    raise _contended(name)
+
+
+def _newest(manifests: Manifests, incarnation: str) -> ManifestState | None:
+    try:
+        return manifests.fresh(incarnation)
+    except NotFoundError:
+        return None
+
+
+def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) -> Ref:
+    """Give an incarnation another name. Repeated after it was stopped, it finishes what it had begun."""
+    if name == MAIN:
+        raise UsageError("main cannot be renamed")
+    stored = _stored(manifests, check_name(name))
+    if stored is None:
+        raise no_such_branch(manifests, name)
+    old, content = stored
+    new = replace(old, name=check_name(new_name), token=token)
+    if new.name in (MAIN, old.name):
+        raise _taken(new.name)
+    _move(manifests, old, new)
+    # The branch is renamed, and a failure from here on must not be reported as if it were not: an old ref that stays
+    # does not count, and whoever wants the name removes it.
+    with suppress(StorageError, OutcomeUnknown):
+        manifests.store.objects.delete_if(ref_path(old.name), content)
+    return read_ref(manifests, new.name) or new
+
+
+def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
+    """Announce the name, take its ref, swap the name: each as often as others change the manifest meanwhile."""
+    change = f"branch {old.name} was renamed to {new.name}"
+    is_unclear = False
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            state = manifests.fresh(old.incarnation)
+        except StorageError as error:
+            if not is_unclear:
+                raise
+            raise OutcomeUnknown(None, str(error), change=change) from error
+        if state.branch == new.name:
+            return
+        if state.branch != old.name:
+            raise no_such_branch(manifests, old.name)
+        check_confirmed(manifests, state)
+        if state.renaming != new.name:
+            _swapped(manifests, state, replace(state, renaming=new.name))
+            continue
+        # The state was read before the ref is taken: if the announcement is swapped away in between, and the ref
+        # removed, the swap below is lost.
+        _take(manifests, state, new)
+        is_unclear = not _swapped(manifests, state, replace(state, branch=new.name, renaming=None), change)
+    raise _contended(old.name)
+
+
+def _take(manifests: Manifests, state: ManifestState, new: Ref) -> None:
+    """Make the ref of the new name lead to the branch; AlreadyExistsError if another branch has it."""
+    for _ in range(ATTEMPTS_MAX):
+        if manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
+            return
+        found = read_ref(manifests, new.name)
+        if found is not None and found.incarnation == new.incarnation:
+            # Left by an earlier rename of the same branch, which was stopped.
+            return
+        try:
+            _free(manifests, new.name)
+        except AlreadyExistsError:
+            _swapped(manifests, state, replace(state, renaming=None))
+            raise
+    raise _contended(new.name)
+
+
+def _swapped(manifests: Manifests, current: ManifestState, state: ManifestState, change: str | None = None) -> bool:
+    """Swap a manifest; False if it is not known to have happened, and the caller looks again."""
+    try:
+        replace_state(manifests, current, state)
+    except (SwapLost, SwapUnclear):
+        return False
+    except SwapNotDurable as error:
+        if change is not None:
+            raise OutcomeUnknown(None, str(error), change=change) from error
+    return True
+
+
+def _contended(name: str) -> ContentionError:
+    return ContentionError(f"{ATTEMPTS_MAX} others changed {name!r} first", hint="try again")
