@@ -14,6 +14,14 @@ import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.cardinality import (
+    cardinality_violation,
+    edges_after,
+    has_bounds,
+    has_minimum,
+    is_beyond,
+    touched_sources,
+)
 from omnigraph.rows.keys import key_texts
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
@@ -40,6 +48,14 @@ class Committed(Protocol):
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         """Those of them that can still be there when these nodes go away."""
+        ...
+
+    def sources(self, edge: EdgeType) -> Iterable[str]:
+        """Every node that a committed edge starts from, once."""
+        ...
+
+    def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
+        """Which of these touched nodes, without an edge of the type after the delta, it leaves so."""
         ...
 
 
@@ -80,7 +96,7 @@ def check_delta(catalog: Catalog, deltas: Deltas, committed: Committed, violatio
     _check_stranded(catalog, deltas, committed, violations)
     for key in sorted(deltas):
         delta = deltas[key]
-        if isinstance(delta.entity, EdgeType) and (delta.entity.ir.card_min or delta.entity.ir.card_max is not None):
+        if isinstance(delta.entity, EdgeType) and has_bounds(delta.entity):
             _check_cardinality(delta, delta.entity, deltas, committed, violations)
 
 
@@ -198,35 +214,34 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
 def _check_cardinality(
     delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
 ) -> None:
-    added: list[str] = delta.rows.column("src").to_pylist()
-    counts: dict[str, int] = dict.fromkeys(added, 0)
-    if not delta.replaces_all:
+    after: list[str] = delta.rows.column("src").to_pylist()
+    if delta.replaces_all:
+        touched = touched_sources(committed.sources(edge) if has_minimum(edge) else (), after)
+        kept: list[str] = []
+    else:
         replaced = set(delta.ids()) | delta.removed
-        counts.update(dict.fromkeys(_sources_of(edge, replaced, committed), 0))
-        before = committed.edges_at(edge, "src", list(counts)) if counts else None
-        if before is not None:
-            for id_, source in zip(before.column("id").to_pylist(), before.column("src").to_pylist(), strict=True):
-                counts[source] += id_ not in replaced
-    for source in added:
-        counts[source] += 1
+        touched = touched_sources(_sources_of(edge, replaced, committed), after)
+        kept = _sources_kept(edge, touched, replaced, committed)
     nodes = deltas.get(f"node:{edge.source}")
-    low, high = edge.ir.card_min, edge.ir.card_max
-    for source, count in counts.items():
-        if count == 0 or (nodes is not None and source in nodes.gone):
-            continue
-        if count < low or (high is not None and count > high):
+    gone = nodes.gone if nodes is not None else frozenset()
+    counts = edges_after(touched, kept, after)
+    beyond = {source: count for source, count in counts.items() if source not in gone and is_beyond(edge, count)}
+    without = [source for source, count in beyond.items() if not count]
+    vacated = committed.vacated(edge, without) if without else set()
+    for source, count in beyond.items():
+        if count or source in vacated:
             violations.add(cardinality_violation(edge, source, count))
-
-
-def cardinality_violation(edge: EdgeType, source: str, count: int) -> Violation:
-    """A node with too many or too few edges of a type."""
-    low, high = edge.ir.card_min, edge.ir.card_max
-    bound = f"max {high}" if high is not None and count > high else f"min {low}"
-    message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
-    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src", other_id=source)
 
 
 def _sources_of(edge: EdgeType, ids: set[str], committed: Committed) -> list[str]:
     if not ids:
         return []
     return committed.edges_at(edge, "id", sorted(ids)).column("src").to_pylist()  # type: ignore[no-any-return] # Arrow is untyped
+
+
+def _sources_kept(edge: EdgeType, touched: Sequence[str], replaced: set[str], committed: Committed) -> list[str]:
+    if not touched:
+        return []
+    edges = committed.edges_at(edge, "src", touched)
+    pairs = zip(edges.column("id").to_pylist(), edges.column("src").to_pylist(), strict=True)
+    return [source for id_, source in pairs if id_ not in replaced]

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnigraph.rows.arrow_types import ID, SRC
+from omnigraph.rows.cardinality import beyond_condition, cardinality_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import cardinality_violation, endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark import limits

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from omnigraph.rows.cardinality import beyond_condition, cardinality_violation, has_bounds, has_minimum
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import cardinality_violation, endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.write import limits
@@ -102,7 +103,7 @@ class GraphChecks:
                 self._check_stranded(table, table.entity)
         for _, table in sorted(tables.items()):
             edge = table.entity
-            if isinstance(edge, EdgeType) and (edge.ir.card_min or edge.ir.card_max is not None):
+            if isinstance(edge, EdgeType) and has_bounds(edge):
                 self._check_cardinality(table, edge)
 
     # --- ids -------------------------------------------------------------------------------------------
@@ -250,20 +251,21 @@ class GraphChecks:
     # --- cardinality -----------------------------------------------------------------------------------
 
     def _check_cardinality(self, table: KeyTable, edge: EdgeType) -> None:
-        """Recount every source that the input touches, those included whose edges are replaced."""
+        """Recount every source that the input touches, those included whose edges are replaced or removed."""
         source = table.columns["src"]
         self.keys.run(
             f'CREATE OR REPLACE TEMP TABLE touched AS SELECT {source} AS id, min("row") AS place, '
             f"count(*) AS edges, false AS is_old FROM {table.name} GROUP BY ALL"
         )
-        if self.mode is not LoadMode.OVERWRITE and self.committed.rows(edge.table_key):
-            self._count_committed(table, edge)
+        if self.mode is not LoadMode.OVERWRITE:
+            if self.committed.rows(edge.table_key):
+                self._count_committed(table, edge)
+        elif has_minimum(edge) and self.committed.rows(edge.table_key):
+            self._add_vacated(edge)
         nodes = self.keys.tables.get(f"node:{edge.source}")
         if nodes is not None and self.mode is LoadMode.OVERWRITE:
             self.keys.run(f"DELETE FROM touched WHERE id IN (SELECT id FROM {nodes.vanished_name})")
-        low, high = edge.ir.card_min, edge.ir.card_max
-        beyond = f"edges < {low}" + ("" if high is None else f" OR edges > {high}")
-        wrong = f"FROM touched WHERE edges > 0 AND ({beyond})"
+        wrong = f"FROM touched WHERE {beyond_condition(edge, 'edges')}"
         count = self.keys.number(f"SELECT count(*) {wrong}")
         if count:
             samples = self.keys.run(f"SELECT id, edges {wrong} ORDER BY is_old, place LIMIT {self.samples_max}")
@@ -283,4 +285,12 @@ class GraphChecks:
         )
         self.keys.run(
             "UPDATE touched SET edges = touched.edges + before.edges FROM before WHERE touched.id = before.id"
+        )
+
+    def _add_vacated(self, edge: EdgeType) -> None:
+        """Every committed edge goes away: add the sources that the input has no edges for."""
+        self.keys.run(
+            "INSERT INTO touched SELECT old.id, old.place, 0, true FROM (SELECT c0 AS id, min(address) AS place "
+            "FROM committed GROUP BY c0) old ANTI JOIN touched USING (id)",
+            committed=self.committed.keys(edge, ["src"]),
         )

@@ -46,6 +46,14 @@ class CommittedGraph:
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         return self.edges_at(edge, end, ids)
 
+    def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
+        return set(sources)
+
+    def sources(self, edge: EdgeType) -> Iterable[str]:
+        self.asked.add(edge.table_key)
+        batches = rows_with(self.store, self.state.tables[edge.table_key], "src", None, ("src",))
+        return dict.fromkeys(source for batch in batches for source in batch.column("src").to_pylist())
+
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         self.asked.add(edge.table_key)
         pin = self.state.tables[edge.table_key]

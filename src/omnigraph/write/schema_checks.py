@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
-from omnigraph.rows.validate import cardinality_violation, text_column, unique_columns, unique_violation
+from omnigraph.rows.cardinality import cardinality_violation
+from omnigraph.rows.validate import text_column, unique_columns, unique_violation
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
