@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,23 +98,33 @@ def test_every_source_that_a_write_touches_satisfies_its_bounds(
 # --- merges and reverts --------------------------------------------------------------------------------
 
 
-def _bounded(graph: omnigraph.Graph, is_busy: bool) -> list[dict[str, Any]]:
-    """Declare the bounds on main, beside what somebody else writes; the rows of that."""
-    graph.apply_schema(SCHEMA)
+@pytest.fixture(scope="module")
+def unbounded(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
+    """The same graph without the bounds, and the branch ``empty``."""
+    graph = create(tmp_path_factory.mktemp("unbounded"), UNBOUNDED)
+    graph.create_branch("empty")
+    graph.load(BASE.rows_after(), "append")
+    return graph
+
+
+def _bounded(graph: omnigraph.Graph, branch: str, is_busy: bool) -> list[dict[str, Any]]:
+    """Declare the bounds on a branch, beside what another writer adds; the rows of that."""
+    graph.apply_schema(SCHEMA, branch=branch)
     if is_busy:
-        graph.load(YAN, "append")
+        graph.load(YAN, "append", branch=branch)
     return YAN if is_busy else []
 
 
-def _check(graph: omnigraph.Graph, case: Case, more: list[dict[str, Any]], write: Callable[[], object]) -> None:
+def _check(
+    graph: omnigraph.Graph, branch: str, case: Case, more: list[dict[str, Any]], write: Callable[[], object]
+) -> None:
     if case.broken:
         with pytest.raises(MergeConflicts) as refused:
             write()
         assert tuple(conflict.message for conflict in refused.value.conflicts) == case.broken
     else:
         write()
-    assert contents(graph) == after(BASE if case.broken else case, *more)
-    assert graph.verify(deep=True).is_clean
+    assert contents(graph.snapshot(branch)) == after(BASE if case.broken else case, *more)
 
 
 DISTINCT = [case for case in CASES if "twice" not in case.name]
@@ -124,22 +133,105 @@ DISTINCT = [case for case in CASES if "twice" not in case.name]
 
 @pytest.mark.parametrize("is_busy", [False, True], ids=["target at rest", "target changed"])
 @pytest.mark.parametrize("case", DISTINCT, ids=[case.name for case in DISTINCT])
-def test_a_merge_is_judged_as_one_write_of_a_branch_without_the_bounds(
-    tmp_path: Path, case: Case, is_busy: bool
+def test_a_merge_of_a_branch_without_the_bounds_is_judged_as_one_write(
+    unbounded: omnigraph.Graph, case: Case, is_busy: bool
 ) -> None:
-    graph = create(tmp_path, UNBOUNDED)
-    graph.load(BASE.rows_after(), "append")
-    graph.create_branch("change")
-    graph.load(case.rows_after(), "overwrite", branch="change")
-    more = _bounded(graph, is_busy)
-    _check(graph, case, more, lambda: graph.merge("change"))
+    number = next(BRANCHES)
+    source, target = f"source{number}", f"target{number}"
+    for branch in (source, target):
+        unbounded.create_branch(branch)
+    unbounded.load(case.rows_after(), "overwrite", branch=source)
+    more = _bounded(unbounded, target, is_busy)
+    _check(unbounded, target, case, more, lambda: unbounded.merge(source, target))
 
 
 @pytest.mark.parametrize("is_busy", [False, True], ids=["head at rest", "head changed"])
 @pytest.mark.parametrize("case", DISTINCT, ids=[case.name for case in DISTINCT])
-def test_a_revert_is_judged_as_one_write(tmp_path: Path, case: Case, is_busy: bool) -> None:
-    graph = create(tmp_path, UNBOUNDED)
-    graph.load(case.rows_after(), "append")
-    undone = graph.load(BASE.rows_after(), "overwrite").commit.id
-    more = _bounded(graph, is_busy)
-    _check(graph, case, more, lambda: graph.revert(undone))
+def test_a_revert_is_judged_as_one_write(unbounded: omnigraph.Graph, case: Case, is_busy: bool) -> None:
+    branch = f"b{next(BRANCHES)}"
+    unbounded.create_branch(branch, "empty")
+    unbounded.load(case.rows_after(), "append", branch=branch)
+    undone = unbounded.load(BASE.rows_after(), "overwrite", branch=branch).commit.id
+    more = _bounded(unbounded, branch, is_busy)
+    _check(unbounded, branch, case, more, lambda: unbounded.revert(undone, branch=branch))
+
+
+VACATED = [("@card violation on edge Owns: source 'dan' has 0 edges (min 1)", "dan")]
+
+
+def _conflicts(write: Callable[[], object]) -> list[tuple[str, str | None]]:
+    with pytest.raises(MergeConflicts) as refused:
+        write()
+    return [(conflict.message, conflict.id) for conflict in refused.value.conflicts]
+
+
+def _two_things_of_dan(graph: omnigraph.Graph) -> tuple[str, str]:
+    """Two branches on which ``dan`` has two edges, each of which removes another one."""
+    number = next(BRANCHES)
+    source, target = f"source{number}", f"target{number}"
+    graph.create_branch(target)
+    graph.load([edge("Owns", "dan", "d", "p1"), edge("Owns", "dan", "e", "p2")], branch=target)
+    graph.create_branch(source, target)
+    run(graph, 'delete Owns where to = "d"', branch=source)
+    run(graph, 'delete Owns where to = "e"', branch=target)
+    return source, target
+
+
+def test_two_sides_that_each_remove_one_of_two_edges_are_in_conflict(populated: omnigraph.Graph) -> None:
+    source, target = _two_things_of_dan(populated)
+    assert _conflicts(lambda: populated.merge(source, target)) == VACATED
+
+
+@pytest.mark.parametrize(("take", "left"), [("source", "e"), ("target", "d")])
+def test_edges_of_a_vacated_source_come_back_as_one_side_has_them(
+    populated: omnigraph.Graph, take: str, left: str
+) -> None:
+    source, target = _two_things_of_dan(populated)
+    populated.merge(source, target, resolutions=[{"kind": "cardinality_violation", "take": take}])
+    assert {"from": "dan", "to": left} in contents(populated.snapshot(target))["Owns"]
+
+
+@pytest.mark.parametrize("is_busy", [False, True], ids=["target at rest", "target changed"])
+def test_what_the_writes_of_a_branch_left_was_judged_there(populated: omnigraph.Graph, is_busy: bool) -> None:
+    number = next(BRANCHES)
+    source, target = f"source{number}", f"target{number}"
+    for branch in (source, target):
+        populated.create_branch(branch)
+    run(populated, 'delete Person where name = "ann"', branch=source)
+    run(populated, 'insert Person {name: "ann"}', branch=source)
+    more = YAN if is_busy else []
+    if is_busy:
+        populated.load(YAN, "append", branch=target)
+    populated.merge(source, target)
+    assert contents(populated.snapshot(target)) == after(Case("vacated", removed=("o1",)), *more)
+
+
+@pytest.fixture
+def late(populated: omnigraph.Graph) -> tuple[str, str, str]:
+    """A branch with a node that a commit added, the commit that gave it an edge, and another one between the two."""
+    branch = f"b{next(BRANCHES)}"
+    populated.create_branch(branch)
+    node = populated.load([person("eve")], branch=branch, actor="bot").commit.id
+    populated.load(YAN, branch=branch)
+    first = populated.load([edge("Owns", "eve", "a", "e1")], branch=branch, actor="bot").commit.id
+    return branch, node, first
+
+
+def test_undoing_the_first_edge_of_a_node_is_refused_or_settled(
+    populated: omnigraph.Graph, late: tuple[str, str, str]
+) -> None:
+    branch, _, first = late
+    before = contents(populated.snapshot(branch))
+    [(message, id_)] = _conflicts(lambda: populated.revert(first, branch=branch))
+    assert (message, id_) == ("@card violation on edge Owns: source 'eve' has 0 edges (min 1)", "eve")
+    rule = {"kind": "cardinality_violation", "take": "target"}
+    assert populated.revert(first, branch=branch, resolutions=[rule]).commit is None
+    assert contents(populated.snapshot(branch)) == before
+
+
+def test_undoing_a_node_and_its_first_edge_in_several_steps_is_judged_at_the_end(
+    populated: omnigraph.Graph, late: tuple[str, str, str]
+) -> None:
+    branch, node, first = late
+    assert populated.revert(actor="bot", branch=branch).reverted == (first, node)
+    assert contents(populated.snapshot(branch)) == after(BASE, *YAN)

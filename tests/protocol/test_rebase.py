@@ -10,7 +10,7 @@ import omnigraph
 from omnigraph.errors import ContentionError, KeyConflictError, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest import publisher
 from omnigraph.write import load, mutate
-from tests.protocol.graphs import contents, edge, insert, names, note, person, reopen, run
+from tests.protocol.graphs import SCHEMA, contents, edge, insert, names, note, person, reopen, run
 
 Meanwhile = Callable[[Callable[[omnigraph.Graph], object]], AbstractContextManager[None]]
 
@@ -162,6 +162,19 @@ def test_a_cardinality_is_not_exceeded_by_two_writers(populated: omnigraph.Graph
     with meanwhile(lambda other: run(other, add)), pytest.raises(ViolationError, match="max 2"):
         run(populated, add)
     assert populated.snapshot().counts()["edge:Wrote"] == 2
+
+
+@pytest.mark.parametrize(
+    "statement", ['delete Owns where to = "{}"', 'delete Note where text = "{}"'], ids=["edges", "targets"]
+)
+def test_two_writers_do_not_take_both_edges_that_a_source_needs_one_of(
+    populated: omnigraph.Graph, meanwhile: Meanwhile, statement: str
+) -> None:
+    populated.apply_schema(SCHEMA + "edge Owns: Person -> Note @card(1..)")
+    populated.load([note("l", "l"), note("m", "m"), edge("Owns", "a", "l"), edge("Owns", "a", "m")])
+    with meanwhile(lambda other: run(other, statement.format("m"))), pytest.raises(ViolationError, match="min 1"):
+        run(populated, statement.format("l"))
+    assert contents(populated)["Owns"] == [{"from": "a", "to": "l"}]
 
 
 def test_a_decision_from_finding_nothing_is_made_again(populated: omnigraph.Graph, meanwhile: Meanwhile) -> None:

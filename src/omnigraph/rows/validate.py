@@ -55,7 +55,7 @@ class Committed(Protocol):
         ...
 
     def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
-        """Which of these touched nodes, without an edge of the type after the delta, it leaves so."""
+        """Of touched nodes without an edge of the type after the delta: those that it takes the last one from."""
         ...
 
 

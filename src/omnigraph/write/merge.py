@@ -30,7 +30,14 @@ from omnigraph.write.merge_images import SOURCE, TARGET, MergeRules, Sides
 from omnigraph.write.merge_keeping import MergedTable
 from omnigraph.write.merge_parts import Elsewhere
 from omnigraph.write.merge_rows import RowMerge
-from omnigraph.write.merge_schema import check_dropped, dropped_conflict, has_other_columns, is_migrated, merged_schema
+from omnigraph.write.merge_schema import (
+    check_dropped,
+    dropped_conflict,
+    has_other_columns,
+    is_migrated,
+    judges_vacated,
+    merged_schema,
+)
 from omnigraph.write.merge_sides import (
     Crossing,
     GraphSides,
@@ -196,21 +203,23 @@ def decide_sides(
     rules: MergeRules,
     crossing: Crossing | None = None,
     elsewhere: Elsewhere | None = None,
+    *,
+    is_undo: bool = False,
 ) -> MergeDecision:
-    """Decide what a target becomes by what a source did to their base. A revert is decided by this too."""
+    """Decide what a target becomes by what a source did to their base; with ``is_undo`` for a revert."""
     merged, schema = merged_schema(manifests, base, source, target, crossing)
     catalog = manifests.catalog(merged) if schema is None else Catalog(schema)
     catalogs = (manifests.catalog(source.schema_digest), target.catalog)
     before, mine, theirs = (aligned(state, catalog) for state in (base, source, target.state))
     met = None if crossing is None else crossing.aligned(catalog)
-    sides = GraphSides(manifests.store, relation, before, mine, theirs, catalog, catalogs, met)
+    sides = GraphSides(manifests.store, relation, before, mine, theirs, catalog, catalogs, met, is_undo)
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
     tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
     asked |= _neighbours(sides.catalog, asked)
     is_fast = not relation.only_target
     broken: list[MergeConflict] = []
-    if not is_fast:
+    if is_undo or not is_fast:
         tables, broken = check_merged(sides, tables, rules.resolutions, asked)
     of_rows = [conflict for table in tables.values() if table.merge for conflict in table.merge.conflicts]
     conflicts = in_order([*of_rows, *broken])
@@ -274,7 +283,10 @@ def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | 
         return None if target is None else MergedTable(target, is_adopted=False)
     if same_version(source, target):
         return None if target is None else MergedTable(target, is_adopted=False)
-    if sides.is_as_base(key, target):
+    is_adopted = sides.is_as_base(key, target)
+    if is_adopted and source is not None and target is not None:
+        is_adopted = not judges_vacated(sides, sides.entity(key))
+    if is_adopted:
         return None if source is None else MergedTable(source, is_adopted=True)
     if source is None or target is None:
         raise dropped_conflict(sides, key)

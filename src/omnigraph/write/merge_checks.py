@@ -14,7 +14,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.history.conflicts import MergeConflict, Resolutions, Take
+from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolutions, Take
+from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
 from omnigraph.rows.violations import Violation, Violations
@@ -22,6 +23,7 @@ from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.write.changes import rows_of
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.merge_keeping import MergedTable, bring, keep_side
+from omnigraph.write.merge_schema import judges_vacated
 from omnigraph.write.merge_settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge_sides import GraphSides
 from omnigraph.write.merge_table import untouched
@@ -69,6 +71,25 @@ class MergedGraph(CommittedGraph):
         # The columns get their names when the merge is staged.
         for batch in entity_batches(self.store, pin, entity, ["id", *columns]):
             yield from _holding(entity, columns, pa.Table.from_batches([batch]), wanted)
+
+    def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
+        """Those that stay, and that edges of the target start from.
+
+        What the writes of a branch left without edges is as that branch has it, if they were judged there.
+        """
+        node = self.tables[f"node:{edge.source}"]
+        staying = set(CommittedGraph.existing_ids(self, node.pin.key, sources))
+        staying.update(node.merge.ids() if node.merge is not None else ())
+        found = staying & self._starts(self.sides.target, edge, sources)
+        is_judged = judges_vacated(self.sides, edge)
+        return found if is_judged else found & self._starts(self.sides.source, edge, sources)
+
+    def _starts(self, side: ManifestState, edge: EdgeType, sources: Sequence[str]) -> set[str]:
+        """Which of these nodes edges of one side start from."""
+        if edge.table_key not in side.tables:
+            return set()
+        edges = CommittedGraph(self.store, side, self.asked).edges_at(edge, "src", sources)
+        return set(edges.column("src").to_pylist())
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
         """Edges that the side the table stands on added or changed: the others were deleted with their ends.
@@ -143,8 +164,10 @@ def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeCon
     check_delta(sides.catalog, deltas, committed, violations)
     found = {conflict_of(violation): violation for violation in violations.samples}
     demanded = _broken_demands(sides, tables, asked)
-    # Where a demand is new the whole table was looked at, and not only what was changed.
-    known = {(conflict.table, conflict.kind, conflict.property) for conflict in demanded}
+    # Where a demand is new the whole table was looked at, and not only what was changed. But edges that are there do
+    # not tell which source has none left, and a number of edges is the same conflict in both.
+    counted = ConflictKind.CARDINALITY_VIOLATION
+    known = {(item.table, item.kind, item.property) for item in demanded if item.kind is not counted}
     of_changes = {item: found[item] for item in found if (item.table, item.kind, item.property) not in known}
     return of_changes | demanded
 

@@ -10,7 +10,8 @@ from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.schema.catalog import Catalog
+from omnigraph.rows.cardinality import has_minimum
+from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.merge import merge_schemas
@@ -89,6 +90,18 @@ def has_other_columns(entity: Entity, catalog: Catalog) -> bool:
     """Whether a type has other columns in a schema, or is not in it."""
     own = continued(entity, catalog)
     return own is None or not table_schema(own).equals(table_schema(entity), check_metadata=True)
+
+
+def judges_vacated(sides: GraphSides, entity: Entity) -> bool:
+    """Whether the merge itself must judge the sources that the other side leaves without edges of a type.
+
+    The writes of a branch whose schema has a minimum were judged one by one. Those of a branch without one were not,
+    and a revert goes back to its state without any write.
+    """
+    if not isinstance(entity, EdgeType) or not has_minimum(entity):
+        return False
+    own = continued(entity, sides.catalogs[SOURCE])
+    return sides.is_undo or not isinstance(own, EdgeType) or not has_minimum(own)
 
 
 def check_dropped(sides: GraphSides, key: str) -> None:

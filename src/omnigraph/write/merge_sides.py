@@ -69,6 +69,8 @@ class GraphSides:
     catalog: Catalog
     catalogs: tuple[Catalog, Catalog]
     crossing: Crossing | None = None
+    is_undo: bool = False
+    """Whether the source is an earlier state of the target, which a revert wants back, and not the head of a branch."""
     _content: dict[tuple[bool, str], TablePin | None] = field(default_factory=dict)
     _changes: dict[tuple[bool, str], TableChanges] = field(default_factory=dict)
     _deleted: dict[tuple[bool, str], set[str]] = field(default_factory=dict)

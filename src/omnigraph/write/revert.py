@@ -13,16 +13,18 @@ from dataclasses import dataclass, field, replace
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.history.commits import Relation, relate
-from omnigraph.history.conflicts import MergeConflict, in_order
+from omnigraph.history.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, apply_plan
 from omnigraph.history.reverts import Stretch, undoing
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import Lineage
 from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.rows.cardinality import is_beyond
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.files import SegmentFiles, version_files
 from omnigraph.storage.store import Store
 from omnigraph.write.changes import table_changes
+from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge import MergeDecision, TableCounts, decide_sides
 from omnigraph.write.merge_conflicts import conflicts_error
@@ -95,7 +97,8 @@ class Reverter:
                 info = replace(self.info, id=f"{self.info.id}.{number}", created_at_us=self.info.created_at_us + number)
                 plans.append(_staged(decision, current, info, self.options))
                 current = self.manifests.capture(apply_plan(current.state, plans[-1], current.state.version))
-        return self._together(target, current, plans, in_order(conflicts))
+        standing = [conflict for conflict in conflicts if not _is_mended(self.manifests.store, conflict, current)]
+        return self._together(target, current, plans, in_order(standing))
 
     def _step(self, stretch: Stretch, target: Capture, undone: Sequence[GraphCommit]) -> MergeDecision:
         """Undo one stretch on top of a head, or of what earlier steps made of it."""
@@ -106,7 +109,7 @@ class Reverter:
         source = self.manifests.at(lineage(stretch.before))
         undo = undoing(stretch, source, base, self.info.created_at_us)
         relation = Relation((stretch.last.id,), (undo,), (*later, *undone))
-        return decide_sides(self.manifests, relation, base, source, target, self.rules)
+        return decide_sides(self.manifests, relation, base, source, target, self.rules, is_undo=True)
 
     def _together(
         self, target: Capture, made: Capture, plans: Sequence[PublishPlan], conflicts: tuple[MergeConflict, ...]
@@ -139,6 +142,16 @@ class Reverter:
         )
         leftover = tuple(record for record in records if record.path not in needed)
         return RevertDecision(tuple(counts), conflicts, plan=plan, leftover=leftover)
+
+
+def _is_mended(store: Store, conflict: MergeConflict, made: Capture) -> bool:
+    """Whether all steps together give a node the edges it needs, or delete it, though one step alone does not."""
+    edge = made.catalog.edges.get(conflict.type_name())
+    if conflict.kind is not ConflictKind.CARDINALITY_VIOLATION or conflict.id is None or edge is None:
+        return False
+    graph = CommittedGraph(store, made.state, set())
+    is_there = graph.existing_ids(f"node:{edge.source}", [conflict.id])
+    return not is_there or not is_beyond(edge, graph.edges_at(edge, "src", [conflict.id]).num_rows)
 
 
 def _pins(state: ManifestState, keys: set[str]) -> list[TablePin]:
