@@ -47,12 +47,11 @@ IDS = Grouping(
 def tuples_of(spaces: Spaces) -> Grouping:
     """Values that are held twice; and sources that the input touches, with too few or too many edges.
 
-    A source that vanishes is not judged.
+    A source that vanishes is not judged; one that is vacated is.
     """
-    bounds = {spaces.sources(edge.table_key): (edge.ir.card_min, edge.ir.card_max) for edge in spaces.bounded_edges()}
     beyond = " OR ".join(
-        f"(space = {space} AND (edges < {low}{'' if high is None else f' OR edges > {high}'}))"
-        for space, (low, high) in bounds.items()
+        f"(space = {spaces.sources(edge.table_key)} AND {beyond_condition(edge, 'edges')})"
+        for edge in spaces.bounded_edges()
     )
     is_source = f"space % {SPACES_PER_TABLE} = {SPACES_PER_TABLE - 1}"
     has_vanished = "old_nodes > 0 AND new_nodes = 0"
@@ -74,7 +73,7 @@ def tuples_of(spaces: Spaces) -> Grouping:
                 min("row") FILTER (role = {Role.REPLACED:d}) AS first_replaced
             FROM facts GROUP BY space, key)
         WHERE CASE WHEN {is_source}
-            THEN edges > 0 AND ({is_touched}) AND NOT ({has_vanished}) AND ({beyond or "false"})
+            THEN ({is_touched}) AND NOT ({has_vanished}) AND ({beyond or "false"})
             ELSE inputs > 1 OR (inputs > 0 AND kept > 0) END
     """
     return Grouping(statement, "space int, key string, inputs long, first long, kept long, first_replaced long")

@@ -42,7 +42,7 @@ class Role(IntEnum):
     INPUT = 0
     COMMITTED = 1
     REPLACED = 2
-    """Committed, but the input has a row of the same id."""
+    """Committed, but the input has a row of the same id, or overwrites the table."""
     NEW_NODE = 3
     OLD_NODE = 4
     REFERENCE = 5

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.cardinality import has_bounds, has_minimum
 from omnigraph.rows.validate import unique_columns
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.facts import SPACES_PER_TABLE, Emission, KeyScan, Role
@@ -64,7 +65,7 @@ class Spaces:
         """The edge types of the input whose number per source is limited."""
         for _, table in sorted(self.tables.items()):
             edge = table.entity
-            if isinstance(edge, EdgeType) and (edge.ir.card_min or edge.ir.card_max is not None):
+            if isinstance(edge, EdgeType) and has_bounds(edge):
                 yield edge
 
     def committed_rows(self, key: str) -> int:
@@ -128,12 +129,17 @@ class Spaces:
         return scans
 
     def committed_tuple_scans(self) -> list[KeyScan]:
-        """The same of committed rows; nothing of those that are replaced as a whole."""
+        """The same of committed rows; of those that are replaced as a whole only the sources that need edges."""
         scans = []
         for key, table in sorted(self.tables.items()):
             emissions = self._tuples(table.entity, Role.COMMITTED)
             if emissions and self.mode is not LoadMode.OVERWRITE and self.committed_rows(key):
                 scans.append(self.committed_scan(key, *emissions))
+        if self.mode is LoadMode.OVERWRITE:
+            for edge in self.bounded_edges():
+                key = edge.table_key
+                if has_minimum(edge) and self.committed_rows(key):
+                    scans.append(self.committed_scan(key, Emission(self.sources(key), Role.REPLACED, (SRC,))))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
             scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), Role.OLD_NODE, (ID,))))
