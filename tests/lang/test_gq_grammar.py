@@ -504,7 +504,11 @@ BROKEN = [
     _statement('delete P where a ¦contains "x"', "expected a comparison"),
     _statement("delete P where a = ¦null", "expected a value", "null equals nothing"),
     _statement("delete P where ¦$p.a = 1", "expected a property, found `$p`", "without a variable"),
-    _statement("delete P where a = 1 ¦and b = 2", "has one comparison", "one statement for each condition"),
+    _statement("delete P where a = 1 ¦and b = 2", "has one comparison", "find the entities with a query first"),
+    _statement("delete P where a = 1 ¦AND b = 2", "has one comparison", "find the entities with a query first"),
+    _statement("update P set { c: 3 } where a = 1 ¦and b = 2", "has one comparison", "with a query first"),
+    _statement("delete P where a = 1 ¦or b = 2", "has one comparison", "one statement for each side of the `or`"),
+    _statement("update P set { c: 3 } where a = 1 ¦or b = 2", "has one comparison", "each side of the `or`"),
     _statement("¦upsert P { a: 1 }", "expected `match`, `insert`, `update` or `delete`", "did you mean `insert`?"),
     _statement("insert P { a: 1 } ¦match { $p: P } ".strip(), "found `match`", "either reads or writes"),
     _statement("insert P { a: 1 }¦, delete P where a = 1", "expected `insert`, `update` or `delete`, found `,`"),
@@ -514,6 +518,16 @@ BROKEN = [
 @pytest.mark.parametrize("case", BROKEN, ids=str)
 def test_the_grammar_refuses_a_broken_text_at_the_right_place(case: Broken) -> None:
     check_broken(case, lambda source: parse_queries(source).diagnostics)
+
+
+@pytest.mark.parametrize("statement", ["delete P", "update P set { c: 3 }"])
+@pytest.mark.parametrize("more", ["and b = 2", "AND b = 2", "and b = 2 or c = 3", "&& b = 2", ", b = 2"])
+def test_a_second_condition_that_narrows_is_never_explained_as_a_statement_of_its_own(
+    statement: str, more: str
+) -> None:
+    parsed = parse_queries(Source(f"query q() {{ {statement} where a = 1 {more} }}"))
+    assert parsed.diagnostics
+    assert not [found for found in parsed.diagnostics if found.hint and "one statement" in found.hint]
 
 
 def test_one_run_reports_every_mistake_and_keeps_what_is_right() -> None:

@@ -85,6 +85,15 @@ def test_updated_then_deleted_is_gone(populated: omnigraph.Graph) -> None:
     assert names(populated) == ["a", "c"]
 
 
+def test_one_statement_for_each_side_is_a_disjunction_as_the_hint_for_or_says(populated: omnigraph.Graph) -> None:
+    change = 'update Person set {age: 30, mood: "calm"} where age = '
+    run(populated, f"{change} 40 {change} 30")
+    calm = [row["name"] for row in contents(populated)["Person"] if row.get("mood") == "calm"]
+    assert calm == ["a", "b"], "also where an update makes the other side true"
+    run(populated, 'delete Person where mood = "calm" delete Person where name = "c"')
+    assert names(populated) == []
+
+
 def test_null_matches_no_condition(populated: omnigraph.Graph) -> None:
     assert run(populated, "delete Person where age != 30").affected_nodes == 1
     assert names(populated) == ["a", "c"]

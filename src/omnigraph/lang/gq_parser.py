@@ -309,6 +309,15 @@ def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
     return tuple(assignments)
 
 
+# Statements after one another are a union: one for each comparison means `or`. Advised for `and`, it would change or
+# delete entities that meet only one of the comparisons.
+_ONLY_THESE = "find the entities with a query first, then name each by its key or another unique property"
+_SECOND_COMPARISONS = {
+    "and": _ONLY_THESE,
+    "or": "write one statement for each side of the `or`; all statements of a mutation are one commit",
+}
+
+
 def _predicate(cursor: Cursor) -> Predicate:
     cursor.expect("where", "and a comparison, as in `where name = $name`")
     start = cursor.token.span
@@ -324,7 +333,7 @@ def _predicate(cursor: Cursor) -> Predicate:
     if cursor.at("="):
         raise cursor.problem("expected a value", "equality is written `=`")
     value = parse_value(cursor, allow_null=False)
-    if cursor.at("and") or cursor.at("or"):
-        hint = "write one statement for each condition"
+    hint = _SECOND_COMPARISONS.get(cursor.token.text.lower())
+    if hint:
         raise SyntaxProblem("the `where` of a mutation has one comparison", cursor.token.span, hint)
     return Predicate(name, operator, value, cursor.since(start))
