@@ -4,6 +4,8 @@
 three-way merge main changes as many others, a tenth of them the same people in another property. Beside the merges the
 same rows are (a) loaded with mode `merge` into the target, and (b) given to `lance.merge_insert` on a raw table. A
 mutation of one row is the price of a publish. All of it takes turns in one process and on one disk, and nobody syncs.
+Small merges, and the first read of a few texts by a new handle, are measured before and after a few rows are deleted:
+among deleted rows Lance counts positions in another way.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ node Person {
     visits: I64?
 }
 """
+FEW = 100
+READ = "query read($names: [String]) { match { $p: Person  $p.name in $names } return { $p.name, $p.city } }"
 ONE = 'query one() { insert Person { name: "one" } }'
 
 
@@ -101,9 +105,27 @@ class Contest:
             self.graph.delete_branch(name)
         return times
 
+    def first_read(self) -> float:
+        """A few texts by a new handle that has found the entities and read none of their properties."""
+        graph = omnigraph.open(self.graph.uri, durability="os")
+        names = [f"person-{number:09d}" for number in range(1, self.rows, self.rows // FEW)]
+        list(graph.query(READ.replace(", $p.city", ""), {"names": names}))
+        return timed(lambda: list(graph.query(READ, {"names": names})))
+
+    def delete_few(self) -> None:
+        names = [f"person-{number:09d}" for number in range(3, self.rows, self.rows // FEW)]
+        self.graph.mutate("query d() {" + " ".join(f'delete Person where name = "{name}"' for name in names) + "}")
+
     def _merge_insert(self, delta: pa.Table) -> None:
         dataset = lance.dataset(str(self.raw))
         dataset.merge_insert("name").when_matched_update_all().when_not_matched_insert_all().execute(delta)
+
+
+def medians(contest: Contest, changed: int, rounds: int) -> dict[str, float]:
+    """Medians of some rounds after one that does not count."""
+    contest.round(changed)
+    times = [contest.round(changed) for _ in range(rounds)]
+    return {name: statistics.median(item[name] for item in times) for name in times[0]}
 
 
 def main() -> None:
@@ -119,11 +141,18 @@ def main() -> None:
         contest = Contest(graph, place / "raw", sizes.rows)
         print(f"{sizes.rows:,} rows, medians of {sizes.rounds} rounds, ms; ratio = three-way / merge_insert")
         for changed in sizes.changed:
-            contest.round(changed)
-            rounds = [contest.round(changed) for _ in range(sizes.rounds)]
-            median = {name: statistics.median(item[name] for item in rounds) for name in rounds[0]}
+            median = medians(contest, changed, sizes.rounds)
             shown = "  ".join(f"{name} {value:.1f}" for name, value in median.items())
             print(f"{changed:>9,} changed: {shown}  ratio {median['three-way'] / median['merge_insert']:.2f}")
+        for state in ("before", "after"):
+            if state == "after":
+                contest.delete_few()
+            median = medians(contest, FEW, sizes.rounds)
+            read = statistics.median(contest.first_read() for _ in range(sizes.rounds))
+            print(
+                f"{FEW} changed, {state} {FEW} deletes: fast forward {median['fast forward']:.1f}"
+                f"  three-way {median['three-way']:.1f}  first read of {FEW} texts {read:.1f}"
+            )
     finally:
         shutil.rmtree(place)
 

@@ -25,6 +25,7 @@ from omnigraph.storage.layout import Rows
 from omnigraph.storage.parts import deleted_offsets
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import IDS_PER_FILTER_MAX
+from omnigraph.storage.taking import bare, take
 
 ADDRESS = "_rowaddr"
 """The column that says where in its version a row lies."""
@@ -130,12 +131,7 @@ def read_pieces(
         empty = dataset.scanner(columns=reader.names, limit=0).to_table()
         fields = [empty.schema.field(field.name) for field in columns.values()]
         return pa.Table.from_batches([], pa.schema([*fields, pa.field(ADDRESS, pa.uint64())])).rename_columns(names)
-    return pa.concat_tables([_bare(part) for part in parts]).rename_columns(names)
-
-
-def _bare(table: pa.Table) -> pa.Table:
-    """Without metadata, which taking rows and scanning give differently."""
-    return pa.Table.from_arrays(table.columns, [field.name for field in table.schema])
+    return pa.concat_tables([bare(part) for part in parts]).rename_columns(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +187,7 @@ class _Reader:
                     addresses.append(offsets + (fragment.fragment_id << OFFSET_BITS))
             start += live
         if positions:
-            taken = self.dataset.take(np.concatenate(positions), columns=self.names)
+            taken = take(self.store, self.pin, np.concatenate(positions), self.names)
             tables.append(taken.append_column(ADDRESS, pa.array(np.concatenate(addresses), pa.uint64())))
         return tables
 

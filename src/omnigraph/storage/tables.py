@@ -17,6 +17,7 @@ from omnigraph.storage.columns import column_numbers
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.filters import Comparison, Condition, condition_filter, ids_filter
 from omnigraph.storage.store import Store
+from omnigraph.storage.taking import take
 
 IDS_PER_FILTER_MAX = 2_000
 """Ids in one filter: an ``in`` list costs some 40 us a key, and its text must stay reasonable."""
@@ -199,12 +200,12 @@ def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequen
 def take_rows(
     store: Store, pin: TablePin, positions: npt.NDArray[np.int64], names: Sequence[str]
 ) -> dict[str, pa.Array]:
-    """Columns at sorted positions among the live rows of the version."""
+    """Columns at positions among the live rows of the version, in that order."""
     dataset = store.open(pin.location, pin.lance_version)
     if not len(positions):
         return {name: pa.array([], dataset.schema.field(name).type) for name in names}
     with _reading(pin):
-        taken = dataset.take(positions, columns=list(names)).combine_chunks()
+        taken = take(store, pin, positions, names).combine_chunks()
     return {name: taken.column(name).chunk(0) for name in names}
 
 
