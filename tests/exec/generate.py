@@ -472,6 +472,10 @@ class Writer:
     def properties(self, accept: Callable[[Property], bool]) -> list[str]:
         return [f"${v.name}.{p.name}" for v in self.scope for p in v.type.every if accept(p)]
 
+    @property
+    def lengths(self) -> list[str]:
+        return [f"${path}.length" for path in self.paths]
+
     def scalar(self, kind: str, *, calm: bool = False) -> str:
         """An expression of a kind."""
         rng = self.rng
@@ -567,7 +571,7 @@ class Writer:
         keys = list(names)
         if not distinct:
             keys += self.properties(lambda p: not p.is_list)
-            keys += [f"${v.name}" for v in self.scope if v.is_node]
+            keys += [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
             if rng.random() < 0.2:
                 keys.append(self.arithmetic())
         return text + self.ending(keys)
@@ -594,7 +598,7 @@ class Writer:
     def grouped(self) -> str:
         rng = self.rng
         projections, names = [], []
-        keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node]
+        keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
         for number in range(rng.choice([0, 1, 1, 2])):
             if keys:
                 key = rng.choice(keys)
@@ -619,7 +623,7 @@ class Writer:
             "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
             "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
             "collect": self.properties(lambda p: not p.is_list) + [f"${v.name}" for v in self.scope if v.is_node],
-        }[{"avg": "sum", "max": "min"}.get(function, function)]
+        }[{"avg": "sum", "max": "min"}.get(function, function)] + self.lengths
         if function in ("sum", "avg"):
             # A quotient is not exact, so its sums depend on their order.
             fitting = [text for text in fitting if "/" not in text]

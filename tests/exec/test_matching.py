@@ -305,6 +305,48 @@ def test_a_path_in_maybe_is_null_where_there_is_none(people: People) -> None:
     assert found == [("Acme", None, None), ("Void", None, None), ("Zeta", None, None)]
 
 
+PATHS = '$a: Person { name: "Ann" } $b: Person maybe { $a $w: shortest knows $b }'
+"""Ann's shortest ways to Bob, Cid and Dan: 1, 2 and 3 hops; to herself and to Eve there is none."""
+
+
+def test_path_values_are_keys_of_groups(people: People) -> None:
+    ask = people.rows
+    assert ask(PATHS, "$w.length, count($b) as n") == [(1, 1), (2, 1), (3, 1), (None, 2)]
+    assert ask(PATHS, "$w.nodes, count($b) as n, max($w.length) as m")[0] == (None, 2, None)
+    assert ask(PATHS, "collect($b) as who, $w.length as far", "order { far desc } offset 2") == [
+        (["Bob"], 1),
+        (["Ann", "Eve"], None),
+    ]
+    assert ask(PATHS, "$w.length, $a.name, count($w.nodes) as n", "order { $w.length desc } limit 2") == [
+        (3, "Ann", 1),
+        (2, "Ann", 1),
+    ]
+
+
+def test_path_values_are_arguments_of_aggregates(people: People) -> None:
+    ask, length = people.rows, "$w.length"
+    functions = f"sum({length}) as s, avg({length}) as v, min({length}) as l, max({length}) as h, count({length}) as n"
+    assert ask(PATHS, functions) == [(6.0, 2.0, 1, 3, 3)]
+    assert ask(PATHS, f"$a, {functions}") == [("Ann", 6.0, 2.0, 1, 3, 3)]
+    assert ask(PATHS, "count(distinct $w.length) as n, count(distinct $w.nodes) as m") == [(3, 3)]
+    assert ask(PATHS, "$a, collect(distinct $w.length) as all") == [("Ann", [1, 2, 3])]
+
+
+def test_path_values_are_ordered_by_and_told_apart(people: People) -> None:
+    ask = people.rows
+    assert ask(PATHS, "$b", "order { $w.length desc, $b } limit 3") == [("Dan",), ("Cid",), ("Bob",)]
+    assert ask(PATHS, "$b", "order { $w.length, $b }") == [("Ann",), ("Eve",), ("Bob",), ("Cid",), ("Dan",)]
+    assert ask(PATHS + " $b.name != $a.name", "$w.length = 1 as near", "order { near }") == [
+        (None,),
+        (False,),
+        (False,),
+        (True,),
+    ]
+    assert ask(PATHS, "$w.length", "distinct order { $w.length desc }") == [(3,), (2,), (1,), (None,)]
+    assert ask(PATHS, "$a, $w.nodes", "distinct")[1] == ("Ann", ["Ann", "Bob", "Cid", "Dan"])
+    assert len(ask(PATHS, "$a, $w.nodes", "distinct")) == 4
+
+
 # --- empty graphs ----------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,11 @@ class Frame:
         held += sum(column.nbytes for column in (*self.columns.values(), *self._values.values()))
         return held + (0 if self.weight is None else self.weight.nbytes)
 
+    @property
+    def variables(self) -> set[str]:
+        """Every variable: those bound to rows, and those that have columns instead, such as paths."""
+        return {*self.bindings, *map(_owner, self.columns)}
+
     def values(self, variable: str, name: str) -> pa.Array:
         """A property of a variable, one value a row."""
         key = (variable, name)

@@ -41,7 +41,7 @@ def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
     arrays = _aggregates(aggregates, frame, groups, count, evaluator)
     found = {id(column): taken(array) for column, array in zip(aggregates, arrays, strict=True)}
     # A key is read where a group begins, and only for the groups that are left in the end.
-    begins = frame.take(first).kept(frame.bindings, ())
+    begins = frame.kept(frame.variables, ()).take(first)
     reader = FrameReader(begins, evaluator)
     found |= {id(column): reader.read(column.expression) for column in keys}
     held = begins.nbytes + sum(array.nbytes for array in arrays)
