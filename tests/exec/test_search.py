@@ -60,6 +60,23 @@ def test_fuzzy_allows_edits_in_each_word(people: People, query: str, edits: int 
     assert found(people, "$d: Doc fuzzy($d.body, $q, $n)", "$q: String, $n: I32?", q=query, n=edits) == titles
 
 
+def test_fuzzy_compares_words_in_lower_case_and_by_their_stem_as_search_does(made: Any) -> None:
+    titles = ["Introduction to Machine Learning", "learning", "Stones", "the end"]
+    graph = made("node D { t: String @key }", [{"type": "D", "data": {"t": title}} for title in titles])
+
+    def titled(query: str, edits: int) -> list[str]:
+        rows = People(graph).rows("$d: D fuzzy($d.t, $q, $n)", "$d.t", "", "$q: String, $n: I32", q=query, n=edits)
+        return [title for (title,) in rows]
+
+    assert titled("Introduction", 1) == ["Introduction to Machine Learning"]
+    assert titled("lerning", 2) == ["Introduction to Machine Learning", "learning"]
+    assert titled("STOMES", 1) == ["Stones"]
+    assert titled("The", 2) == [], "a word that every text has is not looked for"
+    for query in ("Introduction", "LEARNING", "stoned end", "the"):
+        searched = People(graph).rows("$d: D search($d.t, $q)", "$d.t", "", "$q: String", q=query)
+        assert titled(query, 0) == [title for (title,) in searched]
+
+
 def test_fuzzy_allows_two_edits_unless_told(people: People) -> None:
     assert found(people, '$d: Doc fuzzy($d.body, "quack")') == found(people, '$d: Doc fuzzy($d.body, "quack", 2)')
 

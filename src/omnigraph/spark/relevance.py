@@ -24,9 +24,10 @@ from omnigraph.spark.tasks import run_tasks
 from omnigraph.spark.workers import mapped
 from omnigraph.storage.addresses import OFFSET_BITS
 from omnigraph.storage.index_reads import search_text
-from omnigraph.storage.relevance import CountedTexts, TextCounts, words_of
+from omnigraph.storage.relevance import CountedTexts, TextCounts
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import fragment_groups, scan
+from omnigraph.storage.text_index import words_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from omnigraph.storage.filters import Condition, condition_filter
 from omnigraph.storage.index_building import VECTORS_PER_PARTITION
 from omnigraph.storage.indexes import Coverage, IndexKind, IndexSpec, coverage_of
 from omnigraph.storage.store import Store
-from omnigraph.storage.text_index import match_text
+from omnigraph.storage.text_index import asked_for, match_text
 
 Addresses = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
@@ -45,10 +45,11 @@ def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind],
 
 def search_text(store: Store, pin: TablePin, column: str, query: str, edits: int) -> tuple[Addresses, Scores]:
     """Covered rows that hold a token of the query, and their scores among all rows that the index knows."""
-    if not query.strip():
+    asked = asked_for(query, edits)
+    if not asked:
         return np.zeros(0, np.uint64), np.zeros(0, np.float32)
     dataset = store.open(pin.location, pin.lance_version)
-    found = match_text(dataset, column, query, edits, with_row_address=True, fast_search=True)
+    found = match_text(dataset, column, asked, edits, with_row_address=True, fast_search=True)
     return found.column("_rowaddr").to_numpy(), found.column("_score").to_numpy()
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import lance
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.storage.text_index import Found
+from omnigraph.storage.text_index import Found, words_of
 
 K1 = np.float32(1.2)
 B = np.float32(0.75)
@@ -90,11 +89,6 @@ class CountedTexts:
             found[here] = True
         rows = np.flatnonzero(found)
         return Found(rows, scores[rows])
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text or a query as Lance's full-text index sees them, repeated ones repeatedly."""
-    return [token.text for token in lance.tokenize(text)]
 
 
 def _analyzed(pieces: list[str], words: set[str]) -> tuple[Counts, dict[str, Counts]]:
