@@ -9,64 +9,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 import omnigraph
 from omnigraph.core.ports import EmbeddingRole
-from omnigraph.embed import MockEmbedder
 from omnigraph.embed.providers import OpenAi
 from omnigraph.embed.remote import Patience, RemoteEmbedder
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable, OmnigraphError, ViolationError
 from omnigraph.write import committed_vectors, limits
 from tests.bulk.loading import through_disk
+from tests.embed.documents import SCHEMA, Recording, doc, note, stored, vector
 from tests.embed.service import Answer, openai_answer, serving
-
-SCHEMA = """
-node Doc { slug: String @key
-    text: String?
-    year: I32?
-    vec: Vector(3)? @embed(text)
-    named: Vector(3)? @embed(text, model="model-a")
-    wide: Vector(5)? @embed(text)
-    @range(year, 0..3000) }
-node Note { slug: String @key
-    body: String?
-    vec: Vector(3) @embed(body) }
-edge About: Note -> Doc
-"""
-Record = dict[str, Any]
-
-
-@dataclass
-class Recording:
-    """The deterministic embedder, with a memory."""
-
-    model: str = "model-a"
-    asked: list[tuple[list[str], int, str]] = field(default_factory=list)
-
-    def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-        self.asked.append((list(texts), dimension, role))
-        return MockEmbedder().embed(texts, dimension, role)
-
-    def texts(self, dimension: int = 3) -> list[str]:
-        """Every text as often as it was embedded; forgets them."""
-        found = [text for texts, wanted, _ in self.asked if wanted == dimension for text in texts]
-        self.asked.clear()
-        return sorted(found)
-
-
-def vector(text: str, dimension: int = 3) -> list[float]:
-    return list(MockEmbedder().embed([text], dimension, "document")[0])
-
-
-def doc(slug: str, **data: Any) -> Record:
-    return {"type": "Doc", "data": {"slug": slug, **data}}
-
-
-def note(slug: str, **data: Any) -> Record:
-    return {"type": "Note", "data": {"slug": slug, **data}}
 
 
 @pytest.fixture
@@ -88,21 +42,6 @@ def path(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.object(committed_vectors, "IDS_PER_FILTER_MAX", ids_max),
     ):
         yield
-
-
-def stored(graph: omnigraph.Graph, branch: str = "main") -> dict[str, Record]:
-    """The data of all nodes by slug (or id), without what is null."""
-    records = [json.loads(line) for line in b"".join(graph.export(branch)).splitlines()]
-    nodes = [record["data"] for record in records if "type" in record]
-    return {
-        data.get("slug", data.get("id")): {name: _exact(value) for name, value in data.items() if value is not None}
-        for data in nodes
-    }
-
-
-def _exact(value: Any) -> Any:
-    """An export writes as few digits as tell 32-bit numbers apart."""
-    return np.array(value, np.float32).tolist() if isinstance(value, list) else value
 
 
 def data_files(graph: omnigraph.Graph) -> set[str]:
@@ -285,13 +224,6 @@ def test_an_embedder_is_given_a_bounded_number_of_texts(graph: omnigraph.Graph, 
     rows = 2 * limits.TEXTS_PER_CALL + 10
     graph.load([note(f"n{number}", body=f"text {number}") for number in range(rows)])
     assert [len(texts) for texts, _, _ in embedder.asked] == [limits.TEXTS_PER_CALL, limits.TEXTS_PER_CALL, 10]
-
-
-def test_mutations_embed_nothing(graph: omnigraph.Graph, embedder: Recording) -> None:
-    graph.mutate('query q() { insert Doc { slug: "a", text: "apples" } }')
-    graph.mutate('query q() { update Doc set { text: "pears" } where slug = "a" }')
-    assert embedder.asked == []
-    assert "vec" not in stored(graph)["a"]
 
 
 def test_a_service_that_is_busy_is_asked_again(graph: omnigraph.Graph) -> None:

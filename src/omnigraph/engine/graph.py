@@ -47,7 +47,7 @@ def open_graph(
 ) -> Graph:
     """Open a graph. S3 takes ``storage_options`` or the usual ``AWS_*`` variables.
 
-    The ``embedder`` turns texts of ``nearest``, and those that are loaded for ``@embed`` properties, into vectors, for
+    The ``embedder`` turns texts of ``nearest``, and those that are written for ``@embed`` properties, into vectors, for
     example ``omnigraph.embed.from_environment()``.
     """
     return Graph(Store(uri, storage_options, durability), embedder=embedder)

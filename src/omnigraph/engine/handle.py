@@ -76,7 +76,7 @@ class GraphHandle:
 
     @property
     def embedder(self) -> Embedder | None:
-        """Who makes vectors of the texts that are loaded: the one handed in, else the one the environment names."""
+        """The embedder for texts that are written: the one handed in, else the one the environment names."""
         configured: Embedder | None = self._embedder or extension(EMBED).configured()
         return configured
 

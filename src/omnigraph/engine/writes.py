@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.core.ports import Embedder
 from omnigraph.engine.queries import Compiler
 from omnigraph.engine.results import MutationResult
 from omnigraph.errors import UsageError
@@ -19,8 +22,12 @@ from omnigraph.query.params import bind_mutation, bind_values
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.mutate import PreparedMutation, prepare_mutation
+from omnigraph.write.mutation_vectors import MutationVectors
 from omnigraph.write.preview import Previewed
 from omnigraph.write.staging import count_deltas
+
+FindEmbedder = Callable[[], Embedder | None]
+"""Looks for the embedder when one is needed: finding it may read the environment, and fail."""
 
 MUTATION: Final = "Mutation"
 """A mutation as a whole, in its profile."""
@@ -34,12 +41,13 @@ def mutate(
     name: str | None,
     branch: str,
     options: WriteOptions,
+    find_embedder: FindEmbedder,
 ) -> MutationResult:
     """Run the statements of a mutation query as one commit."""
     profiler = context.profiler
     result = profiler.timed(
         MUTATION,
-        lambda: _mutate(context, compiler, text, params, name, branch, options),
+        lambda: _mutate(context, compiler, text, params, name, branch, options, find_embedder),
         lambda made: made.affected_nodes + made.affected_edges,
     )
     return replace(result, operators=tuple(profiler.entries or ()))
@@ -53,6 +61,7 @@ def _mutate(
     name: str | None,
     branch: str,
     options: WriteOptions,
+    find_embedder: FindEmbedder,
 ) -> MutationResult:
     ref = branches.find_ref(context.manifests, branch)
     info = options.info(context, CommitKind.MUTATION)
@@ -62,7 +71,7 @@ def _mutate(
         return MutationResult(branch, name or "", 0, 0, earlier.actor, earlier)
     query_name = name or ""
 
-    def prepare(capture: Capture) -> PreparedMutation:
+    def prepare(vectors: MutationVectors, capture: Capture) -> PreparedMutation:
         nonlocal query_name
         plan = compiler.compile(text, name, capture.state.schema_digest, capture.catalog)
         if not isinstance(plan, MutationIR):
@@ -72,12 +81,13 @@ def _mutate(
         query_name = plan.name
         bound = bind_mutation(plan, bind_values(plan.parameters, params), now_ms)
         lines = statement_lines(plan)
-        prepared = prepare_mutation(context.store, capture, bound, context.ids, context.profiler, lines)
+        prepared = prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
         if options.dry_run:
             raise Previewed(capture, count_deltas(context.store, capture, prepared.deltas, prepared.modes))
         return prepared
 
-    prepared, published = run(context, ref.incarnation, prepare, info, options)
+    with closing(MutationVectors(context.store, find_embedder)) as vectors:
+        prepared, published = run(context, ref.incarnation, partial(prepare, vectors), info, options)
     commit = published.commit if published else None
     return MutationResult(branch, query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, commit)
 

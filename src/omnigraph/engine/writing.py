@@ -49,20 +49,24 @@ class Writing(Branching):
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if profile else self._context
-        return writes.mutate(context, self._compiler, text, params, name, branch, options)
+        return writes.mutate(context, self._compiler, text, params, name, branch, options, lambda: self.embedder)
 
     @told("mutate_preview")
     def mutate_preview(
         self, text: str, params: Mapping[str, object] | None = None, *, name: str | None = None, branch: str = MAIN
     ) -> WritePreview:
-        """What a mutation would do to each table. Its statements are run and checked; nothing is written."""
+        """What a mutation would do to each table. Its statements are run and checked, and its texts embedded; nothing
+        is written."""
         from omnigraph.engine import writes
         from omnigraph.engine.previews import preview
 
         self._head(branch)
         options = WriteOptions(dry_run=True)
         return preview(
-            branch, lambda: writes.mutate(self._context, self._compiler, text, params, name, branch, options)
+            branch,
+            lambda: writes.mutate(
+                self._context, self._compiler, text, params, name, branch, options, lambda: self.embedder
+            ),
         )
 
     def load(

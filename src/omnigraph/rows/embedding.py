@@ -59,20 +59,21 @@ def _optional(prop: PropertyIR) -> PropertyIR:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The rows of a batch that have no vector: those with a text to make one from, and those without."""
+    """The rows of a batch that have no vector: those with a text to make one from, and all others."""
 
     rows: Positions
     texts: pa.Array
     hopeless: Positions
 
 
-def find_gaps(batch: pa.RecordBatch, prop: EmbeddedProperty) -> Gaps:
-    """A text of nothing but white space says nothing: no vector is made from it."""
+def find_gaps(batch: pa.RecordBatch, prop: EmbeddedProperty, is_made: pa.Array | None = None) -> Gaps:
+    """A text of nothing but white space says nothing: no vector is made from it, nor where ``is_made`` is false."""
     texts = batch.column(prop.embed.source)
     has_text = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts), ""), False)
+    has_hope = has_text if is_made is None else pc.and_(has_text, is_made)
     is_missing = pc.is_null(batch.column(prop.name))
-    rows = pc.indices_nonzero(pc.and_(is_missing, has_text))
-    hopeless = pc.indices_nonzero(pc.and_not(is_missing, has_text))
+    rows = pc.indices_nonzero(pc.and_(is_missing, has_hope))
+    hopeless = pc.indices_nonzero(pc.and_not(is_missing, has_hope))
     return Gaps(_positions(rows), texts.take(rows), _positions(hopeless))
 
 

@@ -6,7 +6,7 @@ Vectorised; what needs more than one row (keys, uniqueness, endpoints, cardinali
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +21,17 @@ Places = Callable[[int], Place | None]
 Explain = Callable[[object], str]
 
 
-def check_values(entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations) -> None:
-    """Report every value that its property does not allow. ``places`` tells where the row at an index came from."""
+def check_values(
+    entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations, later: Collection[str] = ()
+) -> None:
+    """Report every value that its property does not allow. ``places`` tells where the row at an index came from.
+
+    Properties in ``later`` may still be missing although they are required.
+    """
     report = _Report(entity, batch, places, violations)
     for field in table_schema(entity):
         column = batch.column(field.name)
-        if not field.nullable and column.null_count:
+        if not field.nullable and column.null_count and field.name not in later:
             report.add(ViolationCode.REQUIRED, field.name, pc.is_null(column), report.explain_missing(field.name))
     if isinstance(entity, NodeType):
         for bounds in entity.ranges:

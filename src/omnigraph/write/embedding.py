@@ -1,8 +1,7 @@
 """Vectors for the rows of a load: every path hands its batches through here, on executors as in this process.
 
-A vector that comes with the data stays. One that is missing is taken from the committed row if its text is still the
-same, else from an equal text of this load, and only then the embedder is asked. After the first violation nobody is
-asked any more: the load has failed, and embedding costs money.
+A vector that comes with the data stays. One that is missing is made from its text (``text_vectors``). After the first
+violation no text is embedded any more: the load has failed, and embedding costs money.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.ports import Embedder
@@ -21,9 +19,6 @@ from omnigraph.rows.arrow_types import ID, table_schema
 from omnigraph.rows.embedding import (
     EmbeddedProperty,
     Positions,
-    Vectors,
-    ask_for_vectors,
-    check_model,
     embedded_properties,
     find_gaps,
     with_vectors,
@@ -34,9 +29,8 @@ from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, NodeType
 from omnigraph.storage.store import Store
-from omnigraph.write import limits
 from omnigraph.write.committed_vectors import CommittedVectors
-from omnigraph.write.embedded_texts import EmbeddedTexts
+from omnigraph.write.text_vectors import TextVectors
 
 Fill = Callable[[str, TypedRows], TypedRows]
 """Takes rows and the name of their source."""
@@ -66,7 +60,7 @@ class RowEmbedding:
         try:
             yield filling.fill
         finally:
-            filling.close()
+            filling.texts.close()
 
 
 def has_embedded_properties(catalog: Catalog) -> bool:
@@ -83,12 +77,8 @@ class _Filling:
     committed: dict[str, CommittedVectors] = field(default_factory=dict)
 
     @cached_property
-    def texts(self) -> EmbeddedTexts:
-        return EmbeddedTexts()
-
-    def close(self) -> None:
-        if "texts" in self.__dict__:
-            self.texts.close()
+    def texts(self) -> TextVectors:
+        return TextVectors(self.about.embedder)
 
     def fill(self, source: str, rows: TypedRows) -> TypedRows:
         node = self.about.catalog.nodes.get(rows.entity.name) if isinstance(rows.entity, NodeType) else None
@@ -103,7 +93,8 @@ class _Filling:
         for prop, gap in gaps if not self.violations.total else []:
             if len(gap.rows):
                 ids = batch.column(ID).take(pa.array(gap.rows))
-                batch = with_vectors(batch, prop.name, gap.rows, self._vectors(node, prop, ids, gap.texts))
+                vectors = self.texts.of(node, prop, ids, gap.texts, self._committed(node.table_key))
+                batch = with_vectors(batch, prop.name, gap.rows, vectors)
         return TypedRows(node, pa.RecordBatch.from_arrays(batch.columns, schema=table_schema(node)), rows.lines)
 
     def _report(
@@ -114,33 +105,8 @@ class _Filling:
         each = (Violation(code, message, key, None, prop.name, places(row)) for row in hopeless.tolist())
         self.violations.add_group((code, key, prop.name), len(hopeless), each)
 
-    def _vectors(self, node: NodeType, prop: EmbeddedProperty, ids: pa.Array, texts: pa.Array) -> Vectors:
-        vectors = np.zeros((len(texts), prop.dimension), np.float32)
-        left = np.arange(len(texts))
-        committed = self._committed(node.table_key)
-        if committed is not None:
-            kept, found = committed.unchanged(ids, texts, prop)
-            vectors[kept] = found
-            left = np.delete(left, kept)
-        if len(left):
-            check_model(node, prop.name, self.about.embedder)
-            wanted = texts.take(pa.array(left)).dictionary_encode()
-            vectors[left] = self._embedded(wanted.dictionary.to_pylist(), prop.dimension)[wanted.indices.to_numpy()]
-        return vectors
-
     def _committed(self, table_key: str) -> CommittedVectors | None:
         pin = self.about.pins.get(table_key)
         if table_key not in self.committed and pin is not None and pin.rows:
             self.committed[table_key] = CommittedVectors(self.about.store, pin)
         return self.committed.get(table_key)
-
-    def _embedded(self, texts: list[str], dimension: int) -> Vectors:
-        """The vectors of different texts: those embedded before, and those that are embedded now."""
-        known = self.texts.find(texts, dimension)
-        missing = [text for text in texts if text not in known]
-        for start in range(0, len(missing), limits.TEXTS_PER_CALL):
-            part = missing[start : start + limits.TEXTS_PER_CALL]
-            vectors = ask_for_vectors(self.about.embedder, part, dimension, "document")
-            self.texts.put(part, vectors)
-            known.update(zip(part, vectors, strict=True))
-        return np.stack([known[text] for text in texts])

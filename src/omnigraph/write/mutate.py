@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,7 @@ from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed import CommittedGraph
 from omnigraph.write.conditions import Matcher
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
 from omnigraph.write.staging import stage_deltas
 from omnigraph.write.violations import violation_error
 
@@ -60,6 +61,8 @@ class Pending:
     entity: Entity
     rows: dict[str, Row] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
+    renewed: set[str] = field(default_factory=set)
+    """Ids whose missing vectors are made."""
     mode: WriteMode = WriteMode.APPEND
 
     def put(self, row: Row) -> None:
@@ -100,6 +103,7 @@ def prepare_mutation(
     capture: Capture,
     mutation: MutationIR,
     ids: IdSource,
+    vectors: MutationVectors,
     profiler: Profiler,
     lines: Sequence[str],
 ) -> PreparedMutation:
@@ -107,7 +111,7 @@ def prepare_mutation(
 
     ``lines`` are the statements as a profile shows them.
     """
-    run = _Run(store, capture, ids, profiler)
+    run = _Run(store, capture, ids, vectors, profiler)
 
     def execute() -> int:
         for line, statement in zip(lines, mutation.statements, strict=True):
@@ -127,6 +131,7 @@ class _Run:
     store: Store
     capture: Capture
     ids: IdSource
+    vectors: MutationVectors
     profiler: Profiler
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
@@ -169,7 +174,9 @@ class _Run:
             row["id"] = self._key_of(node, row)
         else:
             row["id"] = self.ids.new_id()
-        self._table(node, WriteMode.UPSERT if node.key else WriteMode.APPEND).put(row)
+        table = self._table(node, WriteMode.UPSERT if node.key else WriteMode.APPEND)
+        table.put(row)
+        table.renewed.add(row["id"])
         self.affected_nodes += 1
 
     def _key_of(self, node: NodeType, row: Row) -> str:
@@ -196,8 +203,12 @@ class _Run:
 
     def _update(self, node: NodeType, statement: UpdateNodes) -> None:
         values = _assigned(node, statement.assignments)
+        embedded = self.vectors.made_for(node)
         for row in self._matching(node, statement.predicate):
-            self._table(node, WriteMode.MODIFY).put({**row, **values})
+            table = self._table(node, WriteMode.MODIFY)
+            table.put({**row, **values, **given_up(embedded, values)})
+            if is_renewed(embedded, values):
+                table.renewed.add(row["id"])
             self.affected_nodes += 1
 
     def _delete_nodes(self, node: NodeType, condition: ir.Expr) -> None:
@@ -270,6 +281,7 @@ class _Run:
 
     def finish(self) -> PreparedMutation:
         deltas: dict[str, TableDelta] = {}
+        gaps: dict[str, VectorGaps] = {}
         violations = Violations()
         committed = CommittedGraph(self.store, self.capture.state, self.asked)
         for key, table in self.pending.items():
@@ -277,8 +289,10 @@ class _Run:
             if not table.rows and not removed:
                 continue
             rows = _table_of(table)
+            gaps[key] = self.vectors.gaps(table.entity, rows, table.renewed)
             for batch in rows.to_batches():
-                check_values(table.entity, batch, _nowhere, violations)
+                check_values(table.entity, batch, _nowhere, violations, [prop.name for prop, _ in gaps[key]])
+            report_gaps(table.entity, rows, gaps[key], violations)
             deltas[key] = TableDelta(table.entity, rows, removed)
         if violations.total:
             raise violation_error(violations)
@@ -287,13 +301,17 @@ class _Run:
             raise violation_error(violations)
         return PreparedMutation(
             self.store,
-            deltas,
+            {key: self._with_vectors(delta, gaps[key]) for key, delta in deltas.items()},
             {key: self.pending[key].mode for key in deltas},
             frozenset(self.asked),
             "|".join(self.matched),
             self.affected_nodes,
             self.affected_edges,
         )
+
+    def _with_vectors(self, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
+        pin = self.capture.state.tables[delta.entity.table_key]
+        return replace(delta, rows=self.vectors.filled(delta.entity, delta.rows, gaps, pin))
 
 
 def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:
