@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-HEAVY = ("boto3", "duckdb", "lance", "numpy", "pandas", "polars", "pyarrow", "pydantic", "pyspark")
+HEAVY = ("boto3", "duckdb", "lance", "numpy", "pandas", "polars", "pyarrow", "pydantic", "pydantic_core", "pyspark")
 
 IMPORT = "import omnigraph"
 VERSION = """

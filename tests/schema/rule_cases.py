@@ -183,11 +183,11 @@ CONSTRAINTS = [
     *(
         Case(Rule.CHECK_PATTERN, f'node A {{ p: String @check(p, "{pattern}") }}', gist, f'"{pattern}"')
         for pattern, gist in (
-            ("(a", "a group is never closed"),
-            ("(?=a)", "look-ahead is not supported"),
-            ("(?<!a)b", "look-behind is not supported"),
-            ("(a)\\\\1", "back-references are not supported"),
-            ("*", "nothing to repeat"),
+            ("(a", "unclosed group"),
+            ("(?=a)", "look-around, including look-ahead and look-behind, is not supported"),
+            ("(?<!a)b", "is not supported"),
+            ("(a)\\\\1", "backreferences are not supported"),
+            ("*", "missing expression"),
         )
     ),
 ]

@@ -114,10 +114,10 @@ def _compare(column: pa.Array, bound: int | float, *, is_low: bool) -> pa.Array:
 
 
 def _check_pattern(check: CheckConstraint, report: _Report) -> None:
-    search = compile_pattern(check.pattern).search
+    is_found = compile_pattern(check.pattern)
     column = report.column(check.property)
     encoded = column.dictionary_encode()
-    fails = [search(text) is None for text in encoded.dictionary.to_pylist()]
+    fails = [not is_found(text) for text in encoded.dictionary.to_pylist()]
     if not any(fails):
         return
     where = f"@check violation on {report.entity.name}.{check.property}"
