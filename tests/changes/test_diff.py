@@ -164,20 +164,6 @@ def test_values_are_shown_readably_and_blobs_by_their_size(tmp_path: Path) -> No
     assert table.schema.field("after").type.field("body").type == pa.struct([pa.field("size", pa.uint64())])
 
 
-def test_not_a_number_is_equal_to_itself_and_shown(tmp_path: Path) -> None:
-    graph = create(tmp_path, TYPED)
-    names, numbers = pa.array(["a", "b"]), pa.array([float("nan"), float("inf")])
-    graph.load(pa.table({"name": names, "x": numbers}), type_name="Doc")
-    start = graph.snapshot()
-    graph.load(pa.table({"name": names, "x": numbers}), "overwrite", type_name="Doc")
-    assert not graph.diff(start)
-    run(graph, 'update Doc set {x: 1.0} where name != ""')
-    assert [change.before.properties["x"] for change in graph.diff(start).changes() if change.before] == [
-        "NaN",
-        "Infinity",
-    ]
-
-
 def test_compaction_is_no_difference(graph: omnigraph.Graph) -> None:
     before = graph.snapshot("b")
     graph.optimize("b", index=False)

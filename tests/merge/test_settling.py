@@ -179,6 +179,15 @@ def test_an_expression_without_a_value_that_fits_settles_nothing(graph: omnigrap
     assert conflict.message.endswith("and the expression makes no value that fits")
 
 
+def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> None:
+    graph = create(tmp_path, "node P { name: String @key\n score: F64? }")
+    graph.create_branch("b")
+    for branch, score in (("b", 1e308), ("main", 9e307)):
+        graph.load([{"type": "P", "data": {"name": "a", "score": score}}], "merge", branch=branch)
+    [conflict] = refused(graph, resolutions=expression("$source * $target", "score", "P"))
+    assert conflict.message.endswith("and the expression makes no value that fits")
+
+
 @pytest.mark.parametrize(
     ("rule", "error", "match"),
     [

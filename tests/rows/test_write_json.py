@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.write_json import write_lines
@@ -93,17 +94,17 @@ _VALUES: dict[str, st.SearchStrategy[object]] = {
     "u64": st.integers(0, 2**64 - 1),
     "f32": _floats(32),
     "f64": _floats(64),
-    "d": st.integers(-(2**31), 2**31 - 1),
-    "t": st.integers(-(2**63), 2**63 - 1),
+    "d": st.integers(*DAYS_RANGE),
+    "t": st.integers(*MILLISECONDS_RANGE),
     "x": st.binary(),
     "v": st.lists(_floats(32), min_size=3, max_size=3),
     "e": st.sampled_from(["red", "green"]),
-    "ls": st.lists(st.none() | st.text()),
-    "li": st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)),
-    "lf": st.lists(st.none() | _floats(32)),
-    "ld": st.lists(st.none() | st.integers(-(2**31), 2**31 - 1)),
-    "lt": st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)),
-    "lb": st.lists(st.none() | st.booleans()),
+    "ls": st.lists(st.text()),
+    "li": st.lists(st.integers(-(2**63), 2**63 - 1)),
+    "lf": st.lists(_floats(32)),
+    "ld": st.lists(st.integers(*DAYS_RANGE)),
+    "lt": st.lists(st.integers(*MILLISECONDS_RANGE)),
+    "lb": st.lists(st.booleans()),
 }
 _ROW = st.fixed_dictionaries({"id": st.text()}, optional={name: st.none() | v for name, v in _VALUES.items()})
 

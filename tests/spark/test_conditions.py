@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from itertools import cycle, islice
@@ -50,8 +48,7 @@ node Every {
     lu: [U64]?
 }
 """
-_SIGNED_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8 << 48))[0]
-_FLOATS = [0.0, -0.0, 0.1, -1.5, 2.0**24, math.nan, _SIGNED_NAN, math.inf, -math.inf, None]
+_FLOATS = [0.0, -0.0, 0.1, -1.5, 2.0**24, 3.4028234663852886e38, None]
 _TEXTS = [
     "", "a", "ab", "abc", "b%", "b_", "it's", 'say "a"', "back\\slash", "line\nbreak",
     "é", "日本", "日本語", "🙂", "\ud7ff", "\ue000", None,
@@ -71,7 +68,7 @@ VALUES: dict[str, list[Any]] = {
     ],
     "e": ["red", "green", None],
     "n": _TEXTS,
-    "ls": [["a", None], [], None],
+    "ls": [["a", "b"], [], None],
     "lu": [[2**64 - 1], None],
 }  # fmt: skip
 ROWS = 97

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
-_FIRST = (date.min - _EPOCH).days * _DAY
-_LAST = (date.max - _EPOCH).days * _DAY + _DAY - 1
+
+DAYS_RANGE: Final = ((date.min - _EPOCH).days, (date.max - _EPOCH).days)
+"""First and last day of a Date, the years 1 to 9999. A day outside has no ISO text and is no Python date, so it could
+be stored but neither printed nor compared nor written again."""
+
+MILLISECONDS_RANGE: Final = (DAYS_RANGE[0] * _DAY, DAYS_RANGE[1] * _DAY + _DAY - 1)
+"""First and last moment of a DateTime, for the same reason."""
+
+CALENDAR: Final = "the years 1 to 9999"
+"""Both ranges, as messages name them."""
 _DATE = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|(?P<month2>\d{2})(?P<day2>\d{2}))"
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
 _ZONE = r"(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)"
@@ -41,13 +50,23 @@ def parse_datetime(text: str) -> int | None:
         return None
     milliseconds += ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction
     # An offset can lead out of the years that can be written.
-    return milliseconds if _FIRST <= milliseconds <= _LAST else None
+    return milliseconds if is_moment(milliseconds) else None
 
 
 def parse_date(text: str) -> int | None:
     """Days since the epoch, or None if the text is no ISO date; a time is cut off after conversion to UTC."""
     milliseconds = parse_datetime(text)
     return None if milliseconds is None else milliseconds // _DAY
+
+
+def is_day(days: int) -> bool:
+    """Tell if a number of days is a Date."""
+    return DAYS_RANGE[0] <= days <= DAYS_RANGE[1]
+
+
+def is_moment(milliseconds: int) -> bool:
+    """Tell if a number of milliseconds is a DateTime."""
+    return MILLISECONDS_RANGE[0] <= milliseconds <= MILLISECONDS_RANGE[1]
 
 
 def _offset_minutes(zone: str | None) -> int | None:
@@ -72,7 +91,7 @@ def format_datetime(milliseconds: int) -> str:
 
 
 def datetime_to_milliseconds(moment: datetime) -> int:
-    """A Python time as stored; one without a zone is taken as UTC."""
+    """A Python time as stored; one without a zone is taken as UTC. Its zone can lead out of the range."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 

@@ -75,6 +75,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a pair: Python strings can hold one, texts in UTF-8 cannot."""
+
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _KINDS = {
@@ -92,6 +95,11 @@ def lex(source: Source) -> Lexed:
     tokens: list[Token] = []
     comments: list[Comment] = []
     text = source.text
+    surrogate = None if text.isascii() else _SURROGATE.search(text)
+    if surrogate is not None:
+        message = f"{surrogate.group()!r} is half of a surrogate pair, which no text in UTF-8 can hold"
+        tokens = [Token(Kind.ERROR, message, Span(*surrogate.span())), Token(Kind.END, "", Span(len(text), len(text)))]
+        return Lexed(source, tuple(tokens), ())
     # Whether only white space stands on the line so far. Looking back instead would take quadratic time.
     own_line = True
     for match in _TOKEN.finditer(text):

@@ -16,7 +16,14 @@ from numbers import Integral, Real
 
 from omnigraph.core.numbers import round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds, parse_date, parse_datetime
+from omnigraph.core.temporal import (
+    CALENDAR,
+    date_to_days,
+    datetime_to_milliseconds,
+    is_moment,
+    parse_date,
+    parse_datetime,
+)
 from omnigraph.errors import ParameterError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
@@ -123,9 +130,7 @@ def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
 def _scalar(name: str, value: object, scalar: Scalar) -> ir.ConstantValue:
     match scalar:
         case Scalar.STRING | Scalar.BLOB:
-            if not isinstance(value, str):
-                raise _wrong(name, "string", value)
-            return value
+            return _text(name, value)
         case Scalar.BOOL:
             if not isinstance(value, bool):
                 raise _wrong(name, "bool", value)
@@ -138,10 +143,24 @@ def _scalar(name: str, value: object, scalar: Scalar) -> ir.ConstantValue:
             return _integer(name, value, scalar)
 
 
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(name, "string", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError as problem:
+        message = f"param '{name}': character {problem.start + 1} of the string is half of a surrogate pair"
+        raise ParameterError(message, parameter=name) from None
+    return value
+
+
 def _temporal(name: str, value: object, scalar: Scalar) -> int:
     wants_date = scalar is Scalar.DATE
     if isinstance(value, datetime):
-        return datetime_to_milliseconds(value) // 86_400_000 if wants_date else datetime_to_milliseconds(value)
+        milliseconds = datetime_to_milliseconds(value)
+        if not is_moment(milliseconds):
+            raise ParameterError(f"param '{name}': {value} is in UTC outside {CALENDAR}", parameter=name)
+        return milliseconds // 86_400_000 if wants_date else milliseconds
     if isinstance(value, date):
         return date_to_days(value) if wants_date else date_to_days(value) * 86_400_000
     if not isinstance(value, str):

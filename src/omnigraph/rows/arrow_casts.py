@@ -2,7 +2,8 @@
 
 Numbers may change width when they fit, whole floats may become integers (tables with missing integers often hold
 floats), times of any unit and zone become UTC milliseconds, texts become dates, bytes become vectors. A number never
-becomes a text.
+becomes a text. The same values are refused as in JSON: numbers that are not finite, days and times outside the
+calendar, nulls in lists, bytes that are no UTF-8.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.core.temporal import CALENDAR, DAYS_RANGE, MILLISECONDS_RANGE, parse_date, parse_datetime
 from omnigraph.rows.arrow_types import column_type, scalar_type
+from omnigraph.rows.column_values import beyond
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _MILLISECONDS_PER_DAY = 86_400_000
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FLOAT = pa.float32()
 
 
@@ -37,7 +40,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
 
     ``from_texts`` lets texts be numbers, booleans and JSON arrays too, as in files that hold nothing but texts.
     """
-    array = plain(array)
+    array = _readable(plain(array))
     if from_texts and pa.types.is_string(array.type):
         array = _read_texts(array, type_)
     if pa.types.is_null(array.type):
@@ -67,6 +70,16 @@ def plain(array: pa.Array) -> pa.Array:
             array = array.cast(pa.utf8())
         else:
             return array
+
+
+def _readable(array: pa.Array) -> pa.Array:
+    """Texts are UTF-8: Arrow trusts whoever made the column, and reading other bytes fails wherever it happens."""
+    if pa.types.is_string(array.type):
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as problem:
+            raise WrongValue("is not valid UTF-8") from problem
+    return array
 
 
 def _read_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -124,19 +137,17 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _floats(array: pa.Array, target: pa.DataType) -> pa.Array:
     floats = array.cast(target, safe=False)
-    # NaN and infinities are the owner's business; an infinity made by narrowing is not what was given.
-    wide = array.cast(pa.float64(), safe=False)
-    if pc.any(pc.and_(pc.is_finite(wide), pc.is_inf(floats))).as_py():
-        raise WrongValue("is not finite at the stored width")
+    if not pc.all(pc.is_finite(floats), min_count=0).as_py():
+        raise WrongValue(f"is not finite as a {target.bit_width}-bit float")
     return floats
 
 
 def _dates(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_date32(kind):
-        return array
+        return _within(array.view(pa.int32()), DAYS_RANGE).view(pa.date32())
     if pa.types.is_integer(kind):
-        return array.cast(pa.int32()).view(pa.date32())
+        return _within(array, DAYS_RANGE).cast(pa.int32()).view(pa.date32())
     if pa.types.is_string(kind):
         return _parsed(array, parse_date, pa.int32(), "an ISO date").view(pa.date32())
     _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "dates")
@@ -146,21 +157,33 @@ def _dates(array: pa.Array) -> pa.Array:
 def _times(array: pa.Array) -> pa.Array:
     kind, target = array.type, scalar_type(Scalar.DATETIME)
     if pa.types.is_integer(kind):
-        return array.cast(pa.int64()).view(target)
+        return _within(array, MILLISECONDS_RANGE).cast(pa.int64()).view(target)
     if pa.types.is_string(kind):
         return _parsed(array, parse_datetime, pa.int64(), "an ISO time").view(target)
     if pa.types.is_date32(kind):
-        return pc.multiply_checked(array.view(pa.int32()).cast(pa.int64()), _MILLISECONDS_PER_DAY).view(target)
+        days = _within(array.view(pa.int32()), DAYS_RANGE).cast(pa.int64())
+        return pc.multiply(days, _MILLISECONDS_PER_DAY).view(target)
     _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "times")
     return _milliseconds(array).view(target)
 
 
 def _milliseconds(array: pa.Array) -> pa.Array:
     """Times as UTC milliseconds without a zone: a time without one is taken as UTC, finer parts are cut off."""
-    if pa.types.is_date64(array.type):
-        return array.view(pa.int64()).view(pa.timestamp("ms"))
-    bare = array.view(pa.int64()).view(pa.timestamp(array.type.unit))
-    return pc.floor_temporal(bare, unit="millisecond").cast(pa.timestamp("ms"))
+    numbers = array.view(pa.int64())
+    if not pa.types.is_date64(array.type):
+        # Rounding a time near the ends of its type wraps around, so the range is looked at before.
+        low, high = MILLISECONDS_RANGE
+        per_second = _PER_SECOND[array.type.unit]
+        range_ = (low * per_second // 1000, (high + 1) * per_second // 1000 - 1)
+        bare = _within(numbers, range_).view(pa.timestamp(array.type.unit))
+        return pc.floor_temporal(bare, unit="millisecond").cast(pa.timestamp("ms"))
+    return _within(numbers, MILLISECONDS_RANGE).view(pa.timestamp("ms"))
+
+
+def _within(numbers: pa.Array, range_: tuple[int, int]) -> pa.Array:
+    if beyond(numbers, range_):
+        raise WrongValue(f"is outside {CALENDAR}")
+    return numbers
 
 
 def _parsed(array: pa.Array, parse: Callable[[str], int | None], target: pa.DataType, what: str) -> pa.Array:
@@ -187,11 +210,14 @@ def _blobs(array: pa.Array) -> pa.Array:
 
 def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     lists = _as_list(array)
-    start = lists.offsets[0].as_py() if len(lists) else 0
-    items = plain(lists.values.slice(start, lists.offsets[-1].as_py() - start) if len(lists) else lists.values)
-    stored = pa.nulls(len(items), scalar_type(type_.scalar)) if pa.types.is_null(items.type) else None
-    stored = _scalars(items, type_.scalar) if stored is None else stored
-    offsets = pc.subtract(lists.offsets, start)
+    # Flattening leaves out what lies under a null list: it is no value.
+    items = _readable(plain(pc.list_flatten(lists)))
+    if items.null_count:
+        raise WrongValue("holds null, and the items of a list are not nullable")
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    is_empty = pa.types.is_null(items.type)
+    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else _scalars(items, type_.scalar)
     return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
 
 

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE, parse_date, parse_datetime
 from omnigraph.rows.arrow_types import column_type, scalar_type
 from omnigraph.rows.json_values import F32_OVERFLOW, Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _TEMPORAL = (Scalar.DATE, Scalar.DATETIME)
-_DAY_OF_YEAR_ONE = -719_162
 _ISO_TIME_LENGTHS = pa.array([20, 22, 23, 24], pa.int32())
 """``YYYY-MM-DDTHH:MM:SSZ`` without and with one to three decimals."""
 
@@ -61,6 +60,8 @@ def stored(array: pa.Array, type_: PropertyType) -> pa.Array:
         return _vector(array, type_)
     if not type_.is_list:
         return _scalars(array, type_)
+    if array.values.null_count:
+        raise Unusual
     items = _scalars(array.values, type_)
     if items is array.values:
         return array
@@ -79,9 +80,10 @@ def _scalars(array: pa.Array, type_: PropertyType) -> pa.Array:
                 raise Unusual from None
             return pa.array(values, pa.large_binary())
         case Scalar.DATE:
-            return _dates(array) if array.type == pa.utf8() else array.view(pa.date32())
+            return _dates(array) if array.type == pa.utf8() else _within(array, DAYS_RANGE).view(pa.date32())
         case Scalar.DATETIME:
-            return _times(array) if array.type == pa.utf8() else array.view(scalar_type(Scalar.DATETIME))
+            stored_as = scalar_type(Scalar.DATETIME)
+            return _times(array) if array.type == pa.utf8() else _within(array, MILLISECONDS_RANGE).view(stored_as)
         case _:
             return array
 
@@ -119,9 +121,7 @@ def _dates(array: pa.Array) -> pa.Array:
             days = array.cast(pa.date32())
         except pa.ArrowInvalid:
             raise Unusual from None
-        if (pc.min(days.view(pa.int32())).as_py() or 0) < _DAY_OF_YEAR_ONE:
-            raise Unusual
-        return days
+        return _within(days.view(pa.int32()), DAYS_RANGE).view(pa.date32())
     return _each_distinct(array, parse_date, pa.int32()).view(pa.date32())
 
 
@@ -133,10 +133,20 @@ def _times(array: pa.Array) -> pa.Array:
             times = array.cast(type_)
         except pa.ArrowInvalid:
             raise Unusual from None
-        if (pc.min(times.view(pa.int64())).as_py() or 0) < _DAY_OF_YEAR_ONE * 86_400_000:
-            raise Unusual
-        return times
+        return _within(times.view(pa.int64()), MILLISECONDS_RANGE).view(type_)
     return _each_distinct(array, parse_datetime, pa.int64()).view(type_)
+
+
+def _within(numbers: pa.Array, range_: tuple[int, int]) -> pa.Array:
+    if beyond(numbers, range_):
+        raise Unusual
+    return numbers
+
+
+def beyond(numbers: pa.Array, range_: tuple[int, int]) -> bool:
+    """Tell if a number lies outside a range, its ends included."""
+    ends = pc.min_max(numbers).as_py()
+    return ends["min"] is not None and (ends["min"] < range_[0] or ends["max"] > range_[1])
 
 
 def _each_distinct(array: pa.Array, parse: Callable[[str], int | None], type_: pa.DataType) -> pa.Array:

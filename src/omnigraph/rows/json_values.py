@@ -9,12 +9,20 @@ from __future__ import annotations
 import binascii
 import math
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Final, assert_never
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds, parse_date, parse_datetime
+from omnigraph.core.temporal import (
+    CALENDAR,
+    date_to_days,
+    datetime_to_milliseconds,
+    is_day,
+    is_moment,
+    parse_date,
+    parse_datetime,
+)
 from omnigraph.rows.violations import shown
 from omnigraph.schema.types import PropertyType
 
@@ -137,8 +145,16 @@ def _to_f32(value: object) -> float:
     return number
 
 
-_I64: Final = _integer_converter(Scalar.I64)
-_I32: Final = _integer_converter(Scalar.I32)
+def _day(days: int, value: object) -> int:
+    if not is_day(days):
+        raise Unfit(f"{kind_of(value)} is a day outside {CALENDAR}")
+    return days
+
+
+def _moment(milliseconds: int, value: object) -> int:
+    if not is_moment(milliseconds):
+        raise Unfit(f"{kind_of(value)} is a time outside {CALENDAR}")
+    return milliseconds
 
 
 def _to_days(value: object) -> object:
@@ -149,11 +165,11 @@ def _to_days(value: object) -> object:
                 raise Unfit(f"expected an ISO date such as 2024-01-31 or days since 1970, got {kind_of(value)}")
             return days
         case datetime():
-            return date_to_days(value.astimezone(UTC).date() if value.tzinfo else value.date())
+            return _day(datetime_to_milliseconds(value) // 86_400_000, value)
         case date():
             return date_to_days(value)
         case int() if not isinstance(value, bool):
-            return _I32(value)
+            return _day(value, value)
         case _:
             raise Unfit(f"expected an ISO date or days since 1970, got {kind_of(value)}")
 
@@ -169,11 +185,11 @@ def _to_milliseconds(value: object) -> object:
                 )
             return moment
         case datetime():
-            return datetime_to_milliseconds(value)
+            return _moment(datetime_to_milliseconds(value), value)
         case date():
             return date_to_days(value) * 86_400_000
         case int() if not isinstance(value, bool):
-            return _I64(value)
+            return _moment(value, value)
         case _:
             raise Unfit(f"expected an ISO time or milliseconds since 1970, got {kind_of(value)}")
 
@@ -218,8 +234,7 @@ def _list_converter(convert_item: Convert, type_: PropertyType) -> Convert:
         items: list[object] = []
         for index, item in enumerate(value):
             try:
-                # Null items are data: what an older loader stored as null must survive an export and a load.
-                items.append(None if item is None else convert_item(item))
+                items.append(convert_item(item))
             except Unfit as problem:
                 raise Unfit(f"item {index + 1}: {problem}") from None
         return items

@@ -301,7 +301,10 @@ def _refuse_beyond(column: c.Column, operator: str, constant: c.Constant, value:
 
 def _real(column: c.Column, constant: c.Constant) -> float:
     if constant.kind is c.Kind.PLAIN:
-        return float(_plain(column, constant).as_py())
+        text = str(constant.value)
+        # A load refuses numbers that are not finite; to compare with them is allowed.
+        is_finite = _REAL.fullmatch(text) is None or math.isfinite(float(text))
+        return float(_plain(column, constant).as_py()) if is_finite else float(text)
     is_text = constant.kind is c.Kind.TEXT and _REAL.fullmatch(str(constant.value))
     if not is_text and constant.kind not in (c.Kind.EXACT, c.Kind.DOUBLE):
         raise _unfit(column, constant)

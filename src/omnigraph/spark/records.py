@@ -54,8 +54,17 @@ def _value(given: pa.Scalar) -> object:
     try:
         return _plain(given.as_py())
     except (ValueError, OverflowError):
-        # Times that Python's calendar does not reach, or not finely enough.
-        return str(given)
+        return _unreadable(given)
+
+
+def _unreadable(given: pa.Scalar) -> object:
+    """What can be shown of bytes that are no UTF-8, and of times that Python's calendar does not reach."""
+    items = getattr(given, "values", None)
+    if items is not None:
+        return [_value(item) for item in items]
+    if pa.types.is_string(given.type) or pa.types.is_large_string(given.type):
+        return given.as_buffer().to_pybytes().decode(errors="replace")
+    return pa.array([given], given.type).cast(pa.utf8())[0].as_py()
 
 
 def _plain(value: object) -> object:

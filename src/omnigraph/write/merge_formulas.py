@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.errors import InputError, UsageError
 from omnigraph.exec.budget import Budget
@@ -42,9 +43,11 @@ class Formula:
         """The value made of one of each, in their type; None if it does not fit there."""
         frame = Frame(1, {}, _values={(OWNER, name): value for name, value in given.items()})
         try:
-            return Evaluator(Searcher(), Budget()).column(self.expression, frame).cast(given["target"].type)
+            value = Evaluator(Searcher(), Budget()).column(self.expression, frame).cast(given["target"].type)
         except (InputError, pa.ArrowInvalid):
             return None
+        is_float = pa.types.is_floating(value.type)
+        return None if is_float and not pc.all(pc.is_finite(value), min_count=0).as_py() else value
 
 
 def read_formulas(
