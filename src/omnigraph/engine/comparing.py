@@ -10,7 +10,7 @@ from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import told
 from omnigraph.engine.travel import moment_us
-from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.errors import HistoryCleaned, NotFoundError, UsageError
 from omnigraph.history.changes import Names, read_filter
 from omnigraph.manifest.layout import MAIN
 
@@ -50,6 +50,9 @@ class Comparing(Reading):
                     f"the snapshot {named.commit_id} is one of {named.store.root}, which is not this graph",
                     hint="moments of one graph can be compared; load the export of one into a branch of the other",
                 )
+            commit = named.state.commit(named.commit_id)
+            if commit is not None:
+                self._manifests.check_files_kept(commit)
             return named
         if isinstance(named, datetime) or moment_us(named) is not None:
             return self.snapshot(at=named)
@@ -58,6 +61,9 @@ class Comparing(Reading):
         except (NotFoundError, UsageError) as no_branch:
             try:
                 return self.snapshot(at=named)
+            except HistoryCleaned:
+                # Also something that is not found, but the commit exists.
+                raise
             except NotFoundError as no_commit:
                 raise NotFoundError(
                     f"there is no branch and no commit {named!r}", hint=no_branch.hint, name=named

@@ -130,16 +130,13 @@ class Manifests:
         """The state as it was right after a commit, unless cleanup has given it up."""
         record = self.record()
         if record.given_up_since(commit) is not None:
-            is_gone = record.is_gone(commit)
-            raise HistoryCleaned(
-                f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
-                hint="read a newer commit"
-                if is_gone
-                else "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
-                commit=commit.id,
-                is_gone=is_gone,
-            )
+            raise _cleaned(commit, is_gone=record.is_gone(commit))
         return self.stored(commit)
+
+    def check_files_kept(self, commit: GraphCommit) -> None:
+        """Refuse a commit whose files cleanup may have deleted; one that was only given up can still be read."""
+        if self.record().is_gone(commit):
+            raise _cleaned(commit, is_gone=True)
 
     def stored(self, commit: GraphCommit) -> ManifestState:
         """The state right after a commit, whether or not anybody may still rely on it."""
@@ -166,6 +163,17 @@ class Manifests:
     def capture(self, state: ManifestState) -> Capture:
         """A state with its catalog."""
         return Capture(state, self.catalog(state.schema_digest))
+
+
+def _cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
+    return HistoryCleaned(
+        f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
+        hint="read a newer commit"
+        if is_gone
+        else "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
+        commit=commit.id,
+        is_gone=is_gone,
+    )
 
 
 def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
