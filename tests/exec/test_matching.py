@@ -220,6 +220,33 @@ def test_not_infers_directions_from_outside(people: People) -> None:
     assert people.names("$c: Company not { $c worksAt $p }", "$c") == "Void"
 
 
+@pytest.mark.parametrize(
+    ("source_first", "target_first", "left"),
+    [
+        ("$c: Company not { $p worksAt $c }", "$c: Company not { $c worksAt $p }", "Void"),
+        ("$c: Company not { $_ worksAt $c }", "$c: Company not { $c worksAt $_ }", "Void"),
+        ("not { $p worksAt $c } $c: Company", "not { $c worksAt $p } $c: Company", "Void"),
+        ("$c: Company not { $p $w:worksAt $c }", "$c: Company not { $c $w:worksAt $p }", "Void"),
+        ("$c: Company not { $p worksAt{1,1} $c }", "$c: Company not { $c worksAt{1,1} $p }", "Void"),
+        ("$c: Company not { $p worksAt $c $p.age = 30 }", "$c: Company not { $c worksAt $p $p.age = 30 }", "Void"),
+        (
+            '$c: Company not { $p: Person { name: "Bob" } $p worksAt $c }',
+            '$c: Company not { $p: Person { name: "Bob" } $c worksAt $p }',
+            "Void Zeta",
+        ),
+        (
+            '$p: Person { name: "Bob" } $c: Company not { $p worksAt $c }',
+            '$p: Person { name: "Bob" } $c: Company not { $c worksAt $p }',
+            "Void Zeta",
+        ),
+    ],
+)
+def test_inside_not_an_edge_between_two_types_may_be_written_from_either_end(
+    people: People, source_first: str, target_first: str, left: str
+) -> None:
+    assert people.names(source_first, "$c") == people.names(target_first, "$c") == left
+
+
 def test_not_honours_hops_and_undirected_edges(people: People) -> None:
     assert people.names("$p: Person not { $p knows{2,2} $x }") == "Eve"
     assert people.names("$p: Person not { $p <knows> $x }") == "Eve"
