@@ -365,3 +365,9 @@ def test_what_does_not_satisfy_a_condition_is_not_read(tmp_path: Path, monkeypat
     graph.optimize()
     assert read("size between 5 and 8")[0] == 4
     assert read("size between 5 and 8")[1] * 2 < few[1], "the index says where they are"
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity"])
+def test_numbers_that_no_property_holds_can_be_compared_with_and_without_quotes(graph: Graph, number: str) -> None:
+    assert found(graph, f"d < {number}") == found(graph, f"d < '{number}'")
+    assert found(graph, f"d < {number}")
