@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from omnigraph.errors import ContentionError, NotFoundError, StorageError
 from omnigraph.history.state import Fence
+from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
 
-FENCE_ATTEMPTS_MAX = 1_000
-"""Swaps tried to fence one branch. Nothing has to be prepared for one, so a fence loses no more often than others."""
+FENCE_ATTEMPTS_MAX = 200
+"""Swaps tried to fence one branch, as for a write."""
 
 
 class Fenced(Exception):
@@ -35,19 +36,20 @@ def raise_fence(manifests: Manifests, incarnations: Iterable[str], fence: Fence)
 
 
 def _raise_one(manifests: Manifests, incarnation: str, fence: Fence) -> None:
-    for _ in range(FENCE_ATTEMPTS_MAX):
-        try:
-            state = manifests.reload(incarnation)
-        except NotFoundError:
-            # A ref without a manifest: there is nothing to publish to.
+    with Contention(manifests, incarnation, FENCE_ATTEMPTS_MAX) as attempts:
+        for _ in attempts:
+            try:
+                state = manifests.reload(incarnation)
+            except NotFoundError:
+                # A ref without a manifest: there is nothing to publish to.
+                return
+            if state.fence.number >= fence.number:
+                return
+            try:
+                replace_state(manifests, state, replace(state, fence=fence))
+            except (SwapLost, SwapUnclear):
+                continue
+            except SwapNotDurable as error:
+                raise StorageError(f"a fence may not be durable, and nothing was deleted: {error}") from error
             return
-        if state.fence.number >= fence.number:
-            return
-        try:
-            replace_state(manifests, state, replace(state, fence=fence))
-        except (SwapLost, SwapUnclear):
-            continue
-        except SwapNotDurable as error:
-            raise StorageError(f"a fence may not be durable, and nothing was deleted: {error}") from error
-        return
     raise ContentionError("the branch could not be fenced: others wrote first, again and again", hint="try again")

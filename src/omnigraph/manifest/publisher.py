@@ -8,9 +8,7 @@ a store's failure is never read as either of the first two, the manifest is look
 from __future__ import annotations
 
 import logging
-import random
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,6 +28,7 @@ from omnigraph.history.rebase import Decision, decide
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
+from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.manifest.replacement import replace_state
@@ -40,9 +39,6 @@ _logger = logging.getLogger(__name__)
 ATTEMPTS_MAX = 200
 """Swaps tried for one write. With n writers one in n wins each round, so this is patience for very many of them."""
 
-BACKOFF_MS_MAX = 50
-"""Longest pause between two tries; a swap itself takes a few milliseconds."""
-
 GROUP_MAX = 64
 """Writes published in one swap: one manifest holds that many commits."""
 
@@ -52,11 +48,15 @@ Restage = Callable[[Capture, Decision], PublishPlan]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A commit that was made, and the state of its branch right after it. ``repeated``: an earlier call had made it."""
+    """A commit that was made, and the state of its branch right after it. ``repeated``: an earlier call had made it.
+
+    ``lost_swaps`` counts how often other processes published first.
+    """
 
     commit: GraphCommit
     state: ManifestState
     repeated: bool = False
+    lost_swaps: int = 0
 
 
 @dataclass(slots=True)
@@ -69,6 +69,8 @@ class _Ticket:
 
     plan: PublishPlan
     restage: Restage
+    seconds: float = 0.0
+    lost_swaps: int = 0
     unclear: tuple[int, str] | None = None
     published: Published | None = None
     error: BaseException | None = None
@@ -100,10 +102,10 @@ class Publisher:
     _doors: dict[str, _Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def publish(self, plan: PublishPlan, restage: Restage) -> Published:
-        """Make the plan's commit, rebasing it as often as it takes."""
+    def publish(self, plan: PublishPlan, restage: Restage, seconds: float = 0.0) -> Published:
+        """Make the plan's commit, rebasing it as often as it takes. ``seconds``: how long the plan took to make."""
         door = self._door(plan.base.incarnation)
-        ticket = _Ticket(plan, restage)
+        ticket = _Ticket(plan, restage, seconds)
         door.waiting.append(ticket)
         with door.lock:
             # The queue may be longer than a group, and then our turn is not the first one.
@@ -118,12 +120,15 @@ class Publisher:
 
     def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
         try:
-            for attempt in range(ATTEMPTS_MAX):
-                if attempt:
-                    time.sleep(random.uniform(0, min(2**attempt, BACKOFF_MS_MAX)) / 1000)
-                self._try(self.manifests.warm(incarnation), batch)
-                if not any(ticket.is_open for ticket in batch):
-                    return
+            seconds = max(ticket.seconds for ticket in batch)
+            with Contention(self.manifests, incarnation, ATTEMPTS_MAX, seconds) as attempts:
+                for attempt in attempts:
+                    # While this writer waited for its turn others may have published: only the newest state will do.
+                    warm = attempt < attempts.turn_after
+                    state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
+                    self._try(state, batch)
+                    if not any(ticket.is_open for ticket in batch):
+                        return
             for ticket in batch:
                 _fail(ticket, ContentionError(f"{ATTEMPTS_MAX} others published first", hint="try again"))
         except OmnigraphError as error:
@@ -174,6 +179,8 @@ class Publisher:
             state = replace_state(self.manifests, current, state, files)
         except SwapLost:
             _logger.info("version %d of branch %s was taken by another; trying again", version, state.branch)
+            for ticket, _ in accepted:
+                ticket.lost_swaps += 1
             self.manifests.reload(state.incarnation)
         except SwapUnclear as error:
             self._resolve(state, accepted, error)
@@ -192,7 +199,7 @@ class Publisher:
             _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)
             assert commit is not None
-            ticket.published = Published(commit, state)
+            ticket.published = Published(commit, state, lost_swaps=ticket.lost_swaps)
 
     def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> None:
         """After a failure that says nothing: look. If the slot is still free, the same commits are tried again."""

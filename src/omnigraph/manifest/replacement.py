@@ -19,6 +19,7 @@ def replace_state(
 ) -> ManifestState:
     """Publish ``state`` as the version after ``current``: SwapLost, SwapUnclear or SwapNotDurable if that fails."""
     place = ManifestVersion(manifests.location(current.incarnation), current.version)
+    manifests.store.turns.wait(place.location)
     linked = replace(state, version=current.version + 1, previous=manifests.files(current))
     made = swap_manifest(manifests.store, place, rows_to_arrow(to_rows(linked)), staged)
     manifests.remember(linked, files=made.files)

@@ -24,6 +24,7 @@ from omnigraph.storage.key_cache import KeyCache
 from omnigraph.storage.layout import Layout
 from omnigraph.storage.objects import Objects, open_objects
 from omnigraph.storage.recent_rows import RecentRows
+from omnigraph.storage.turns import LocalTurns, RemoteTurns, Turns
 from omnigraph.storage.uri import Root, parse_root
 
 OPEN_TABLES_MAX = 1024
@@ -52,6 +53,7 @@ class Store:
 
     def _start(self) -> None:
         self.objects: Objects = open_objects(self.root, self.options, self.durability)
+        self.turns: Turns = LocalTurns(self.root) if self.root.is_local else RemoteTurns(self.objects)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
         self.keys = KeyCache()
         self.recent = RecentRows()

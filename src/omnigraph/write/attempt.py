@@ -7,6 +7,7 @@ newest state.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -95,6 +96,7 @@ def _run(
     fence: int,
 ) -> tuple[P, Published | None]:
     base = context.manifests.warm(incarnation)
+    began = time.monotonic()
     try:
         capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
     except StorageError:
@@ -120,8 +122,8 @@ def _run(
 
     published: Published | None = None
     with suppress(_NothingLeft):
-        fenced = replace(plan, fence=fence)
-        published = context.profiler.timed(PUBLISH, lambda: _publish(context, fenced, restage), lambda _: 1)
+        fenced, seconds = replace(plan, fence=fence), time.monotonic() - began
+        published = context.profiler.timed(PUBLISH, lambda: _publish(context, fenced, restage, seconds), lambda _: 1)
     return last, published
 
 
@@ -160,10 +162,12 @@ def _changed(write: TableWrite) -> int:
     return write.inserted + write.updated + write.deleted
 
 
-def _publish(context: WriteContext, plan: PublishPlan, restage: Restage) -> Published:
-    published = context.publisher.publish(plan, restage)
+def _publish(context: WriteContext, plan: PublishPlan, restage: Restage, seconds: float) -> Published:
+    published = context.publisher.publish(plan, restage, seconds)
     state = published.state
     context.profiler.say(f"commit {published.commit.id}, version {state.version} of branch {state.branch}")
+    if published.lost_swaps:
+        context.profiler.say(f"swaps lost to other processes: {published.lost_swaps}")
     return published
 
 

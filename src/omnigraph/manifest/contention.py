@@ -1,0 +1,86 @@
+"""Trying a swap again and again: pauses between tries, and a turn for a writer that keeps losing."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from types import TracebackType
+
+from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.replacement import replace_state
+from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
+
+TURN_AFTER = 1
+"""Lost swaps after which a short write holds the turn: a second try in the open would most likely be lost as well."""
+
+TURN_AFTER_LONG = 2
+"""The same for a write that takes long to prepare: while it holds the turn the others stand still, so that they go on
+for at least two thirds of the time."""
+
+LONG_SECONDS = 0.1
+"""Preparation from which a write counts as long: many swaps of others."""
+
+BACKOFF_MS_MAX = 50
+"""Longest pause between two tries without a turn; a swap itself takes a few milliseconds."""
+
+TURN_FACTOR = 3
+"""How much longer than its last try a writer announces its turn to last: the machine may be busy."""
+
+TURN_SECONDS_MIN = 1.0
+
+KNOCKS_MAX = 3
+"""Swaps tried to make the others notice a turn. Nothing has to be prepared for one, so most of them are won."""
+
+
+class Contention:
+    """The tries of one change of a branch. Used as a context, so that a turn ends with the change.
+
+    ``seconds`` is how long the change took to prepare: a try behind a turn will take as long again.
+    """
+
+    def __init__(self, manifests: Manifests, incarnation: str, attempts_max: int, seconds: float = 0.0) -> None:
+        self._manifests = manifests
+        self._incarnation = incarnation
+        self._turns = manifests.store.turns
+        self._location = manifests.location(incarnation)
+        self._attempts_max = attempts_max
+        self._seconds = seconds
+        self.turn_after = TURN_AFTER_LONG if seconds > LONG_SECONDS else TURN_AFTER
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Contention:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def __iter__(self) -> Iterator[int]:
+        """Numbers of tries. Every try but the first comes after a lost swap."""
+        longest = self._seconds
+        for attempt in range(self._attempts_max):
+            if attempt:
+                self._turns.note_lost(self._location)
+            if attempt == self.turn_after:
+                seconds = max(TURN_SECONDS_MIN, TURN_FACTOR * longest)
+                self._stack.enter_context(self._turns.hold(self._location, seconds))
+                if self._turns.needs_knock:
+                    self._knock()
+            elif 0 < attempt < self.turn_after:
+                time.sleep(random.uniform(0, min(2**attempt, BACKOFF_MS_MAX)) / 1000)
+            began = time.monotonic()
+            yield attempt
+            longest = max(longest, time.monotonic() - began)
+
+    def _knock(self) -> None:
+        """Swap the state for itself, so that every other writer loses its next swap and looks for the turn."""
+        for _ in range(KNOCKS_MAX):
+            state = self._manifests.reload(self._incarnation)
+            try:
+                replace_state(self._manifests, state, state)
+            except (SwapLost, SwapUnclear, SwapNotDurable):
+                continue
+            return
