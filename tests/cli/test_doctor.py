@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.storage import objects
+from omnigraph.storage import local_objects
 from tests.cli.run import run
 
 
@@ -57,7 +57,7 @@ def test_tables_in_pieces_with_holes_and_without_indexes_get_advice(tmp_path: Pa
 
 
 def test_a_store_that_lets_everybody_win_is_a_problem(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects.LocalObjects, "create", lambda self, path, content: True)
+    monkeypatch.setattr(local_objects.LocalObjects, "create", lambda self, path, content: True)
     found = _findings(graph, status=1)
     assert found["conditional writes"]["verdict"] == "problem"
 

@@ -24,9 +24,8 @@ class Branching(History):
         def capture() -> ManifestState:
             return self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
 
-        ref = branches.Ref(checked, self._ids.new_id(), capture().head, actor, self._clock.now_us())
-        state = naming.create_branch(self._manifests, ref, capture)
-        return _branch_info(ref, state)
+        wanted = branches.Ref(checked, self._ids.new_id(), None, actor, self._clock.now_us())
+        return _branch_info(*naming.create_branch(self._manifests, wanted, capture))
 
     def branches(self) -> BranchList:
         """Every branch with its head, ``main`` first: a list that shows itself well."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.analytics.rounds import NOTHING_KEPT, KeptRounds, Rounds
-from omnigraph.storage.objects import open_objects
+from omnigraph.storage.open_objects import open_objects
 from omnigraph.storage.uri import parse_root
 
 

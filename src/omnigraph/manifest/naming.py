@@ -38,7 +38,7 @@ WITHDRAWN = ""
 """The name of a branch that was never finished. No ref can have it."""
 
 
-def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> ManifestState:
+def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> tuple[Ref, ManifestState]:
     """Copy a state into a new incarnation, then take the name. A crash in between leaves only garbage.
 
     The fence is read before ``capture`` reads the state: if cleanup deletes anything before the name is taken, it is
@@ -49,14 +49,16 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
         raise _taken(ref.name)
     _free(manifests, ref.name)
     fence = manifests.warm(manifests.stamp.graph_id).fence
-    state = fork(capture(), ref.name, ref.incarnation, fence)
+    parent = capture()
+    ref = replace(ref, parent_commit=parent.head)
+    state = fork(parent, ref.name, ref.incarnation, fence)
     made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
     if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
         raise _taken(ref.name)
     state = replace(state, version=made.version)
     manifests.remember(state, files=made.files)
     _confirm(manifests, ref, state)
-    return state
+    return ref, state
 
 
 def _confirm(manifests: Manifests, ref: Ref, state: ManifestState) -> None:

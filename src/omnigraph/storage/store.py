@@ -22,7 +22,8 @@ from omnigraph.storage.durability import Durability
 from omnigraph.storage.failures import FOREIGN
 from omnigraph.storage.key_cache import KeyCache
 from omnigraph.storage.layout import Layout
-from omnigraph.storage.objects import Objects, open_objects
+from omnigraph.storage.objects import Objects
+from omnigraph.storage.open_objects import open_objects
 from omnigraph.storage.recent_rows import RecentRows
 from omnigraph.storage.turns import LocalTurns, RemoteTurns, Turns
 from omnigraph.storage.uri import Root, parse_root
