@@ -1,7 +1,8 @@
 """The commit log: commits that no longer fit into the manifest, as rows of the ``__commits`` table.
 
-The table is a table like any other: it grows by detached appends, and its pin moves in the same swap that drops the
-commits from the manifest. So a commit is always in exactly one of the two.
+The table grows by detached versions, and its pin moves in the same swap that drops the commits from the manifest. So a
+commit is always in exactly one of the two. Rows are in the order of the commits, parents before children; a spill folds
+the last fragments, so that looking a commit up costs about as many requests after thousands of commits as after a few.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
 from omnigraph.storage import staging
 from omnigraph.storage.filters import Comparison
+from omnigraph.storage.fold import fold_in_order
 from omnigraph.storage.store import Store
 from omnigraph.storage.tables import scan
 
@@ -52,8 +54,9 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     old = tuple(commit for commit in state.commits if not _is_of(state, commit))
     pin = state.log
     base = store.open(pin.location, pin.lance_version)
-    written = staging.write_rows(store, base, pin.location, _to_arrow(old))
-    staged = staging.stage_delta(store, base, pin.location, [written], [])
+    rows, replaced = fold_in_order(store, base, pin.location, _to_arrow(old))
+    written = staging.write_rows(store, base, pin.location, rows)
+    staged = staging.stage_delta(store, base, pin.location, [written], [], replaced)
     staging.sync_staged(store, staged)
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
     return replace(state, commits=newest, log=moved)

@@ -20,12 +20,16 @@ MAIN = "main"
 MAIN_MANIFEST = "__manifest"
 REFS_PREFIX = "refs/"
 
+_AS_IT_IS = {"lance-encoding:compression": "none"}
+"""Every swap writes this column anew, and it is read once. From 32 KB on Lance would build a table of symbols for it,
+which costs more time than the rest of the swap and saves less than half of a small file."""
+
 _SCHEMA = pa.schema(
     [
         pa.field("object_id", pa.string(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"}),
         pa.field("object_type", pa.string(), nullable=False),
         pa.field("location", pa.string()),
-        pa.field("metadata", pa.string()),
+        pa.field("metadata", pa.string(), metadata=_AS_IT_IS),
         pa.field("base_objects", pa.list_(pa.string())),
         pa.field("table_key", pa.string()),
         pa.field("table_version", pa.int64()),

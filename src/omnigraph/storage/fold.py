@@ -51,6 +51,25 @@ def fold_tail(
     return pa.concat_tables(whole).combine_chunks(), ids
 
 
+def fold_in_order(store: Store, base: LanceDataset, location: str, rows: pa.Table) -> tuple[pa.Table, tuple[int, ...]]:
+    """The same for a table whose rows stay in the order they were written: only its last fragments are folded.
+
+    A fragment is folded once as many rows come after it, so that their number is about the logarithm of the number of
+    writes, and a row is rewritten about as many times. No row of such a table is ever removed.
+    """
+    victims: list[Any] = []
+    size = rows.num_rows
+    for fragment in reversed(base.get_fragments()):
+        if fragment.metadata.physical_rows > size or _file_bytes(fragment) > FRAGMENT_BYTES_MAX:
+            break
+        victims.insert(0, fragment)
+        size += fragment.metadata.physical_rows
+    numbers = column_numbers(base)
+    parts = [_live_rows(store, location, numbers, fragment, set()) for fragment in victims]
+    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    return pa.concat_tables(whole).combine_chunks(), tuple(fragment.fragment_id for fragment in victims)
+
+
 def _file_bytes(fragment: Any) -> int:
     return sum(file.file_size_bytes or 0 for file in fragment.metadata.files)
 
