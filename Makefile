@@ -37,8 +37,12 @@ demo: $(STAMP) ## show what it does, on a graph of a million entities
 test: $(STAMP) ## run the tests
 	@$(PYTEST)
 
-test-long: $(STAMP) ## run the long sweeps as well
+test-long: $(STAMP) ## run the long sweeps as well; PART=name for one part of them, PART=list for the names
+ifdef PART
+	@$(BIN)/pytest -m long --part $(PART) --counts build/cells/$(PART).json
+else
 	@$(PYTEST) -m "long or not long"
+endif
 
 check: $(STAMP) ## everything a change must pass: format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .

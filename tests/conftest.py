@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis draws its examples.
+"""What every test shares: how hypothesis draws its examples, and the parts of the long run (see `tests/parts.py`).
 
 `ci` (the default) is derandomized, so a red run is red again on the next machine; deadlines are off because
 the suite does not measure time. `explore` draws fresh examples and more of them: HYPOTHESIS_PROFILE=explore.
@@ -7,6 +7,8 @@ the suite does not measure time. `explore` draws fresh examples and more of them
 import os
 
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["tests.parts"]
 
 settings.register_profile(
     "ci",

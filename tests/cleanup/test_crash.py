@@ -26,12 +26,12 @@ def _walk(tmp_path: Path, count: int | None) -> None:
     build(WRITER, base)
     seen = look(str(base))
     shutil.copytree(base, root)
-    calls = len(trace(python(PROGRAM, WRITER, root), root=root).calls)
+    calls = len(trace(python(PROGRAM, WRITER, root), root=root, warm=True).calls)
     positions: Iterable[int] = range(1, calls + 1) if count is None else sample(WRITER, calls, count)
     for number in positions:
         shutil.rmtree(root)
         shutil.copytree(base, root)
-        assert run(python(PROGRAM, WRITER, root), root=root, fault=KillAt(number)).killed
+        assert run(python(PROGRAM, WRITER, root), root=root, fault=KillAt(number), warm=True).killed
         assert look(str(root)) == seen
         graph = omnigraph.open(root, durability="os")
         assert graph.verify().is_clean, number

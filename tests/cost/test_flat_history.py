@@ -1,6 +1,7 @@
 """The length of a history changes neither the cost of the next commit nor that of a look into the past."""
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_no_commit_pays_for_compressing_the_manifest(tmp_path: Path) -> None:
     for number in range(RECENT_COMMITS_MAX - 1):
         graph.mutate(PERSON, {"n": f"p{number}"}, message=LONG_ID)
         sizes.append(_manifest_bytes(graph))
-    steps = [after - before for before, after in zip(sizes, sizes[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(sizes)]
     assert sizes[-1] > 40_000
     assert min(steps) > 0
     assert max(steps) < 4 * min(steps)

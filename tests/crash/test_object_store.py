@@ -1,6 +1,6 @@
 """A writer on S3, killed at its requests, or with requests refused, dropped, and answered into the void."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -19,14 +19,12 @@ def kills(positions: Iterable[int]) -> list[RequestFault]:
     return [KillAt(n, after) for n in positions for after in (False, True)]
 
 
-def hiccups(positions: Iterable[int]) -> list[RequestFault]:
-    """A request that fails once, or that is carried out without its answer arriving: clients try it again."""
-    return [
-        fault
-        for n in positions
-        for after in (False, True)
-        for fault in (RespondAt(n, 500, after=after), RespondAt(n, 503, after=after), DropAt(n, after=after))
-    ]
+HICCUPS: dict[str, Callable[[int, bool], RequestFault]] = {
+    "500": lambda n, after: RespondAt(n, 500, after=after),
+    "503": lambda n, after: RespondAt(n, 503, after=after),
+    "lost": lambda n, after: DropAt(n, after=after),
+}
+"""A request that fails once, or that is carried out without its answer arriving: clients try it again."""
 
 
 def locked_out(positions: Iterable[int]) -> list[RequestFault]:
@@ -52,6 +50,7 @@ def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
 
 
 @pytest.mark.long
+@pytest.mark.part("s3-kill")
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_kill_at_any_request_leaves_the_old_or_the_new_graph(writer: str, tmp_path: Path, s3_server: Server) -> None:
     sweep = S3Sweep(writer, tmp_path, s3_server)
@@ -61,15 +60,18 @@ def test_a_kill_at_any_request_leaves_the_old_or_the_new_graph(writer: str, tmp_
 
 @pytest.mark.long
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("hiccup", [pytest.param(name, marks=pytest.mark.part(f"s3-{name}")) for name in HICCUPS])
 def test_a_request_that_fails_once_or_loses_its_answer_does_no_harm(
-    writer: str, tmp_path: Path, s3_server: Server
+    writer: str, hiccup: str, tmp_path: Path, s3_server: Server
 ) -> None:
     sweep = S3Sweep(writer, tmp_path, s3_server)
-    endings = walk(sweep, hiccups(range(1, len(sweep.requests) + 1)))
+    positions = range(1, len(sweep.requests) + 1)
+    endings = walk(sweep, [HICCUPS[hiccup](n, after) for n in positions for after in (False, True)])
     assert {ending.ended for ending in endings} == {DONE}
 
 
 @pytest.mark.long
+@pytest.mark.part("s3-locked-out")
 @pytest.mark.parametrize("writer", WRITERS)
 def test_losing_the_credentials_at_any_request_is_a_typed_refusal(
     writer: str, tmp_path: Path, s3_server: Server

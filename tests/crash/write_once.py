@@ -1,7 +1,7 @@
 """The program under test: one writer, one write, one line that says how it ended.
 
-Run as `write_once.py <writer> <uri>`. Its exit code is 0 for every ending it can report; another one is a failure of
-the test, or the death it was sentenced to.
+Run as `write_once.py <writer> <uri> [<durability>]`. Its exit code is 0 for every ending it can report; another one is
+a failure of the test, or the death it was sentenced to.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.crash.writers import CREATE, WRITERS, create_counted, open_counted
 from tests.faults.window import armed
 
 
-def main(name: str, uri: str) -> dict[str, object]:
+def main(name: str, uri: str, durability: str = "fsync") -> dict[str, object]:
     writer = WRITERS[name]
     if writer.is_bulk:
         limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
@@ -23,12 +23,12 @@ def main(name: str, uri: str) -> dict[str, object]:
         extension.EXTENDED_ROWS_MIN = 1
     graph = None
     if name != CREATE:
-        graph = open_counted(uri, era=2)
+        graph = open_counted(uri, era=2, durability=durability)
         writer.warm(graph)
     try:
         with armed():
             if graph is None:
-                create_counted(uri, era=2)
+                create_counted(uri, era=2, durability=durability)
             else:
                 writer.write(graph)
     except OmnigraphError as error:
@@ -38,4 +38,4 @@ def main(name: str, uri: str) -> dict[str, object]:
     return {"ended": "done"}
 
 
-print(json.dumps(main(sys.argv[1], sys.argv[2])))
+print(json.dumps(main(*sys.argv[1:])))

@@ -230,8 +230,41 @@ WRITERS: dict[str, Writer] = {
 }
 
 
-def build(name: str, uri: str | os.PathLike[str]) -> None:
+def _age(graph: Graph) -> None:
+    """What a graph has after a while: folded and shortened fragments, indexes, a merge, a branch of another one."""
+    for number in range(18):
+        _insert(graph, f"z{number:02}")
+    graph.mutate('query q() { delete Person where name = "z01" }')
+    graph.mutate('query q() { update Person set { age: 8 } where name = "z17" }')
+    _indexed(graph)
+    graph.create_branch("elder")
+    graph.mutate(INSERT, {"name": "z90", "age": 1}, branch="elder")
+    _insert(graph, "z91")
+    graph.merge("elder")
+    graph.mutate(INSERT, {"name": "z92", "age": 1}, branch="elder")
+
+
+def build(name: str, uri: str | os.PathLike[str], is_aged: bool = False) -> None:
     """The graph a writer starts from."""
     graph = create_counted(uri, era=1, durability="os")
     graph.load(BASE, "append")
+    if is_aged:
+        _age(graph)
     WRITERS[name].prepare(graph)
+
+
+SESSION: tuple[Callable[[Graph], object], ...] = (
+    _insert,
+    lambda graph: graph.mutate(MIXED),
+    _merge,
+    lambda graph: graph.create_branch("review"),
+    lambda graph: graph.mutate(INSERT, {"name": "hal", "age": 1}, branch="review"),
+    _append,
+    lambda graph: graph.merge("review"),
+    lambda graph: graph.optimize(),
+    lambda graph: graph.delete_branch("review"),
+    lambda graph: graph.revert(actor="writer"),
+    lambda graph: graph.apply_schema(OTHER_SCHEMA),
+    lambda graph: _insert(graph, "ida"),
+)
+"""Writes of one process, one after the other, each acknowledged before the next."""

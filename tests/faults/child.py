@@ -6,7 +6,7 @@ pandas, which pyarrow imports when it is installed and which is two thirds of th
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Run with -c: the hidden packages look as if they were not installed, to an import and to whoever looks for them.
@@ -28,6 +28,12 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 def python(script: Path | str, *arguments: object, without: tuple[str, ...] = ("pandas",)) -> list[str]:
     """The argv that runs a script in a fresh interpreter which cannot import the packages in `without`."""
     return [sys.executable, "-c", _BOOT, ",".join(without), str(script), *map(str, arguments)]
+
+
+def script_of(argv: Sequence[str]) -> list[str]:
+    """The script and its arguments in an argv made by `python`."""
+    start = list(argv).index(_BOOT) + 2
+    return list(argv[start:])
 
 
 def environment(env: Mapping[str, str] | None) -> dict[str, str]:

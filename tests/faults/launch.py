@@ -21,8 +21,9 @@ class Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def main() -> None:
-    with open(int(sys.argv[1]), "rb") as pipe:
+def install_filter(pipe_end: int) -> None:
+    """Wait for the filter and install it in this process."""
+    with open(pipe_end, "rb") as pipe:
         code = pipe.read()
     if not code:
         sys.exit("the tracer went away before it sent a filter")
@@ -34,7 +35,8 @@ def main() -> None:
         sys.exit(f"no_new_privs: {os.strerror(ctypes.get_errno())}")
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0) != 0:
         sys.exit(f"seccomp: {os.strerror(ctypes.get_errno())}")
+
+
+if __name__ == "__main__":
+    install_filter(int(sys.argv[1]))
     os.execvp(sys.argv[2], sys.argv[2:])
-
-
-main()

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import boto3
 
@@ -22,6 +22,7 @@ from tests.faults.child import environment
 from tests.faults.fault import RequestFault
 from tests.faults.proxy import Proxy
 from tests.faults.request_log import Request
+from tests.faults.warm import Turn, warm_interpreter
 from tests.faults.window import CONTROL_VARIABLE
 
 TIMEOUT_S = 60.0
@@ -64,6 +65,11 @@ class Bucket:
     def keys(self, prefix: str = "") -> list[str]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
         return [item["Key"] for page in pages for item in page.get("Contents", ())]
+
+    def clear(self, prefix: str) -> None:
+        """Delete everything below a path."""
+        for key in self.keys(prefix):
+            self.client.delete_object(Bucket=self.name, Key=key)
 
     def copy(self, source: str, target: str) -> None:
         """Copy everything below one path to another: a fresh start for each position of a sweep."""
@@ -138,25 +144,23 @@ class Server:
         fault: RequestFault | None = None,
         env: Mapping[str, str] | None = None,
         window: bool = True,
+        warm: bool = False,
         timeout_s: float = TIMEOUT_S,
     ) -> RequestTrace:
         """Run a program that finds the store by its AWS_* environment, with one fault or none.
 
         Requests count while it is armed, or all of them with `window=False`. They are let through one at a time. When
-        this returns, the program is dead and nothing it sent is still on its way.
+        this returns, the program is dead and nothing it sent is still on its way. With `warm` a Python script starts in
+        a copy of an interpreter that has imported everything (see `warm`).
         """
         proxy = Proxy(self._upstream, serial=True, armed=not window)
         try:
             with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
-                with proxy.inject_killing(fault, lambda: _kill_group(process)) as injection:
-                    process = subprocess.Popen(
-                        list(argv),
-                        env=environment(env) | _child_variables(proxy),
-                        stdin=subprocess.DEVNULL,
-                        stdout=stdout,
-                        stderr=stderr,
-                        start_new_session=True,
-                    )
+                variables = environment(env) | _child_variables(proxy)
+                with (
+                    proxy.inject_killing(fault, lambda: _kill_group(process)) as injection,
+                    _started(list(argv), variables, stdout, stderr, warm) as process,
+                ):
                     overdue = _wait(process, timeout_s)
                 stdout.seek(0)
                 stderr.seek(0)
@@ -167,24 +171,40 @@ class Server:
             raise S3Error(f"{argv} did not end within {timeout_s} s\n" + "\n".join(texts))
         if process.returncode == 0 and not proxy.ever_armed:
             raise S3Error(f"{argv} never armed: call tests.faults.arm(), or count everything with window=False")
+        assert process.returncode is not None
         return RequestTrace(proxy.requests(), process.returncode, *texts, injection.hit)
 
 
-def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+@contextmanager
+def _started(
+    argv: list[str], env: dict[str, str], stdout: IO[str], stderr: IO[str], warm: bool
+) -> Iterator[subprocess.Popen[bytes] | Turn]:
+    if warm:
+        with warm_interpreter().turn() as turn:
+            turn.launch(argv, env, stdout, stderr)
+            yield turn
+    else:
+        yield subprocess.Popen(
+            argv, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True
+        )
+
+
+def _wait(process: subprocess.Popen[bytes] | Turn, timeout_s: float) -> bool:
     """Wait for the end of a program; True if it had to be ended."""
     try:
         process.wait(timeout_s)
         return False
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, TimeoutError):
         return True
     finally:
-        if process.poll() is None:
+        if process.returncode is None:
             _kill_group(process)
             process.wait()
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes] | Turn) -> None:
     """SIGKILL to a program and its children."""
+    assert process.pid is not None
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,11 +68,33 @@ class _Stopped:
     target: str | None
 
 
+Launch = Callable[[list[str], dict[str, str], IO[bytes], IO[bytes], int], int]
+"""Starts a program that waits for its filter at the pipe given last; returns its process id."""
+
+
+def _launch(argv: list[str], env: dict[str, str], stdout: IO[bytes], stderr: IO[bytes], pipe_end: int) -> int:
+    launcher = str(Path(__file__).with_name("launch.py"))
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", launcher, str(pipe_end), *argv],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=[pipe_end],
+    )
+    # The session waits for it; this keeps Popen from warning about a child without a wait.
+    process.returncode = 0
+    return process.pid
+
+
 class Session:
     """One traced program, from start to the death of its last thread."""
 
-    def __init__(self, machine: Machine, root: str, fault: FileFault | None, *, armed: bool) -> None:
+    def __init__(
+        self, machine: Machine, root: str, fault: FileFault | None, *, armed: bool, launch: Launch | None = None
+    ) -> None:
         self._machine = machine
+        self._launch = launch or _launch
         self._root = root
         self._fault = fault
         self._armed = armed
@@ -108,21 +131,10 @@ class Session:
 
     def _start(self, argv: list[str], env: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> None:
         read_end, write_end = os.pipe()
-        launcher = str(Path(__file__).with_name("launch.py"))
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launcher, str(read_end), *argv],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=[read_end],
-            )
-            # We wait for it ourselves; this keeps Popen from warning about a child nobody waited for.
-            process.returncode = 0
-            self._leader = process.pid
-            self._tids.add(process.pid)
-            ptrace.seize(process.pid, _OPTIONS)
+            self._leader = self._launch(argv, env, stdout, stderr, read_end)
+            self._tids.add(self._leader)
+            ptrace.seize(self._leader, _OPTIONS)
             os.write(write_end, self._machine.filter())
         finally:
             os.close(read_end)
@@ -159,7 +171,9 @@ class Session:
         self._waiting = deque(stopped for stopped in self._waiting if stopped.tid != tid)
         if self._inside == tid:
             self._inside = None
-            self._next()
+            # A program that ends takes its other threads along, those included that wait here for their turn.
+            with suppress(ptrace.Gone):
+                self._next()
 
     def _stopped(self, tid: int, stop_signal: int, event: int) -> None:
         if event == ptrace.EVENT_SECCOMP:

@@ -396,3 +396,23 @@ def test_a_filter_fits_into_the_jumps_of_its_format(machine: object) -> None:
     code = machine.filter()
     assert len(code) % 8 == 0
     assert len(machine.by_number) == len({signature.name for signature in machine.by_number.values()})
+
+
+def test_a_program_may_end_while_its_threads_wait_for_their_turn(tmp_path: Path) -> None:
+    code = """
+import os, sys, threading
+from tests.faults.window import arm
+def work(name):
+    for number in range(10_000):
+        try: open(f"{sys.argv[1]}/{name}", "w").close()
+        except OSError: pass
+arm()
+for name in "abcd": threading.Thread(target=work, args=(name,)).start()
+try: open(f"{sys.argv[1]}/last", "w").close()
+except OSError: pass
+os._exit(3)
+"""
+    script = tmp_path / "program.py"
+    script.write_text(code, encoding="utf-8")
+    for position in range(1, 11):
+        assert run(python(script, tmp_path), root=tmp_path, fault=FailFrom(position, errno.EIO)).returncode == 3

@@ -25,8 +25,9 @@ from typing import IO
 
 from tests.faults.child import environment
 from tests.faults.fault import FileFault
-from tests.faults.session import Call, Session
+from tests.faults.session import Call, Launch, Session
 from tests.faults.syscalls import this_machine
+from tests.faults.warm import warm_interpreter
 
 TIMEOUT_S = 60.0
 
@@ -56,10 +57,11 @@ def trace(
     root: Path | str,
     env: Mapping[str, str] | None = None,
     window: bool = True,
+    warm: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Trace:
     """Run a program without disturbing it and say which counted calls it makes."""
-    return run(argv, root=root, fault=None, env=env, window=window, timeout_s=timeout_s)
+    return run(argv, root=root, fault=None, env=env, window=window, warm=warm, timeout_s=timeout_s)
 
 
 def run(
@@ -69,21 +71,36 @@ def run(
     fault: FileFault | None,
     env: Mapping[str, str] | None = None,
     window: bool = True,
+    warm: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Trace:
     """Run a program with one fault.
 
     Calls count while the program is armed (see `window`), or from its first instruction with `window=False`. A program
-    that ends well without ever arming is a mistake of the test and raises.
+    that ends well without ever arming is a mistake of the test and raises. With `warm` a Python script starts in a copy
+    of an interpreter that has imported everything (see `warm`).
     """
+    if warm:
+        with warm_interpreter().turn() as turn:
+            return _run(argv, root, fault, environment(env), window, timeout_s, turn.launch)
+    return _run(argv, root, fault, environment(env), window, timeout_s, None)
+
+
+def _run(
+    argv: Sequence[str],
+    root: Path | str,
+    fault: FileFault | None,
+    env: dict[str, str],
+    window: bool,
+    timeout_s: float,
+    launch: Launch | None,
+) -> Trace:
     machine = this_machine()
     if machine is None:
         raise TracerError("the tracer knows Linux on x86_64 and aarch64 only")
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        session = Session(machine, os.path.realpath(root), fault, armed=not window)
-        worker = threading.Thread(
-            target=session.run, args=(list(argv), environment(env), stdout, stderr), name="tracer"
-        )
+        session = Session(machine, os.path.realpath(root), fault, armed=not window, launch=launch)
+        worker = threading.Thread(target=session.run, args=(list(argv), env, stdout, stderr), name="tracer")
         worker.start()
         try:
             worker.join(timeout_s)
