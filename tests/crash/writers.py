@@ -233,13 +233,13 @@ WRITERS: dict[str, Writer] = {
 def _age(graph: Graph) -> None:
     """What a graph has after a while: folded and shortened fragments, indexes, a merge, a branch of another one."""
     for number in range(18):
-        _insert(graph, f"z{number:02}")
+        graph.mutate(INSERT, {"name": f"z{number:02}", "age": 4})
     graph.mutate('query q() { delete Person where name = "z01" }')
     graph.mutate('query q() { update Person set { age: 8 } where name = "z17" }')
     _indexed(graph)
     graph.create_branch("elder")
     graph.mutate(INSERT, {"name": "z90", "age": 1}, branch="elder")
-    _insert(graph, "z91")
+    graph.mutate(INSERT, {"name": "z91", "age": 1})
     graph.merge("elder")
     graph.mutate(INSERT, {"name": "z92", "age": 1}, branch="elder")
 
