@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -60,6 +61,8 @@ class Cells:
 
     judged: Counter[Cell] = field(default_factory=Counter)
     violations: Counter[Cell] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    """What else a part counted, a line each."""
 
     def add(self, cell: Cell, is_right: bool) -> None:
         self.judged[cell] += 1
@@ -71,10 +74,12 @@ class Cells:
             for cell, count in sorted(self.judged.items())
         ]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps({"cells": rows, "notes": self.notes}, indent=1) + "\n", encoding="utf-8")
 
     def load(self, path: Path) -> None:
-        for row in json.loads(path.read_text(encoding="utf-8")):
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        self.notes += saved["notes"]
+        for row in saved["cells"]:
             cell = Cell(row["place"], row["writer"], row["fault"])
             self.judged[cell] += row["cells"]
             self.violations[cell] += row["violations"]
@@ -88,6 +93,7 @@ class Cells:
             "",
             f"{self._sum('kill')} kill cells, {self._sum('') - self._sum('kill')} error cells, "
             f"{sum(self.violations.values())} violations",
+            *self.notes,
         ]
 
     def _sum(self, prefix: str) -> int:
@@ -103,3 +109,15 @@ class Cells:
 
 
 CELLS = Cells()
+
+
+def main(paths: list[str]) -> None:
+    """Print the tables of several parts together: `python -m tests.crash.cells build/cells/*.json`."""
+    whole = Cells()
+    for path in paths:
+        whole.load(Path(path))
+    print("\n".join(whole.tables()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -20,6 +20,7 @@ def test_counts_of_parts_add_up(tmp_path: Path) -> None:
     part.add(Cell("local", "insert", "kill before"), True)
     part.add(Cell("local", "insert", "kill before"), False)
     part.add(Cell("s3", "insert", "500 once"), True)
+    part.notes.append("7 transactions")
     part.save(tmp_path / "counts" / "part.json")
     for _ in range(2):
         whole.load(tmp_path / "counts" / "part.json")
@@ -34,4 +35,6 @@ def test_counts_of_parts_add_up(tmp_path: Path) -> None:
         "| insert | 6 | 2 |",
         "",
         "4 kill cells, 2 error cells, 2 violations",
+        "7 transactions",
+        "7 transactions",
     ]
