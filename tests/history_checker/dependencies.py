@@ -55,9 +55,12 @@ class _Writers:
                 self._writer |= {(key, value): number for value in values}
                 self._is_last.add((key, values[-1]))
 
+    def find(self, key: str, value: int) -> int | None:
+        return self._writer.get((key, value))
+
     def of(self, found: Dependencies, reader: int, key: str, value: int) -> int | None:
         """The transaction that wrote a value which was read; reports one that must not be seen."""
-        writer = self._writer.get((key, value))
+        writer = self.find(key, value)
         name = found.history[reader].name
         if writer is None:
             found.report("phantom", f"{name} read {key} = {value}, which was never written")
@@ -146,8 +149,9 @@ class _Registers:
 
     def connect_all(self) -> None:
         for (key, value), readers in self._readers.items():
-            for number in readers if value is not None else ():
-                self._connect_writer(number, key, value or 0)
+            for number in readers:
+                if value is not None:
+                    self._connect_writer(number, key, value)
         for number, transaction in enumerate(self._found.history):
             if transaction.outcome is Outcome.OK:
                 for key in transaction.writes:
@@ -167,12 +171,12 @@ class _Registers:
         for reader in self._readers[key, None]:
             # Every write comes after the empty register.
             self._found.connect(reader, number, "rw")
-        if transaction.registers.get(key) is None:
+        before = transaction.registers.get(key)
+        if before is None:
             return
-        before = transaction.registers[key]
         for reader in self._readers[key, before]:
             self._found.connect(reader, number, "rw")
-        writer = self._writers.of(self._found, number, key, before or 0)
+        writer = self._writers.find(key, before)
         if writer is not None:
             self._found.connect(writer, number, "ww")
 
