@@ -27,6 +27,7 @@ from tests.faults.window import CONTROL_VARIABLE
 
 TIMEOUT_S = 60.0
 _SHUTDOWN_TIMEOUT_S = 10.0
+_KEYS_PER_DELETE_MAX = 1_000
 
 _ACCESS_KEY = "test"
 _SECRET_KEY = "test"
@@ -68,8 +69,10 @@ class Bucket:
 
     def clear(self, prefix: str) -> None:
         """Delete everything below a path."""
-        for key in self.keys(prefix):
-            self.client.delete_object(Bucket=self.name, Key=key)
+        keys = [{"Key": key} for key in self.keys(prefix)]
+        for start in range(0, len(keys), _KEYS_PER_DELETE_MAX):
+            page = keys[start : start + _KEYS_PER_DELETE_MAX]
+            self.client.delete_objects(Bucket=self.name, Delete={"Objects": page})
 
     def copy(self, source: str, target: str) -> None:
         """Copy everything below one path to another: a fresh start for each position of a sweep."""
