@@ -2,6 +2,9 @@
 
 import logging
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import omnigraph
 from omnigraph.errors import CorruptionError
 from omnigraph.storage import newest
-from omnigraph.storage.files import manifest_file
+from omnigraph.storage.version_names import manifest_file
 from tests.protocol.graphs import insert, names, person, reopen
 
 
@@ -135,6 +138,34 @@ def test_two_processes_that_meet_a_torn_version_never_set_aside_a_published_one(
     assert torn.exists()
 
 
-def test_scratch_directories_of_commits_are_removed(populated: omnigraph.Graph) -> None:
-    insert(populated, "x")
-    assert list((Path(populated.uri) / "__manifest" / "_beside").iterdir()) == []
+def _scratch_files(graph: omnigraph.Graph) -> list[Path]:
+    return [path for path in (Path(graph.uri) / "__manifest" / "_beside").rglob("*") if path.is_file()]
+
+
+def test_a_process_keeps_one_scratch_file_and_leaves_none(populated: omnigraph.Graph) -> None:
+    for number in range(3):
+        insert(populated, f"n{number}")
+    assert [path.suffix for path in _scratch_files(populated)] == [".manifest"]
+    uri = populated.uri
+    program = f"import omnigraph\nomnigraph.open({uri!r}).load([{person('child')!r}])"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert len(_scratch_files(populated)) == 1
+    assert "child" in names(populated)
+
+
+def test_a_scratch_directory_that_cleanup_removed_is_made_again(populated: omnigraph.Graph) -> None:
+    insert(populated, "first")
+    shutil.rmtree(Path(populated.uri) / "__manifest" / "_beside")
+    insert(populated, "second")
+    assert {"first", "second"} <= set(names(reopen(populated)))
+
+
+def test_a_lost_commit_leaves_nothing_that_a_later_one_builds_on(populated: omnigraph.Graph) -> None:
+    """The version that another process published has the number of the version that was committed in vain."""
+    other = reopen(populated)
+    for number in range(5):
+        insert(populated, f"own{number}")
+        insert(other, f"other{number}")
+    expected = {"a", "b", *(f"{who}{number}" for who in ("own", "other") for number in range(5))}
+    assert set(names(reopen(populated))) == expected
+    assert populated.verify().is_clean

@@ -20,7 +20,8 @@ from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.durability import digest_file
-from omnigraph.storage.files import SegmentFiles, manifest_file, version_files
+from omnigraph.storage.files import SegmentFiles, version_files
+from omnigraph.storage.version_names import manifest_file
 from omnigraph.write.soundness import unsound
 
 Version = tuple[str, int]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from omnigraph.storage.files import manifest_file
 from omnigraph.storage.staging import StagedVersion, WrittenRows
 from omnigraph.storage.store import Store
+from omnigraph.storage.version_names import manifest_file
 
 
 def discard_rows(store: Store, written: WrittenRows) -> None:

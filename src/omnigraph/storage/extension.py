@@ -19,6 +19,7 @@ from omnigraph.storage.indexes import IndexKind, IndexSpec, Segment
 from omnigraph.storage.maintenance import index_operation
 from omnigraph.storage.staging import StagedVersion, WrittenRows, stage_operation, staged_version
 from omnigraph.storage.store import Store
+from omnigraph.storage.version_names import manifest_file
 
 EXTENDED_KINDS = (IndexKind.BTREE, IndexKind.TEXT)
 
@@ -57,7 +58,7 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
     if current is dataset:
         return staged
     # Nobody will read the version in between, so nobody needs its manifest.
-    between = f"{location}/_versions/d{staged.version}.manifest"
+    between = manifest_file(location, staged.version)
     files = [record for record in staged.files if record.path != between]
     files += [record for segment in segments for record in segment.files]
     return staged_version(store, current, location, files)

@@ -8,15 +8,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.storage.blob_files import has_blobs
 from omnigraph.storage.indexes import segment_ids
 from omnigraph.storage.store import Store
-
-DETACHED_BIT = 1 << 63
-"""Numbers of detached versions have the highest bit set; ordinary ones count from 1."""
-
-
-def manifest_file(location: str, version: int) -> str:
-    """The manifest of a version, detached or ordinary."""
-    name = f"d{version}" if version & DETACHED_BIT else f"{2**64 - 1 - version:020d}"
-    return f"{location}/_versions/{name}.manifest"
+from omnigraph.storage.version_names import manifest_file
 
 
 class SegmentFiles:

@@ -12,10 +12,10 @@ import os
 import uuid
 
 from omnigraph.errors import CorruptionError
-from omnigraph.storage.files import manifest_file
 from omnigraph.storage.locks import only_process
 from omnigraph.storage.published import newest_mark
 from omnigraph.storage.uri import Root
+from omnigraph.storage.version_names import LAST_NUMBER, manifest_file
 
 _logger = logging.getLogger(__name__)
 
@@ -24,9 +24,6 @@ ASIDE = "aside"
 
 _TRAILER = b"LANC"
 """Last bytes of every complete Lance manifest. A file system that lost the content gives zeros or a shorter file."""
-
-_LAST_NUMBER = 2**64 - 1
-"""Lance names a version by its distance from this number, so that listings start with the newest."""
 
 
 def newest_version(root: Root, location: str, known: int = 0) -> int | None:
@@ -64,7 +61,7 @@ def _listed(root: Root, location: str) -> list[int]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
-    return [_LAST_NUMBER - int(stem) for stem in stems if stem.isdecimal()]
+    return [LAST_NUMBER - int(stem) for stem in stems if stem.isdecimal()]
 
 
 def is_torn(root: Root, location: str, version: int) -> bool:

@@ -25,6 +25,7 @@ from omnigraph.storage.durability import record_files, sync_directories, sync_fi
 from omnigraph.storage.failures import FOREIGN, translated
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
 from omnigraph.storage.store import Store
+from omnigraph.storage.version_names import manifest_file
 
 ROWS_PER_FILE_MAX = 1_048_576
 """Rows of one data file: Lance's own default, and the unit in which compaction thinks."""
@@ -63,11 +64,9 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
     leftover = store.open_latest(location)
     if leftover is not None:
         dataset = _commit(store, location, leftover, operation, detached=True)
-        manifest = f"_versions/d{dataset.version}.manifest"
     else:
         dataset = _commit(store, location, store.root.table_uri(location), operation, detached=False)
-        manifest = _linear_manifest(dataset.version)
-    files = _record(store, [f"{location}/{manifest}"], {})
+    files = _record(store, [manifest_file(location, dataset.version)], {})
     return StagedVersion(location, dataset.version, 0, files)
 
 
@@ -196,7 +195,7 @@ def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[s
     groups = ((numbers[name], offsets) for name, offsets in removed)
     version = stage_grouped(store, base, staged.location, [], groups)
     # Nobody will read the version in between, so nobody needs its manifest.
-    between = f"{staged.location}/_versions/d{staged.version}.manifest"
+    between = manifest_file(staged.location, staged.version)
     needed = tuple(record for record in staged.files if record.path != between)
     return replace(version, files=(*needed, *version.files))
 
@@ -208,7 +207,7 @@ def stage_operation(store: Store, base: LanceDataset, location: str, operation: 
 
 def staged_version(store: Store, dataset: LanceDataset, location: str, files: Iterable[FileRecord]) -> StagedVersion:
     """A detached version that needs these files."""
-    manifest = _record(store, [f"{location}/_versions/d{dataset.version}.manifest"], {})
+    manifest = _record(store, [manifest_file(location, dataset.version)], {})
     return StagedVersion(location, dataset.version, dataset.count_rows(), (*files, *manifest))
 
 
@@ -219,7 +218,7 @@ def _staged(
     added: Sequence[WrittenRows],
     deletions: list[str],
 ) -> StagedVersion:
-    made = [f"{location}/_versions/d{dataset.version}.manifest", *deletions]
+    made = [manifest_file(location, dataset.version), *deletions]
     files = _record(store, made, {})
     written = tuple(record for part in added for record in part.files)
     return StagedVersion(location, dataset.version, dataset.count_rows(), (*written, *files))
@@ -291,10 +290,6 @@ def _remember_ids(store: Store, dataset: LanceDataset, location: str, added: Seq
 
 def _record(store: Store, paths: list[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
     return record_files(store.root, paths, sizes)
-
-
-def _linear_manifest(version: int) -> str:
-    return f"_versions/{2**64 - 1 - version:020d}.manifest"
 
 
 def sync_staged(store: Store, staged: StagedVersion) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.beside import Beside
 from omnigraph.storage.blob_files import BlobFiles
 from omnigraph.storage.durability import Durability
 from omnigraph.storage.failures import FOREIGN
@@ -64,6 +65,7 @@ class Store:
         self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
         self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
+        self._besides: dict[str, Beside] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"root": self.root, "options": self.options, "durability": self.durability}
@@ -116,6 +118,10 @@ class Store:
             known = self.open(location, version)
             self._manifest_writers.put(location, known)
         return known
+
+    def beside(self, location: str) -> Beside:
+        """Where this process commits versions of a local manifest before they get their names."""
+        return self._besides.setdefault(location, Beside(self.root, location))
 
     def opened(self) -> list[lance.LanceDataset]:
         """The tables that are open."""

@@ -19,13 +19,12 @@ from lance.fragment import write_fragments
 
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, StorageError
-from omnigraph.storage.beside import committed_beside
 from omnigraph.storage.durability import record_files, sync_directories, sync_files, sync_names
 from omnigraph.storage.failures import FOREIGN, translated
-from omnigraph.storage.files import manifest_file
 from omnigraph.storage.newest import has_version, newest_version
 from omnigraph.storage.published import mark_published, newest_mark
 from omnigraph.storage.store import Store
+from omnigraph.storage.version_names import manifest_file
 
 
 class SwapLost(Exception):
@@ -103,7 +102,7 @@ def _link_in(
     root, target = store.root, manifest_file(current.location, current.version + 1)
     if os.path.exists(root.local(target)):
         raise SwapLost(current.location)
-    with committed_beside(root, current.location, transaction) as made:
+    with store.beside(current.location).committed(transaction) as made:
         sync_files(root, [*staged, *data], store.durability, contents=[made])
         manifest, *others = record_files(root, [made, *data], {})
         try:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from omnigraph.storage.files import manifest_file
 from omnigraph.storage.indexes import segment_ids
 from omnigraph.storage.objects import Listed
 from omnigraph.storage.published import DIRECTORY as MARKS
 from omnigraph.storage.store import Store
+from omnigraph.storage.version_names import manifest_file
 
 FIRST_VERSION = 1
 """Of every table: an ordinary, empty version, which makes the directory a dataset for Lance."""

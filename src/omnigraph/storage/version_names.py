@@ -1,0 +1,15 @@
+"""The names of Lance's version files."""
+
+from __future__ import annotations
+
+DETACHED_BIT = 1 << 63
+"""Numbers of detached versions have the highest bit set; ordinary ones count from 1."""
+
+LAST_NUMBER = 2**64 - 1
+"""Lance names an ordinary version by its distance from this number, so that listings start with the newest."""
+
+
+def manifest_file(location: str, version: int) -> str:
+    """The manifest of a version, detached or ordinary."""
+    name = f"d{version}" if version & DETACHED_BIT else f"{LAST_NUMBER - version:020d}"
+    return f"{location}/_versions/{name}.manifest"
