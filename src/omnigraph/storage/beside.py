@@ -37,10 +37,14 @@ class Beside:
     def __init__(self, root: Root, location: str) -> None:
         self._root = root
         self._location = location
-        self._scratch = f"{location}/{DIRECTORY}/{uuid.uuid4().hex}"
         self._lock = threading.Lock()
         self._base: LanceDataset | None = None
-        weakref.finalize(self, shutil.rmtree, root.local(self._scratch), ignore_errors=True)
+        self._scratch = self._new_scratch()
+
+    def _new_scratch(self) -> str:
+        scratch = f"{self._location}/{DIRECTORY}/{uuid.uuid4().hex}"
+        weakref.finalize(self, shutil.rmtree, self._root.local(scratch), ignore_errors=True)
+        return scratch
 
     @contextmanager
     def committed(self, transaction: Transaction) -> Iterator[str]:
@@ -56,8 +60,10 @@ class Beside:
             except BaseException:
                 self._clear()
                 raise
+            # From here on the version is published: nothing may fail any more.
             self._base = made
-            self._remove_all_but(made.version)
+            with suppress(OSError):
+                self._remove_all_but(made.version)
 
     def _commit(self, transaction: Transaction) -> LanceDataset:
         if self._base is not None and self._base.version == transaction.read_version:
@@ -77,7 +83,11 @@ class Beside:
 
     def _clear(self) -> None:
         self._base = None
-        self._remove_all_but(None)
+        try:
+            self._remove_all_but(None)
+        except OSError:
+            # A version that stays would be taken for the newest one: go on elsewhere.
+            self._scratch = self._new_scratch()
 
     def _remove_all_but(self, version: int | None) -> None:
         """Remove what a commit left. Directories stay: removing them takes longer than the commit."""
