@@ -15,9 +15,9 @@ from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
 TURN_AFTER = 1
 """Lost swaps after which a short write holds the turn: a second try in the open would most likely be lost as well."""
 
-TURN_AFTER_LONG = 2
+TURN_AFTER_LONG = 3
 """The same for a write that takes long to prepare: while it holds the turn the others stand still, so that they go on
-for at least two thirds of the time."""
+for about three quarters of the time."""
 
 LONG_SECONDS = 0.1
 """Preparation from which a write counts as long: many swaps of others."""
