@@ -41,10 +41,12 @@ def test_the_document_counts_files_and_a_dry_run_writes_nothing(graph: Path) -> 
     assert files(graph) == before
     done: Any = as_json("cleanup", graph, "--older-than", "0s", "--grace", "0s", "--engine", "embedded")
     assert (dry.pop("dry_run"), done.pop("dry_run")) == (True, False)
-    assert dry == done
+    # The fence of the real run is a version of the manifest more: it is needed, and nothing else differs.
+    assert dry["total"]["deleted"] == done["total"]["deleted"]
+    assert {**dry, "total": None, "files": None} == {**done, "total": None, "files": None}
     assert done["commits"] == {"retained": 1, "given_up": 2, "waiting": 0, "gone": 2}
     assert (done["keep_versions"], done["older_than_secs"], done["grace_secs"]) == (None, 0, 0)
-    assert done["total"]["deleted"]["files"] == len(before) - len(files(graph)) + 1
+    assert done["total"]["deleted"]["files"] == len(before - files(graph))
     assert done["total"]["deleted"]["bytes"] == sum(
         kind.get("deleted", {"bytes": 0})["bytes"] for kind in done["files"].values()
     )
