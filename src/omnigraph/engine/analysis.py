@@ -196,18 +196,24 @@ class Analysis:
         require_scipy()
         snapshot = self._graph.snapshot(target.branch, at=target.at)
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
-        view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
-        space = NodeSpace.of(view, chosen.node_types)
-        edges = [edge.name for edge in chosen.edges]
-        rounds = rounds_of(
-            target.checkpoint, snapshot, name, {**(told or {}), "edges": edges, "weight": weight, "form": form.value}
-        )
-        if is_on_spark(target, snapshot, chosen):
-            room = extension(f"{SPARK}.analytics")
-            with room.spark_steps(snapshot, space, chosen, on_spark or form, target.spark, target.partitions) as steps:
-                outcome = run(steps, space, rounds)
-        else:
-            outcome = run(LocalSteps(view, space, chosen, form), space, rounds)
+        with snapshot.reading():
+            view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
+            space = NodeSpace.of(view, chosen.node_types)
+            edges = [edge.name for edge in chosen.edges]
+            rounds = rounds_of(
+                target.checkpoint,
+                snapshot,
+                name,
+                {**(told or {}), "edges": edges, "weight": weight, "form": form.value},
+            )
+            if is_on_spark(target, snapshot, chosen):
+                room = extension(f"{SPARK}.analytics")
+                with room.spark_steps(
+                    snapshot, space, chosen, on_spark or form, target.spark, target.partitions
+                ) as steps:
+                    outcome = run(steps, space, rounds)
+            else:
+                outcome = run(LocalSteps(view, space, chosen, form), space, rounds)
         rounds.done()
         return AnalysisResult(
             name,

@@ -24,8 +24,12 @@ ENTITY_KINDS = ("node", "edge")
 class Blob:
     """One value, at one commit. It never changes, whatever is written to the graph."""
 
-    commit_id: str
+    snapshot: Snapshot = field(repr=False)
     _stored: StoredBlob = field(repr=False)
+
+    @property
+    def commit_id(self) -> str:
+        return self.snapshot.commit_id
 
     @property
     def size(self) -> int:
@@ -48,9 +52,12 @@ class Blob:
         """The same in pieces, so that no more than one of them is in memory."""
         end = self._end(start, length)
         return (
-            self._stored.read(position, min(READ_BYTES_MAX, end - position))
-            for position in range(start, end, READ_BYTES_MAX)
+            self._read(position, min(READ_BYTES_MAX, end - position)) for position in range(start, end, READ_BYTES_MAX)
         )
+
+    def _read(self, start: int, length: int) -> bytes:
+        with self.snapshot.reading():
+            return self._stored.read(start, length)
 
     def _end(self, start: int, length: int | None) -> int:
         end = self.size if length is None else start + length
@@ -69,14 +76,15 @@ def read_blob(snapshot: Snapshot, kind: str, type_name: str, id_: str, property_
     entity = _entity(snapshot, kind, type_name)
     _check_property(entity, property_name)
     pin = snapshot.state.tables[entity.table_key]
-    address = find_ids(snapshot.store, pin, [id_]).get(id_)
-    if address is None:
-        raise NotFoundError(f"there is no {type_name} with id {id_!r}", type=type_name, id=id_)
-    stored = find_blob(snapshot.store, pin, address, property_name)
+    with snapshot.reading():
+        address = find_ids(snapshot.store, pin, [id_]).get(id_)
+        if address is None:
+            raise NotFoundError(f"there is no {type_name} with id {id_!r}", type=type_name, id=id_)
+        stored = find_blob(snapshot.store, pin, address, property_name)
     if stored is None:
         message = f"{type_name}.{property_name} of {id_!r} is null"
         raise NotFoundError(message, type=type_name, id=id_, property=property_name)
-    return Blob(snapshot.commit_id, stored)
+    return Blob(snapshot, stored)
 
 
 def _entity(snapshot: Snapshot, kind: str, type_name: str) -> Entity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -264,7 +265,8 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
         if _is_same(old_pin, pin) or not is_wanted:
             continue
         pins = (old_pin, pin)
-        found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
+        with nullcontext() if before is None else before.reading(), after.reading():
+            found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
         yield found.wanted(chosen)
 
 

@@ -146,7 +146,8 @@ class Reading(History):
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
         now_ms = self._clock.now_us() // 1000
         query = bound_query(snapshot, plan, params, embedder=self._embedder, now_ms=now_ms)
-        return runner(query, self._view(snapshot))
+        with snapshot.reading():
+            return runner(query, self._view(snapshot))
 
     def _view(self, snapshot: Snapshot) -> GraphView:
         return GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
@@ -169,7 +170,8 @@ class Reading(History):
         from omnigraph.engine.sql import run
 
         snapshot = self.snapshot(branch, at=at)
-        rows = run(snapshot, text, params, timeout, query_memory(memory_limit))
+        with snapshot.reading():
+            rows = run(snapshot, text, params, timeout, query_memory(memory_limit))
         return QueryResult("sql", rows, None if at is not None else branch or MAIN, snapshot.commit_id)
 
     def spark_views(
@@ -190,7 +192,8 @@ class Reading(History):
 
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
-        return explained(plan, self._view(snapshot))
+        with snapshot.reading():
+            return explained(plan, self._view(snapshot))
 
     def read_blob(
         self,

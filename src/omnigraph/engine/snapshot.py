@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from omnigraph.core.html import html_table
 from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.manifest.cleaned import reading
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.write_json import write_lines
 from omnigraph.schema.catalog import Catalog
@@ -53,6 +55,10 @@ class Snapshot:
             raise NotFoundError(f"the text of schema {digest} is missing")
         return content.decode()
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Reads inside raise HistoryCleaned if cleanup has deleted the files of the snapshot."""
+        return reading(self.store, self.state)
+
     def counts(self) -> dict[str, int]:
         """Entities by table key, such as ``node:Person``."""
         return {key: pin.rows for key, pin in sorted(self.state.tables.items())}
@@ -76,7 +82,8 @@ class Snapshot:
         if entity is None:
             raise NotFoundError(f"there is no table {table_key!r}", table=table_key)
         names = table_schema(entity).names if columns is None else columns
-        yield from scan(self.store, self.state.tables[table_key], names, blobs_as_bytes=True)
+        with self.reading():
+            yield from scan(self.store, self.state.tables[table_key], names, blobs_as_bytes=True)
 
     def to_arrow(self, table_key: str) -> pa.Table:
         """A whole table, sorted by id."""

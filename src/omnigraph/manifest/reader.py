@@ -130,13 +130,13 @@ class Manifests:
         """The state as it was right after a commit, unless cleanup has given it up."""
         record = self.record()
         if record.given_up_since(commit) is not None:
-            raise _cleaned(commit, is_gone=record.is_gone(commit))
+            raise history_cleaned(commit, is_gone=record.is_gone(commit))
         return self.stored(commit)
 
     def check_files_kept(self, commit: GraphCommit) -> None:
         """Refuse a commit whose files cleanup may have deleted; one that was only given up can still be read."""
         if self.record().is_gone(commit):
-            raise _cleaned(commit, is_gone=True)
+            raise history_cleaned(commit, is_gone=True)
 
     def stored(self, commit: GraphCommit) -> ManifestState:
         """The state right after a commit, whether or not anybody may still rely on it."""
@@ -165,7 +165,8 @@ class Manifests:
         return Capture(state, self.catalog(state.schema_digest))
 
 
-def _cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
+def history_cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
+    """The error for a commit that cleanup has given up."""
     return HistoryCleaned(
         f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
         hint="read a newer commit"
