@@ -20,7 +20,7 @@
     │   ├── SchemaConflict        branches whose schemas cannot be merged
     │   ├── PreconditionFailed    the branch head is not the commit the caller named
     │   ├── ContentionError       too many others published first (retryable)
-    │   └── WriteExpired          a write that took so long that its files may be gone (retryable)
+    │   └── WriteExpired          a load that cleanup overtook, so that its files may be gone (retryable)
     ├── LimitExceeded             a query needs more time or memory than it may use
     ├── QueryCancelled            the caller no longer wants the answer
     ├── EmbeddingError            a text could not be turned into a vector
@@ -215,7 +215,7 @@ class ContentionError(ConflictError):
 
 
 class WriteExpired(ConflictError):
-    """From the first staged file to the commit it took so long that cleanup may have taken the file for garbage."""
+    """A load took longer than the grace period of a cleanup that ran meanwhile, which may have deleted its files."""
 
     code = "write_expired"
     retryable = True
