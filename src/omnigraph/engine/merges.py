@@ -147,7 +147,9 @@ def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestSta
     # The target first: a fence that is put on it after this was read is noticed when the merge is published, and the
     # source that is read then was not deleted before.
     target_head = branches.find_head(context.manifests, target)
-    return branches.find_head(context.manifests, source), target_head
+    source_head = branches.find_head(context.manifests, source)
+    branches.check_confirmed(context.manifests, source_head)
+    return source_head, target_head
 
 
 def _rules(

@@ -43,8 +43,9 @@ class ManifestRow(NamedTuple):
 class Fence:
     """The newest cleanup that was about to delete files when it swapped this branch.
 
-    Cleanup deletes unreferenced files that were last written before ``cutoff_us``, by the clock of the store, except
-    those that jobs had noted before ``anchor_us``. A write that was staged before the fence may have lost its files.
+    This cleanup and those before it delete unreferenced files that were last written before ``cutoff_us``, by the clock
+    of the store, except those that jobs had noted before ``anchor_us``. A write that was staged before the fence may
+    have lost its files.
     """
 
     number: int = 0

@@ -7,11 +7,12 @@ its own and finds a newer fence: its plan is staged again, or refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 
 from omnigraph.errors import ContentionError, NotFoundError, StorageError
-from omnigraph.history.state import Fence
+from omnigraph.history.state import Fence, ManifestState
+from omnigraph.manifest.branches import is_confirmed
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
@@ -29,27 +30,38 @@ class Fenced(Exception):
         self.fence = fence
 
 
-def raise_fence(manifests: Manifests, incarnations: Iterable[str], fence: Fence) -> None:
-    """Put a fence on branches. Afterwards no plan that was staged before it can be published there."""
-    for incarnation in incarnations:
-        _raise_one(manifests, incarnation, fence)
+def raise_fence(manifests: Manifests, heads: Mapping[str, ManifestState], fence: Fence) -> bool:
+    """Put a fence on branches; False if a newer cleanup was there first, and this one has to start again.
+
+    Afterwards no plan that was staged before the fence can be published. ``heads`` are the states of all branches by
+    incarnation, main's read after the refs.
+    """
+    main = heads[manifests.stamp.graph_id]
+    return all(
+        _raise_one(manifests, incarnation, fence, is_confirmed=is_confirmed(state, main))
+        for incarnation, state in heads.items()
+    )
 
 
-def _raise_one(manifests: Manifests, incarnation: str, fence: Fence) -> None:
+def _raise_one(manifests: Manifests, incarnation: str, fence: Fence, *, is_confirmed: bool) -> bool:
     with Contention(manifests, incarnation, FENCE_ATTEMPTS_MAX) as attempts:
         for _ in attempts:
             try:
                 state = manifests.reload(incarnation)
             except NotFoundError:
                 # A ref without a manifest: there is nothing to publish to.
-                return
+                return True
             if state.fence.number >= fence.number:
-                return
+                # Behind a newer fence a load may have proved that its files escaped that cleanup, and not this one.
+                return state.fence.number == fence.number
+            # The cleanup of an earlier fence may still be deleting: a load that looks only now must have escaped both.
+            raised = replace(fence, cutoff_us=max(fence.cutoff_us, state.fence.cutoff_us))
+            unconfirmed = None if is_confirmed else state.unconfirmed
             try:
-                replace_state(manifests, state, replace(state, fence=fence))
+                replace_state(manifests, state, replace(state, fence=raised, unconfirmed=unconfirmed))
             except (SwapLost, SwapUnclear):
                 continue
             except SwapNotDurable as error:
                 raise StorageError(f"a fence may not be durable, and nothing was deleted: {error}") from error
-            return
+            return True
     raise ContentionError("the branch could not be fenced: others wrote first, again and again", hint="try again")

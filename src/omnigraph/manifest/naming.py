@@ -19,13 +19,21 @@ from omnigraph.errors import (
     AlreadyExistsError,
     ContentionError,
     HistoryCleaned,
-    NotFoundError,
     OutcomeUnknown,
     StorageError,
     UsageError,
 )
 from omnigraph.history.state import ManifestState, fork, to_rows
-from omnigraph.manifest.branches import Ref, check_confirmed, check_name, no_such_branch, parse_ref, read_ref
+from omnigraph.manifest.branches import (
+    Ref,
+    check_confirmed,
+    check_name,
+    is_confirmed,
+    newest_state,
+    no_such_branch,
+    parse_ref,
+    read_ref,
+)
 from omnigraph.manifest.layout import MAIN, ref_path, rows_to_arrow
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
@@ -50,9 +58,16 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
     _free(manifests, ref.name)
     fence = manifests.warm(manifests.stamp.graph_id).fence
     parent = capture()
+    # A new branch that is made of deleted files must not found another one.
+    check_confirmed(manifests, parent)
     ref = replace(ref, parent_commit=parent.head)
     state = fork(parent, ref.name, ref.incarnation, fence)
-    made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
+    try:
+        made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
+    except StorageError:
+        # Cleanup deletes what has no name yet.
+        check_confirmed(manifests, state)
+        raise
     if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
         raise _taken(ref.name)
     state = replace(state, version=made.version)
@@ -62,18 +77,27 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
 
 
 def _confirm(manifests: Manifests, ref: Ref, state: ManifestState) -> None:
-    """Withdraw a branch whose files may be gone, unless a writer has found it sound since."""
+    """Withdraw a branch whose files may be gone, unless it was found sound since."""
+    if is_confirmed(state, manifests.fresh(manifests.stamp.graph_id)):
+        return
+    refusal: HistoryCleaned | None = None
     try:
         check_confirmed(manifests, state)
-    except HistoryCleaned:
-        for _ in range(ATTEMPTS_MAX):
-            newest = manifests.fresh(ref.incarnation)
-            if newest.unconfirmed is None:
-                return
-            if newest.branch == WITHDRAWN or _swapped(manifests, newest, replace(newest, branch=WITHDRAWN)):
-                manifests.store.objects.delete_if(ref_path(ref.name), ref.to_bytes())
-                raise
-        raise
+    except HistoryCleaned as error:
+        refusal = error
+    for _ in range(ATTEMPTS_MAX):
+        newest = newest_state(manifests, ref.incarnation)
+        if newest is None or newest.branch == WITHDRAWN:
+            break
+        if newest.unconfirmed is None:
+            return
+        # The proof is noted: a parent that is deleted later would take it along.
+        judged = replace(newest, unconfirmed=None) if refusal is None else replace(newest, branch=WITHDRAWN)
+        if _swapped(manifests, newest, judged):
+            break
+    if refusal is not None:
+        manifests.store.objects.delete_if(ref_path(ref.name), ref.to_bytes())
+        raise refusal
 
 
 def _taken(name: str) -> AlreadyExistsError:
@@ -109,7 +133,7 @@ def _free(manifests: Manifests, name: str) -> None:
         if stored is None:
             return
         ref, content = stored
-        state = _newest(manifests, ref.incarnation)
+        state = newest_state(manifests, ref.incarnation)
         if state is not None and state.branch == name:
             raise _taken(name)
         if state is not None and state.renaming == name:
@@ -118,13 +142,6 @@ def _free(manifests: Manifests, name: str) -> None:
             continue
         manifests.store.objects.delete_if(ref_path(name), content)
     raise _contended(name)
-
-
-def _newest(manifests: Manifests, incarnation: str) -> ManifestState | None:
-    try:
-        return manifests.fresh(incarnation)
-    except NotFoundError:
-        return None
 
 
 def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) -> Ref:

@@ -40,6 +40,13 @@ def create_record(store: Store, record: Record, run: str) -> Listed | None:
     return None if is_overtaken else listed[record.number]
 
 
+def was_nameless(store: Store, incarnation: str, since: int) -> bool:
+    """Whether a cleanup after record ``since`` found an incarnation without a name, or nothing can be said about it."""
+    newest = max((_number(file) for file in _records(store)), default=0)
+    contents = [store.objects.read(_path(number)) for number in range(since + 1, newest + 1)]
+    return any(content is None or incarnation in _from_bytes(content).nameless for content in contents)
+
+
 def drop_old_records(store: Store) -> None:
     """Delete records that nobody will read."""
     files = sorted(_records(store), key=_number)

@@ -102,15 +102,21 @@ def _link_in(
     root, target = store.root, manifest_file(current.location, current.version + 1)
     if os.path.exists(root.local(target)):
         raise SwapLost(current.location)
-    with store.beside(current.location).committed(transaction) as made:
-        sync_files(root, [*staged, *data], store.durability, contents=[made])
-        manifest, *others = record_files(root, [made, *data], {})
-        try:
-            os.link(root.local(made), root.local(target))
-        except FileExistsError as error:
+    try:
+        with store.beside(current.location).committed(transaction) as made:
+            sync_files(root, [*staged, *data], store.durability, contents=[made])
+            manifest, *others = record_files(root, [made, *data], {})
+            try:
+                os.link(root.local(made), root.local(target))
+            except FileExistsError as error:
+                raise SwapLost(current.location) from error
+            except OSError as error:
+                raise SwapUnclear(str(error)) from error
+    except StorageError as error:
+        # Behind its fence cleanup deletes scratch directories and staged files: then the version is taken.
+        if os.path.exists(root.local(target)):
             raise SwapLost(current.location) from error
-        except OSError as error:
-            raise SwapUnclear(str(error)) from error
+        raise
     try:
         sync_names(root, f"{current.location}/_versions", store.durability)
     except StorageError as error:
@@ -182,5 +188,10 @@ def is_newest(store: Store, current: ManifestVersion) -> bool:
         return not has_version(store.root, current.location, current.version + 1)
     if store.root.is_local:
         return False
+    try:
+        known = store.open(current.location, current.version)
+    except CorruptionError:
+        # Cleanup deletes the manifests of branches without a name: there is none, or a newer one.
+        return False
     with translated(f"{current.location} cannot be read", location=current.location):
-        return int(store.open(current.location, current.version).latest_version) == current.version
+        return int(known.latest_version) == current.version

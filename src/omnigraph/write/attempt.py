@@ -17,6 +17,7 @@ from omnigraph.errors import ConflictError, ContentionError, InputError, NotFoun
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import Fence, ManifestState
+from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.publisher import Published, Restage, check_precondition, conflict, schema_conflict
 from omnigraph.manifest.reader import Capture
@@ -99,9 +100,13 @@ def _run(
     began = time.monotonic()
     try:
         capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
-    except StorageError:
-        # What is in memory may be so old that cleanup has deleted its files.
-        if context.manifests.fresh(incarnation).version == base.version:
+    except StorageError as error:
+        # What is in memory, or what the writer keeps, may be so old that cleanup has deleted its files.
+        newest = context.manifests.fresh(incarnation)
+        if newest.fence.number != fence:
+            raise Fenced(newest.fence) from error
+        check_confirmed(context.manifests, newest)
+        if newest.version == base.version:
             raise
         capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
     if plan is None:

@@ -96,7 +96,7 @@ class _Run:
     """The number of the newest record that this run has seen or made."""
 
     def go(self, run: str) -> Outcome | None:
-        """One try; None if another cleanup recorded its decision first."""
+        """One try; None if another cleanup recorded its decision first, or fenced a branch with a newer one."""
         store = self.manifests.store
         before = self.manifests.record()
         self.known = before.number
@@ -123,7 +123,8 @@ class _Run:
             # Between this look at the branches and the deletion a sleeping writer could publish what is about to be
             # deleted. Behind the fence no plan that was staged before it can be published, and the second look finds
             # whatever was published before it.
-            raise_fence(self.manifests, view.heads, Fence(self.record.number, terms.young_us, anchor_us))
+            if not raise_fence(self.manifests, view.heads, Fence(self.record.number, terms.young_us, anchor_us)):
+                return None
             view = self._look(self.record)
             swept = self._sweep(view, kept, terms)
         outcome = _outcome(view, before, self.record)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import TablePin
-from omnigraph.errors import NotFoundError
+from omnigraph.errors import CorruptionError, NotFoundError
 from omnigraph.history.retention import Log, Record
 from omnigraph.history.state import COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.manifest.branches import named_states
@@ -56,8 +56,8 @@ def look(manifests: Manifests, ripe: Collection[str]) -> View:
 def _newest(manifests: Manifests, incarnation: str) -> ManifestState | None:
     try:
         return manifests.reload(incarnation)
-    except NotFoundError:
-        # Whoever was making it has not come further, or never will.
+    except (NotFoundError, CorruptionError):
+        # Its creator has not come further, or cleanup deleted half of it before its creator wrote the rest.
         return None
 
 
