@@ -23,8 +23,8 @@ def between(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, act: Any) -
     real = getattr(module, name)
     decided: list[int] = []
 
-    def decide(*args: Any) -> Any:
-        result = real(*args)
+    def decide(*args: Any, **options: Any) -> Any:
+        result = real(*args, **options)
         decided.append(1)
         if len(decided) == 1:
             act()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,6 +153,8 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(graph: omnigraph.Gr
         overwrite(graph, f"p{number}")
     (root(graph) / "refs").mkdir(exist_ok=True)
     (root(graph) / "refs" / f".{'a' * 32}.tmp").write_bytes(b"")
+    # The scratch directory of this process: the fence of the real run would use it again.
+    shutil.rmtree(root(graph) / "__manifest" / "_beside")
     age(graph)
     before = {path: (root(graph) / path).stat().st_mtime_ns for path in files(root(graph))}
     said = graph.cleanup(keep=2, grace="0s", dry_run=True)
