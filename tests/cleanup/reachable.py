@@ -102,6 +102,7 @@ def needed(root: Path) -> set[str]:
     for incarnation in incarnations(root).values():
         manifest = manifest_of(root, incarnation)
         states.add((manifest, lance.dataset(uri(manifest)).version))
+        found |= {path for path in files(root) if path == f"branches/{incarnation}/named.json"}
         # The names of all versions of a branch that is written to.
         found |= {str(path.relative_to(root)) for path in manifest.glob("_versions/*")}
         mark = manifest / "_published" / f"{lance.dataset(uri(manifest)).version}.json"

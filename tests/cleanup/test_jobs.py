@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
 
 import omnigraph
 from omnigraph.storage.jobs import ENDED, owner_mark
+from omnigraph.storage.sealed import seal
 from omnigraph.storage.sweep import Fate
 from tests.cleanup.graphs import age, root
 from tests.cleanup.reachable import files
@@ -19,8 +19,8 @@ DAY = 24
 
 def note(graph: omnigraph.Graph, job: str, number: int, *written: str) -> None:
     rows = [{"location": "nodes/x", "fragments": [], "rows": 1, "files": [[path, 5, None] for path in written]}]
-    said = {"spans": [], "tables": {"node:Person": [1, 1, rows]}, "rejected": []}
-    put(graph, f"jobs/{job}.{number}.json", json.dumps(said))
+    said = {"spans": [], "tables": {"node:Person": [1, 1, rows]}, "rejected": [], "records": []}
+    put(graph, f"jobs/{job}.{number}.json", seal(said).decode())
 
 
 def put(graph: omnigraph.Graph, path: str, text: str = "data!") -> Path:
@@ -34,7 +34,7 @@ def started(graph: omnigraph.Graph, job: str) -> list[Path]:
     """A job with two finished tasks and a file of one that is not finished; a blob file is named like any other."""
     location = next(root(graph).glob("nodes/*/data")).relative_to(root(graph))
     written = [f"{location}/{job}{number}.lance" for number in range(3)] + [f"{location}/{job}0/b.blob"]
-    put(graph, f"jobs/{job}.json", "{}")
+    put(graph, f"jobs/{job}.json", seal({"mode": "append"}).decode())
     note(graph, job, 0, written[0], written[3])
     note(graph, job, 1, written[1])
     return [put(graph, path) for path in written]
@@ -112,7 +112,7 @@ def test_a_journal_that_ends_while_cleanup_looks_was_published(graph: omnigraph.
     graph.load([{"type": "Person", "data": {"name": "b"}}])
     [data] = set(location.iterdir()) - before
     note(graph, "JOB", 0, str(data.relative_to(root(graph))))
-    journal = put(graph, "jobs/JOB.json", "{}")
+    journal = put(graph, "jobs/JOB.json", seal({"mode": "append"}).decode())
     os.utime(data, (time.time() - 90_000, time.time() - 90_000))
     graph.cleanup(keep=1)
     journal.unlink()

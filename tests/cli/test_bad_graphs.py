@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.storage.places import CREDENTIAL_VARIABLES, remote_hint
+from omnigraph.storage.sealed import seal, unseal
 from tests.cli.graphs import ADD, SCHEMA, everything, write_lines
 from tests.cli.run import PROGRAM, run
 
@@ -211,7 +212,7 @@ def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_check(monkeypatch:
 
 def test_a_graph_of_a_newer_format_is_refused(graph: Path) -> None:
     stamp = graph / "omnigraph.json"
-    stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "format": 99}))
+    stamp.write_bytes(seal({**unseal(stamp.read_bytes(), "omnigraph.json"), "format": 99}))
     before = everything(graph)
     for words in [*READS, ["mutate", "-e", ADD, "--params", '{"name": "x"}']]:
         result = run(*words, "--store", graph)

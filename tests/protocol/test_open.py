@@ -1,6 +1,5 @@
 """Making and opening a graph: what is no graph, or not ours to read, is refused by name and left as it was."""
 
-import json
 import os
 import pickle
 import shutil
@@ -9,9 +8,18 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.errors import AlreadyExistsError, CompileError, FormatError, NotAGraphError, StorageError, UsageError
+from omnigraph.errors import (
+    AlreadyExistsError,
+    CompileError,
+    CorruptionError,
+    FormatError,
+    NotAGraphError,
+    StorageError,
+    UsageError,
+)
 from omnigraph.manifest import create as creation
 from omnigraph.manifest.layout import FORMAT, STAMP_PATH
+from omnigraph.storage.sealed import seal, unseal
 from tests.protocol.graphs import SCHEMA, contents, create, edge, insert, names, person, reopen, run
 
 
@@ -35,7 +43,7 @@ def test_another_handle_sees_the_same_graph(graph: omnigraph.Graph) -> None:
 @pytest.mark.parametrize(("format_", "remedy"), [(FORMAT + 1, "upgrade"), (FORMAT - 1, "export")])
 def test_another_format_is_refused_with_the_remedy(graph: omnigraph.Graph, format_: int, remedy: str) -> None:
     stamp = Path(graph.uri, STAMP_PATH)
-    stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "format": format_}))
+    stamp.write_bytes(seal({**unseal(stamp.read_bytes(), STAMP_PATH), "format": format_}))
     with pytest.raises(FormatError, match=f"format {format_}") as refused:
         reopen(graph)
     assert remedy in (refused.value.hint or "")
@@ -44,10 +52,23 @@ def test_another_format_is_refused_with_the_remedy(graph: omnigraph.Graph, forma
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b'{"format": "one"}'])
-def test_a_stamp_that_is_none_is_no_graph(graph: omnigraph.Graph, content: bytes) -> None:
+def test_a_stamp_that_is_none_is_damage_of_a_graph_and_no_graph_elsewhere(
+    graph: omnigraph.Graph, tmp_path: Path, content: bytes
+) -> None:
     Path(graph.uri, STAMP_PATH).write_bytes(content)
-    with pytest.raises(NotAGraphError):
+    with pytest.raises(CorruptionError, match=STAMP_PATH):
         reopen(graph)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / STAMP_PATH).write_bytes(content)
+    with pytest.raises(NotAGraphError):
+        omnigraph.open(tmp_path / "other")
+
+
+def test_a_graph_without_its_stamp_is_told_from_a_place_without_a_graph(graph: omnigraph.Graph) -> None:
+    Path(graph.uri, STAMP_PATH).unlink()
+    with pytest.raises(NotAGraphError, match=f"looks like one, but {STAMP_PATH} is missing") as refused:
+        reopen(graph)
+    assert "omnigraph repair" in str(refused.value.hint)
 
 
 def test_what_is_no_graph_is_refused_and_left_alone(tmp_path: Path) -> None:

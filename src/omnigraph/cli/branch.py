@@ -8,7 +8,7 @@ from omnigraph.cli.addresses import Address, reads_graph, uri_argument, writes_g
 from omnigraph.cli.branch_merge import merge_command
 from omnigraph.cli.commit import when
 from omnigraph.cli.completion import branch_names
-from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.options import actor_option, dry_run_option, json_option, quiet_option, yes_option
 from omnigraph.cli.output import count, paint, say, say_json
@@ -66,16 +66,27 @@ def create_command(
 @format_option
 @json_option
 def list_command(address: Address, format_: str | None, as_json: bool) -> int:
-    """List the branches with their heads."""
+    """List the branches with their heads.
+
+    Branches that cannot be read are listed as damaged, and the exit code is 1 then.
+    """
     chosen = chosen_format(format_, as_json=as_json)
     branches = address.open().branches()
+    status = FAILED if branches.damaged else OK
     if chosen == "json":
         by_name = sorted(branches, key=lambda branch: branch.name)
-        say_json({"branches": [item.name for item in by_name], "details": [item.to_json() for item in by_name]})
-        return OK
-    rows = [(item.name, item.head, when(item.created_at_us), item.actor) for item in branches]
+        details = [item.to_json() for item in by_name]
+        damaged = [item.to_json() for item in branches.damaged]
+        say_json({"branches": [item.name for item in by_name], "details": details, "damaged": damaged})
+        return status
+    rows: list[tuple[str | None, ...]] = [
+        (item.name, item.head, when(item.created_at_us), item.actor) for item in branches
+    ]
+    rows += [(item.branch or item.path, "damaged", None, None) for item in branches.damaged]
     show_list("branch list", {"branch": str, "head": str, "created": str, "actor": str}, rows, chosen)
-    return OK
+    for item in branches.damaged:
+        say(f"{paint('damaged', 'red', bold=True)}: {item.path}: {item.what}", to_stderr=True)
+    return status
 
 
 @command.command("delete")

@@ -8,7 +8,7 @@ import click
 
 from omnigraph.cli.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.commit import when
-from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.options import dry_run_option, json_option, quiet_option
 from omnigraph.cli.output import count, paint, say, say_json
 from omnigraph.cli.progress import progress_bar
@@ -50,7 +50,8 @@ def command(
     """Give up old commits and delete unreferenced files.
 
     Without --keep and --older-than no commit is given up. Files are deleted when nothing has referred to them for the
-    grace period: what this run gives up is deleted by a run after it.
+    grace period: what this run gives up is deleted by a run after it. Files that cannot be read are named, whatever
+    they may lead to is left alone, and the exit code is 1 then.
     """
     graph = address.open()
     if not dry_run:
@@ -70,7 +71,7 @@ def command(
         say_json({"uri": graph.uri, **result.to_json()})
     else:
         _show(result)
-    return OK
+    return FAILED if result.damaged else OK
 
 
 def _show(result: CleanupResult) -> None:
@@ -89,8 +90,10 @@ def _show(result: CleanupResult) -> None:
         say(f"waiting until {when(result.waiting.until_us)} at the latest; run cleanup again then")
     verb = "would give up" if result.dry_run else "gave up"
     waiting = f", {result.commits_waiting} waiting" if result.commits_waiting else ""
-    ok = paint("ok", "green", bold=True)
-    say(f"{ok}: {verb} {count(result.commits_given_up, 'commit')}{waiting}; {result.commits_retained} can be read")
+    for item in result.damaged:
+        say(f"{paint(item.path, bold=True)}: {item.what}; what it may lead to is left alone")
+    done = paint("damaged", "red", bold=True) if result.damaged else paint("ok", "green", bold=True)
+    say(f"{done}: {verb} {count(result.commits_given_up, 'commit')}{waiting}; {result.commits_retained} can be read")
 
 
 def _numbers(counted: Count) -> tuple[int, int]:

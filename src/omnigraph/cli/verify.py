@@ -32,7 +32,9 @@ def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
         say_json({"uri": graph.uri, **report.to_json()})
     else:
         for problem in report.problems:
-            say(f"{paint(problem.path, bold=True)} {problem.what}; {_hurt(problem.commits)}")
+            say(f"{paint(problem.path, bold=True)} {problem.what}{_hurt(problem.commits)}")
+        for remark in report.remarks:
+            say(f"{paint('note', 'yellow')}: {remark.path} {remark.what}")
         checked = f"{count(report.commits, 'commit')}, {count(report.files, 'file')}, {report.bytes:,} bytes"
         if report.is_clean:
             say(f"{paint('ok', 'green', bold=True)}: {checked}")
@@ -42,6 +44,8 @@ def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
 
 
 def _hurt(commits: tuple[str, ...]) -> str:
+    if not commits:
+        return ""
     more = len(commits) - _COMMITS_SHOWN_MAX
     shown = ", ".join(commits[:_COMMITS_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
-    return f"needed by {shown}"
+    return f"; needed by {shown}"

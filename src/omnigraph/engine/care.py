@@ -9,7 +9,6 @@ from omnigraph.engine.handle import GraphHandle
 from omnigraph.engine.results import VerifyReport
 from omnigraph.engine.telemetry import told
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.manifest import branches
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.cleanup_result import CleanupResult
     from omnigraph.engine.doctor import Finding
     from omnigraph.engine.optimize_result import OptimizeResult
+    from omnigraph.engine.snapshot import Snapshot
 
 
 class Care(GraphHandle):
@@ -32,17 +32,21 @@ class Care(GraphHandle):
         """
         from omnigraph.engine.verify import verify
 
-        heads = [state for _, state in branches.heads(self._manifests)]
-        return verify(self._manifests, heads, deep=deep, progress=progress)
+        return verify(self._manifests, deep=deep, progress=progress)
 
     @told("doctor")
     def doctor(self, branch: str = MAIN) -> list[Finding]:
-        """Look at the store and the tables of a branch: what was found, and what would do them good."""
+        """Look at the store and the tables of a branch: what was found, and what would do them good.
+
+        A file that cannot be read is a finding with the verdict ``problem``; the rest is looked at as well.
+        """
         from omnigraph.engine.doctor import examined
 
-        snapshot = self._snapshot(self._head(branch))
-        view = GraphView(self._store, snapshot.state, snapshot.catalog, self._derived)
-        return examined(self._manifests, view, snapshot)
+        def open_branch() -> tuple[GraphView, Snapshot]:
+            snapshot = self._snapshot(self._head(branch))
+            return GraphView(self._store, snapshot.state, snapshot.catalog, self._derived), snapshot
+
+        return examined(self._manifests, open_branch)
 
     @told("optimize")
     def optimize(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.sweep import Count, Fate
 from omnigraph.write.cleanup import Outcome, Settings
 
@@ -29,6 +30,8 @@ class CleanupResult:
     """Commits whose files were free to go since this run."""
     files: Mapping[str, Mapping[Fate, Count]]
     """By kind of file, and what became of it."""
+    damaged: tuple[Damaged, ...] = ()
+    """Files that cannot be read. Whatever they may lead to was left alone."""
 
     @classmethod
     def of(cls, settings: Settings, outcome: Outcome) -> CleanupResult:
@@ -46,6 +49,7 @@ class CleanupResult:
             outcome.waiting,
             outcome.gone,
             {kind: dict(files[kind]) for kind in sorted(files)},
+            tuple(outcome.damaged),
         )
 
     def total(self, fate: Fate) -> Count:
@@ -77,6 +81,7 @@ class CleanupResult:
             },
             "files": {kind: _fates_json(counts) for kind, counts in self.files.items()},
             "total": _fates_json({fate: self.total(fate) for fate in Fate}),
+            "damaged": [item.to_json() for item in self.damaged],
         }
 
 

@@ -5,15 +5,16 @@ Reads manifests and names of files, no rows; the only thing it writes is a probe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import OmnigraphError
+from omnigraph.errors import OmnigraphError, StorageError
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.refs import Damaged
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.index_reads import known_indexes
@@ -62,16 +63,52 @@ class Finding:
         }
 
 
-def examined(manifests: Manifests, view: GraphView, snapshot: Snapshot) -> list[Finding]:
-    """Every finding about a graph, the most basic ones first."""
+def examined(manifests: Manifests, open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> list[Finding]:
+    """Every finding about a graph, the most basic ones first. What cannot be read is a finding, and not the end."""
     stamp = manifests.stamp
-    count = sum(1 for _ in branches.heads(manifests))
     return [
         Finding("format", str(stamp.format), facts={"format": stamp.format, "graph_id": stamp.graph_id}),
         _conditional_writes(manifests),
-        Finding("branches", f"{count:,}", facts={"branches": count}),
-        *(_table(view, entity) for entity in snapshot.entities()),
+        *_branches(manifests),
+        *_cleanup_record(manifests),
+        *_tables(open_branch),
     ]
+
+
+def _branches(manifests: Manifests) -> Iterator[Finding]:
+    found = list(branches.every_branch(manifests))
+    broken = [item for item in found if isinstance(item, Damaged)]
+    count = len(found) - len(broken)
+    yield Finding("branches", f"{count:,}", facts={"branches": count})
+    for item in broken:
+        yield _damage(f"branch {item.branch or item.path}", item.what, item.path)
+
+
+def _damage(check: str, what: str, path: object) -> Finding:
+    found = what if str(path) in what else f"{path}: {what}"
+    return Finding(check, found, Verdict.PROBLEM, "omnigraph repair shows what can be done", {"path": path})
+
+
+def _cleanup_record(manifests: Manifests) -> Iterator[Finding]:
+    try:
+        manifests.record()
+    except OmnigraphError as error:
+        yield _damage("cleanup", error.message, error.facts.get("path"))
+
+
+def _tables(open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> Iterator[Finding]:
+    try:
+        view, snapshot = open_branch()
+        entities = snapshot.entities()
+    except StorageError as error:
+        # The branches are findings already; a schema that cannot be read is one of its own.
+        yield _damage("tables", error.message, error.facts.get("path"))
+        return
+    for entity in entities:
+        try:
+            yield _table(view, entity)
+        except StorageError as error:
+            yield _damage(f"table {entity.table_key}", error.message, view.state.tables[entity.table_key].location)
 
 
 def _conditional_writes(manifests: Manifests) -> Finding:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.commit_filters import passes
 from omnigraph.engine.handle import GraphHandle
-from omnigraph.errors import NotFoundError
+from omnigraph.errors import CorruptionError, NotFoundError, StorageError
+from omnigraph.history.state import COMMIT_LOG_LOCATION
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import find_commit, newest_first
 from omnigraph.manifest.layout import MAIN
+from omnigraph.manifest.refs import Damaged
 
 
 class History(GraphHandle):
@@ -28,10 +30,26 @@ class History(GraphHandle):
 
     def commit(self, commit_id: str) -> GraphCommit:
         """A commit by its id, on whatever branch it is."""
-        for _, state in branches.heads(self._manifests):
-            found = find_commit(self._store, state, commit_id)
+        unread: Damaged | None = None
+        for item in branches.every_branch(self._manifests):
+            if isinstance(item, Damaged):
+                unread = unread or item
+                continue
+            ref, state = item
+            try:
+                found = find_commit(self._store, state, commit_id)
+            except StorageError as error:
+                unread = unread or Damaged.of(error, COMMIT_LOG_LOCATION, ref.name)
+                continue
             if found is not None:
                 return found
+        if unread is not None:
+            raise CorruptionError(
+                f"commit {commit_id!r} was not found, and not every branch can be read: {unread.path}: {unread.what}",
+                hint="omnigraph verify names everything that is damaged",
+                commit=commit_id,
+                path=unread.path,
+            )
         raise NotFoundError(
             f"there is no commit {commit_id!r}", hint="omnigraph commit list shows them", commit=commit_id
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from omnigraph.engine.profile_text import Profiled
 from omnigraph.exec.profile import OperatorProfile
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.layout import FORMAT
+from omnigraph.manifest.refs import Damaged
 
 
 def commit_json(commit: GraphCommit) -> dict[str, Any]:
@@ -152,14 +153,20 @@ class BranchInfo:
 
 
 class BranchList(list[BranchInfo]):
-    """Branches, shown one a line."""
+    """Branches, shown one a line; ``damaged`` are those that cannot be read."""
+
+    def __init__(self, branches: Iterable[BranchInfo] = (), damaged: Iterable[Damaged] = ()) -> None:
+        super().__init__(branches)
+        self.damaged = tuple(damaged)
 
     def __repr__(self) -> str:
         shown = "".join(f"\n  {item.name} at {item.head}" for item in self)
-        return f"<branches: {len(self):,}>{shown}"
+        broken = "".join(f"\n  {item.branch or item.path}: {item.what}" for item in self.damaged)
+        return f"<branches: {len(self):,}{f', {len(self.damaged):,} damaged' if self.damaged else ''}>{shown}{broken}"
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.head, item.actor) for item in self]
+        rows += [(item.branch or item.path, f"damaged: {item.what}", None) for item in self.damaged]
         return html_table(f"branches: {len(self):,}", ("branch", "head", "actor"), rows)
 
 
@@ -183,6 +190,8 @@ class VerifyReport:
     files: int
     bytes: int
     problems: tuple[VerifyProblem, ...] = field(default=())
+    remarks: tuple[VerifyProblem, ...] = field(default=())
+    """Files that are missing or damaged and hurt no commit, such as what a power cut leaves of a mark."""
 
     @property
     def is_clean(self) -> bool:
@@ -195,6 +204,7 @@ class VerifyReport:
             "files": self.files,
             "bytes": self.bytes,
             "problems": [problem.to_json() for problem in self.problems],
+            "remarks": [remark.to_json() for remark in self.remarks],
         }
 
 

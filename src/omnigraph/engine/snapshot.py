@@ -13,6 +13,7 @@ from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.cleaned import reading
+from omnigraph.manifest.schemas import read_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.write_json import write_lines
 from omnigraph.schema.catalog import Catalog
@@ -49,11 +50,7 @@ class Snapshot:
 
     def schema_text(self) -> str:
         """The schema as it was written."""
-        digest = self.state.schema_digest.removeprefix("sha256:")
-        content = self.store.objects.read(f"schemas/{digest}.pg")
-        if content is None:
-            raise NotFoundError(f"the text of schema {digest} is missing")
-        return content.decode()
+        return read_text(self.store, self.state.schema_digest)
 
     def reading(self) -> AbstractContextManager[None]:
         """Reads inside raise HistoryCleaned if cleanup has deleted the files of the snapshot."""

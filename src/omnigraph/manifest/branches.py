@@ -6,53 +6,28 @@ that a stopped process left behind does no harm. ``manifest.naming`` gives names
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from omnigraph.errors import (
-    ContentionError,
     HistoryCleaned,
     NotFoundError,
+    StorageError,
     UsageError,
 )
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.commit_log import find_commit
-from omnigraph.manifest.layout import MAIN, REFS_PREFIX, branch_of_ref, ref_path
+from omnigraph.manifest.layout import MAIN, ref_path
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import was_nameless
+from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, read_ref, stored_refs
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
 
 LISTINGS_MAX = 100
 """How often refs are listed because one of them vanished; each time only new ones are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """What a branch name stands for."""
-
-    name: str
-    incarnation: str
-    parent_commit: str | None
-    actor: str | None
-    created_at_us: int
-    token: str | None = None
-    """Tells the refs of several renames apart, so that a conditional delete never removes the ref of another one."""
-
-    def to_bytes(self) -> bytes:
-        ref = {
-            "name": self.name,
-            "incarnation": self.incarnation,
-            "parent_commit": self.parent_commit,
-            "actor": self.actor,
-            "created_at": self.created_at_us,
-            **({} if self.token is None else {"token": self.token}),
-        }
-        return json.dumps(ref, indent=2).encode() + b"\n"
 
 
 def check_name(name: str) -> str:
@@ -76,7 +51,7 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     """The ref of a branch, or an error with the nearest name."""
     if name == MAIN:
         return main_ref(manifests)
-    ref = read_ref(manifests, check_name(name))
+    ref = read_ref(manifests.store, check_name(name))
     if ref is None or not _counts(manifests, ref):
         raise no_such_branch(manifests, name)
     return ref
@@ -90,25 +65,6 @@ def find_head(manifests: Manifests, name: str) -> ManifestState:
     return state
 
 
-def read_ref(manifests: Manifests, name: str) -> Ref | None:
-    """The ref of a name, whether it counts or not."""
-    content = manifests.store.objects.read(ref_path(name))
-    return None if content is None else parse_ref(content)
-
-
-def parse_ref(content: bytes) -> Ref:
-    """The ref that a file holds."""
-    stored = json.loads(content)
-    return Ref(
-        stored["name"],
-        stored["incarnation"],
-        stored["parent_commit"],
-        stored["actor"],
-        stored["created_at"],
-        stored.get("token"),
-    )
-
-
 def _counts(manifests: Manifests, ref: Ref) -> bool:
     """Whether the manifest agrees with the name. The state in memory may be older than a rename: a no is looked up."""
     try:
@@ -118,13 +74,52 @@ def _counts(manifests: Manifests, ref: Ref) -> bool:
         return False
 
 
-def heads(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState]]:
-    """``main``, then every branch by name, with their newest states."""
-    yield main_ref(manifests), manifests.fresh(manifests.stamp.graph_id)
-    for ref in _stored_refs(manifests):
-        state = newest_state(manifests, ref.incarnation)
-        if state is not None and state.branch == ref.name:
+def every_branch(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState] | Damaged]:
+    """``main``, then every branch by name, with its newest state, or with what is wrong with it; lost refs are last."""
+    for ref in (main_ref(manifests), *stored_refs(manifests.store)):
+        if isinstance(ref, Damaged):
+            yield ref
+            continue
+        state = _newest(manifests, ref)
+        if isinstance(state, Damaged):
+            yield state
+        elif state is not None and state.branch == ref.name:
             yield ref, state
+    yield from lost_refs(manifests)
+
+
+def named_states(manifests: Manifests) -> Iterator[tuple[str | None, ManifestState | Damaged]]:
+    """Every incarnation that a ref or a mark leads to, whether the ref counts or not, with its newest state.
+
+    The incarnation of a ref that cannot be read is not known. Main is read after the refs: a branch that is unconfirmed
+    since main's fence was created before any newer fence.
+    """
+    named = set()
+    for ref in [*stored_refs(manifests.store), main_ref(manifests)]:
+        if isinstance(ref, Damaged):
+            yield None, ref
+        elif ref.incarnation not in named:
+            named.add(ref.incarnation)
+            yield from _with_state(manifests, ref)
+    for incarnation, mark in marks(manifests.store):
+        if incarnation not in named:
+            # A mark that is damaged still names its incarnation: by the place where it lies.
+            yield from _with_state(
+                manifests, Ref("", incarnation, None, None, 0) if isinstance(mark, Damaged) else mark
+            )
+
+
+def _with_state(manifests: Manifests, ref: Ref) -> Iterator[tuple[str, ManifestState | Damaged]]:
+    state = _newest(manifests, ref)
+    if state is not None:
+        yield ref.incarnation, state
+
+
+def _newest(manifests: Manifests, ref: Ref) -> ManifestState | Damaged | None:
+    try:
+        return newest_state(manifests, ref.incarnation)
+    except StorageError as error:
+        return Damaged.of(error, manifests.location(ref.incarnation), ref.name)
 
 
 def newest_state(manifests: Manifests, incarnation: str) -> ManifestState | None:
@@ -135,26 +130,21 @@ def newest_state(manifests: Manifests, incarnation: str) -> ManifestState | None
         return None
 
 
-def named_states(manifests: Manifests) -> dict[str, ManifestState]:
-    """The newest state of every incarnation that any ref leads to, whether that ref counts or not."""
-    main = manifests.stamp.graph_id
-    incarnations = dict.fromkeys(ref.incarnation for ref in _stored_refs(manifests))
-    # Main after the refs: a branch that is unconfirmed since main's fence was created before any newer fence.
-    found = {main: manifests.fresh(main)} | {name: newest_state(manifests, name) for name in incarnations}
-    return {name: state for name, state in found.items() if state is not None}
-
-
-def _stored_refs(manifests: Manifests) -> list[Ref]:
-    """All refs by name. One that vanished after it was listed may have been renamed: its new name is looked for."""
-    objects = manifests.store.objects
-    found: dict[str, Ref] = {}
-    for _ in range(LISTINGS_MAX):
-        paths = [path for path, _ in objects.list(REFS_PREFIX) if path.endswith(".json") and path not in found]
-        contents = {path: objects.read(path) for path in paths}
-        found |= {path: parse_ref(content) for path, content in contents.items() if content is not None}
-        if None not in contents.values():
-            return [found[path] for path in sorted(found, key=branch_of_ref)]
-    raise ContentionError("branches come and go faster than they can be listed", hint="try again")
+def lost_refs(manifests: Manifests) -> Iterator[Damaged]:
+    """Branches that have a mark and no ref."""
+    store = manifests.store
+    # Marks first: a ref is made before its mark and deleted after it. So a mark that is still there afterwards, and had
+    # no ref in between, has lost it.
+    found = [incarnation for incarnation, _ in marks(store)]
+    refs = list(stored_refs(store)) if found else []
+    readable = {ref.incarnation for ref in refs if isinstance(ref, Ref)}
+    damaged = {ref.branch for ref in refs if isinstance(ref, Damaged)}
+    for incarnation in found:
+        mark = read_mark(store, incarnation) if incarnation not in readable else None
+        if isinstance(mark, Damaged):
+            yield mark
+        elif mark is not None and mark.name not in damaged:
+            yield Damaged(ref_path(mark.name), f"is missing; {mark_path(incarnation)} is a copy of it", mark.name)
 
 
 def check_confirmed(manifests: Manifests, state: ManifestState) -> None:
@@ -182,7 +172,8 @@ def check_kept(manifests: Manifests, state: ManifestState, during: str) -> None:
     head = find_commit(manifests.store, state, state.head)
     is_given_up = head is None or record.given_up_since(head) is not None or state.incarnation in record.nameless
     # Another new branch proves nothing: it may have been made of the same deleted files.
-    sound = (other for other in named_states(manifests).values() if other.unconfirmed is None)
+    states = (other for _, other in named_states(manifests) if not isinstance(other, Damaged))
+    sound = (other for other in states if other.unconfirmed is None)
     if is_given_up or not any(find_commit(manifests.store, other, state.head) is not None for other in sound):
         raise _deleted(state, during)
 
@@ -196,5 +187,7 @@ def _deleted(state: ManifestState, during: str) -> HistoryCleaned:
 
 
 def no_such_branch(manifests: Manifests, name: str) -> NotFoundError:
-    hint = did_you_mean(name, [MAIN, *(ref.name for ref in _stored_refs(manifests))])
+    """The error for a name that leads to no branch, with the nearest name."""
+    names = [ref.name for ref in stored_refs(manifests.store) if isinstance(ref, Ref)]
+    hint = did_you_mean(name, [MAIN, *names])
     return NotFoundError(f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name)

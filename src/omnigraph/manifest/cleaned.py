@@ -11,6 +11,7 @@ from omnigraph.manifest.branches import named_states
 from omnigraph.manifest.commit_log import find_commit
 from omnigraph.manifest.layout import read_stamp
 from omnigraph.manifest.reader import Manifests, history_cleaned
+from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.store import Store
 
 
@@ -35,7 +36,8 @@ def _reason(store: Store, state: ManifestState) -> HistoryCleaned | None:
         manifests = Manifests(store, read_stamp(store))
         if manifests.record().is_gone(commit):
             return history_cleaned(commit, is_gone=True)
-        is_kept = any(find_commit(store, other, commit.id) for other in named_states(manifests).values())
+        states = [other for _, other in named_states(manifests) if not isinstance(other, Damaged)]
+        is_kept = any(find_commit(store, other, commit.id) for other in states)
     except StorageError:
         # The store cannot be asked, and what the reader met says more.
         return None

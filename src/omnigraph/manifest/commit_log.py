@@ -7,6 +7,7 @@ the last fragments, so that looking a commit up costs about as many requests aft
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
@@ -36,10 +37,13 @@ _SCHEMA = pa.schema(
 )
 
 
-def create_log(store: Store) -> TablePin:
-    """The empty log of a new graph."""
+_CHECKSUM_KEY = ',"checksum":'
+
+
+def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
+    """The empty log of a new graph, and its files."""
     staged = staging.create_table(store, COMMIT_LOG_LOCATION, _SCHEMA)
-    return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0)
+    return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0), staged.files
 
 
 def spill(store: Store, state: ManifestState) -> ManifestState:
@@ -59,6 +63,8 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     staged = staging.stage_delta(store, base, pin.location, [written], [], replaced)
     staging.sync_staged(store, staged)
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
+    # The newest commit is the one whose state is the first to need these files.
+    newest = (*newest[:-1], replace(newest[-1], files=(*newest[-1].files, *staged.files)))
     return replace(state, commits=newest, log=moved)
 
 
@@ -74,11 +80,40 @@ def _to_arrow(commits: tuple[GraphCommit, ...]) -> pa.Table:
             "actor": commit.actor,
             "kind": commit.kind.value,
             "idempotency_key": commit.idempotency_key,
-            "body": commit_text(commit),
+            "body": _body(commit),
         }
         for commit in commits
     ]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _body(commit: GraphCommit) -> str:
+    """The stored form of a commit, with a checksum of the text as its last key."""
+    text = commit_text(commit)
+    return f'{text[:-1]}{_CHECKSUM_KEY}"{_checksum(text)}"}}'
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _commit(body: str) -> GraphCommit:
+    """The commit of a row. Earlier versions wrote rows without a checksum."""
+    text, is_sealed, checksum = body.rpartition(_CHECKSUM_KEY)
+    if is_sealed and checksum != f'"{_checksum(f"{text}}}")}"}}':
+        raise _damaged("the checksum of a row does not match")
+    try:
+        return commit_from_json(json.loads(body))
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(f"a row is no commit ({error!r})") from error
+
+
+def _damaged(reason: str) -> CorruptionError:
+    return CorruptionError(
+        f"the commit log {COMMIT_LOG_LOCATION} is damaged: {reason}",
+        hint="omnigraph verify names the file, if its checksum was recorded",
+        location=COMMIT_LOG_LOCATION,
+    )
 
 
 def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
@@ -92,7 +127,9 @@ def spilled(store: Store, log: TablePin) -> Iterator[GraphCommit]:
     """The commits of a version of the log, newest first."""
     if log.rows:
         bodies = [body for batch in scan(store, log, ["body"]) for body in batch.column("body").to_pylist()]
-        yield from (commit_from_json(json.loads(body)) for body in reversed(bodies))
+        if len(bodies) != log.rows:
+            raise _damaged(f"it has {len(bodies)} rows, not {log.rows}")
+        yield from (_commit(body) for body in reversed(bodies))
 
 
 def find_commit(store: Store, state: ManifestState, commit_id: str) -> GraphCommit | None:
@@ -111,7 +148,7 @@ def _find(store: Store, state: ManifestState, column: str, value: str) -> GraphC
     where = Comparison(column, "=", pa.scalar(value, pa.string()))
     for batch in scan(store, state.log, ["body"], where):
         for body in batch.column("body").to_pylist():
-            return commit_from_json(json.loads(body))
+            return _commit(body)
     return None
 
 

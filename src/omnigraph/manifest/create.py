@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
 import pyarrow as pa
 
 from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace
-from omnigraph.core.tables import TableId, TablePin
+from omnigraph.core.tables import FileRecord, TableId, TablePin
 from omnigraph.errors import AlreadyExistsError, StorageError
-from omnigraph.history.state import ManifestState, from_rows, schema_path, to_rows
+from omnigraph.history.state import ManifestState, from_rows, to_rows
 from omnigraph.manifest.commit_log import create_log
 from omnigraph.manifest.layout import FORMAT, MAIN, MAIN_MANIFEST, STAMP_PATH, Stamp, rows_from_arrow, rows_to_arrow
+from omnigraph.manifest.schemas import read_schema, store_schema
 from omnigraph.schema.ir import SchemaIR
-from omnigraph.schema.json_form import canonical, digest, shape_hash, to_json
-from omnigraph.schema.json_reader import from_json
+from omnigraph.schema.json_form import digest, shape_hash
 from omnigraph.storage import staging
 from omnigraph.storage.objects import honours_create_if_absent
 from omnigraph.storage.store import Store
@@ -46,11 +45,20 @@ def create_graph(
         )
     place = ManifestPlace(graph_id, 1, 1)
     schema_digest = digest(schema)
-    store_schema(store, schema, schema_text)
-    pins = create_tables(store, table_schemas)
-    log = create_log(store)
+    schema_files = store_schema(store, schema, schema_text)
+    pins, table_files = create_tables(store, table_schemas)
+    log, log_files = create_log(store)
     commit = GraphCommit(
-        commit_id, (), MAIN, CommitKind.INIT, created_at_us, place, schema_digest, actor, "create the graph"
+        commit_id,
+        (),
+        MAIN,
+        CommitKind.INIT,
+        created_at_us,
+        place,
+        schema_digest,
+        actor,
+        "create the graph",
+        files=(*schema_files, *table_files, *log_files),
     )
     state = ManifestState(MAIN, graph_id, 1, 1, commit_id, schema_digest, pins, (commit,), log)
     try:
@@ -68,8 +76,7 @@ def _finish_other(store: Store, schema: SchemaIR) -> Stamp:
     found = latest_manifest(store, MAIN_MANIFEST)
     assert found is not None
     state = from_rows(rows_from_arrow(found[1]), found[0].version)
-    content = store.objects.read(schema_path(state.schema_digest))
-    if content is None or shape_hash(from_json(json.loads(content))) != shape_hash(schema):
+    if shape_hash(read_schema(store, state.schema_digest)) != shape_hash(schema):
         raise AlreadyExistsError(
             f"a graph with another schema was being created at {store.root} and was never finished",
             hint="delete what is there, or create with that schema to finish it",
@@ -83,8 +90,10 @@ def _write_stamp(store: Store, stamp: Stamp) -> Stamp:
     return stamp
 
 
-def create_tables(store: Store, table_schemas: Mapping[TableId, tuple[str, pa.Schema]]) -> dict[str, TablePin]:
-    """Empty tables, durable, and their pins by key."""
+def create_tables(
+    store: Store, table_schemas: Mapping[TableId, tuple[str, pa.Schema]]
+) -> tuple[dict[str, TablePin], list[FileRecord]]:
+    """Empty tables, durable, and their pins by key; and their files."""
     pins: dict[str, TablePin] = {}
     staged = []
     for table, (key, columns) in table_schemas.items():
@@ -92,11 +101,4 @@ def create_tables(store: Store, table_schemas: Mapping[TableId, tuple[str, pa.Sc
         staged.append(version)
         pins[key] = TablePin(key, table.location, version.version, 1, 0)
     staging.sync_created(store, staged)
-    return pins
-
-
-def store_schema(store: Store, schema: SchemaIR, schema_text: str) -> None:
-    """Store an accepted schema under its digest. Equal content may be there already."""
-    path = schema_path(digest(schema))
-    store.objects.create(path, canonical(to_json(schema)).encode())
-    store.objects.create(path.removesuffix(".json") + ".pg", schema_text.encode())
+    return pins, [record for version in staged for record in version.files]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from omnigraph.errors import FormatError, NotAGraphError
+from omnigraph.errors import CorruptionError, FormatError, NotAGraphError
 from omnigraph.history.state import ManifestRow
 from omnigraph.storage.places import what_is_there
+from omnigraph.storage.sealed import seal, unseal
 from omnigraph.storage.store import Store
 
 FORMAT = 1
@@ -19,6 +19,7 @@ STAMP_PATH = "omnigraph.json"
 MAIN = "main"
 MAIN_MANIFEST = "__manifest"
 REFS_PREFIX = "refs/"
+BRANCHES = "branches"
 
 _AS_IT_IS = {"lance-encoding:compression": "none"}
 """Every swap writes this column anew, and it is read once. From 32 KB on Lance would build a table of symbols for it,
@@ -48,19 +49,21 @@ class Stamp:
     created_at_us: int
 
     def to_bytes(self) -> bytes:
-        stamp = {"format": self.format, "graph_id": self.graph_id, "created_at": self.created_at_us}
-        return json.dumps(stamp, indent=2).encode() + b"\n"
+        return seal({"format": self.format, "graph_id": self.graph_id, "created_at": self.created_at_us})
 
 
 def read_stamp(store: Store) -> Stamp:
     """The stamp of a graph; refuses what is no graph, or a graph of another format."""
     content = store.objects.read(STAMP_PATH)
     if content is None:
-        found, hint = what_is_there(store.root, STAMP_PATH)
-        raise NotAGraphError(f"there is no graph at {store.root}{found}", hint=hint, root=str(store.root))
+        raise _no_graph(store)
     try:
-        stamp = json.loads(content)
+        stamp = unseal(content, STAMP_PATH, ("format", "graph_id", "created_at"))
         known = Stamp(int(stamp["format"]), str(stamp["graph_id"]), int(stamp["created_at"]))
+    except CorruptionError as error:
+        if has_manifest(store):
+            raise
+        raise NotAGraphError(f"{STAMP_PATH} at {store.root} is not a graph's stamp: {error.message}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise NotAGraphError(f"{STAMP_PATH} at {store.root} is not a graph's stamp: {error}") from error
     if known.format != FORMAT:
@@ -74,9 +77,26 @@ def read_stamp(store: Store) -> Stamp:
     return known
 
 
+def has_manifest(store: Store) -> bool:
+    """The existence of a manifest of main, with or without a stamp."""
+    return bool(store.objects.level(f"{MAIN_MANIFEST}/_versions").files)
+
+
+def _no_graph(store: Store) -> NotAGraphError:
+    if has_manifest(store):
+        found = f": it looks like one, but {STAMP_PATH} is missing"
+        hint = (
+            "omnigraph repair restores it; if the graph was being created, omnigraph init with the same schema "
+            "finishes that"
+        )
+    else:
+        found, hint = what_is_there(store.root, STAMP_PATH)
+    return NotAGraphError(f"there is no graph at {store.root}{found}", hint=hint, root=str(store.root), path=STAMP_PATH)
+
+
 def manifest_location(incarnation: str, graph_id: str) -> str:
     """Where the manifest of an incarnation lies."""
-    return MAIN_MANIFEST if incarnation == graph_id else f"branches/{incarnation}/__manifest"
+    return MAIN_MANIFEST if incarnation == graph_id else f"{BRANCHES}/{incarnation}/__manifest"
 
 
 def ref_path(branch: str) -> str:

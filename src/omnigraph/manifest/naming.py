@@ -18,24 +18,18 @@ from dataclasses import replace
 from omnigraph.errors import (
     AlreadyExistsError,
     ContentionError,
+    CorruptionError,
     HistoryCleaned,
+    NotFoundError,
     OutcomeUnknown,
     StorageError,
     UsageError,
 )
 from omnigraph.history.state import ManifestState, fork, to_rows
-from omnigraph.manifest.branches import (
-    Ref,
-    check_confirmed,
-    check_name,
-    is_confirmed,
-    newest_state,
-    no_such_branch,
-    parse_ref,
-    read_ref,
-)
+from omnigraph.manifest.branches import check_confirmed, check_name, is_confirmed, newest_state, no_such_branch
 from omnigraph.manifest.layout import MAIN, ref_path, rows_to_arrow
 from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.refs import Ref, add_mark, marks, read_ref, remove_mark, stored_refs
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear, create_manifest
 
@@ -73,6 +67,7 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
     state = replace(state, version=made.version)
     manifests.remember(state, files=made.files)
     _confirm(manifests, ref, state)
+    add_mark(manifests.store, ref)
     return ref, state
 
 
@@ -110,20 +105,49 @@ def check_deletable(name: str) -> None:
         raise UsageError("main cannot be deleted")
 
 
-def delete_branch(manifests: Manifests, name: str) -> Ref:
-    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it."""
+def delete_branch(manifests: Manifests, name: str) -> None:
+    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it.
+
+    A name that does not count can be deleted, and so can a ref that is damaged or lost: this is how it becomes free.
+    """
     check_deletable(name)
-    # Also a name that does not count: this is how it becomes free.
-    stored = _stored(manifests, check_name(name))
-    if stored is None or not manifests.store.objects.delete_if(ref_path(stored[0].name), stored[1]):
+    objects, path = manifests.store.objects, ref_path(check_name(name))
+    content = objects.read(path)
+    marked = _marked_as(manifests, check_name(name))
+    for incarnation in marked:
+        remove_mark(manifests.store, incarnation)
+    is_deleted = objects.delete_if(path, content) if content is not None else bool(marked)
+    for incarnation in marked:
+        # The creator may have written it in between. The branch is deleted, whatever becomes of its mark.
+        with suppress(StorageError):
+            remove_mark(manifests.store, incarnation)
+    if not is_deleted:
         raise no_such_branch(manifests, name)
-    return stored[0]
+
+
+def _marked_as(manifests: Manifests, name: str) -> list[str]:
+    """The incarnations whose marks go with the ref of a name; a ref that does not count takes none along."""
+    try:
+        ref = read_ref(manifests.store, name)
+    except CorruptionError:
+        ref = None
+    if ref is not None:
+        try:
+            return [ref.incarnation] if manifests.fresh(ref.incarnation).branch == name else []
+        except (StorageError, NotFoundError):
+            return [ref.incarnation]
+    named = {other.incarnation for other in stored_refs(manifests.store) if isinstance(other, Ref)}
+    return [
+        incarnation
+        for incarnation, mark in marks(manifests.store)
+        if isinstance(mark, Ref) and mark.name == name and incarnation not in named
+    ]
 
 
 def _stored(manifests: Manifests, name: str) -> tuple[Ref, bytes] | None:
     """A ref with its content, which a conditional delete asks for."""
     content = manifests.store.objects.read(ref_path(name))
-    return None if content is None else (parse_ref(content), content)
+    return None if content is None else (Ref.from_bytes(content, ref_path(name)), content)
 
 
 def _free(manifests: Manifests, name: str) -> None:
@@ -160,7 +184,9 @@ def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) ->
     # does not count, and whoever wants the name removes it.
     with suppress(StorageError, OutcomeUnknown):
         manifests.store.objects.delete_if(ref_path(old.name), content)
-    return read_ref(manifests, new.name) or new
+    ref = read_ref(manifests.store, new.name) or new
+    add_mark(manifests.store, ref)
+    return ref
 
 
 def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
@@ -194,7 +220,7 @@ def _take(manifests: Manifests, state: ManifestState, new: Ref) -> None:
     for _ in range(ATTEMPTS_MAX):
         if manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
             return
-        found = read_ref(manifests, new.name)
+        found = read_ref(manifests.store, new.name)
         if found is not None and found.incarnation == new.incarnation:
             # Left by an earlier rename of the same branch, which was stopped.
             return

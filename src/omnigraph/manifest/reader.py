@@ -5,7 +5,6 @@ A state in memory may be old; a writer finds out when its swap is lost, a reader
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -16,11 +15,13 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError, HistoryCleaned, NotFoundError
 from omnigraph.history.retention import Record
-from omnigraph.history.state import ManifestState, from_rows, schema_path
+from omnigraph.history.state import ManifestState, from_rows
+from omnigraph.manifest.commit_log import spilled
 from omnigraph.manifest.layout import Stamp, manifest_location, rows_from_arrow
 from omnigraph.manifest.records import newest_record
+from omnigraph.manifest.schemas import read_schema
 from omnigraph.schema.catalog import Catalog
-from omnigraph.schema.json_reader import from_json
+from omnigraph.storage.checked_reads import CheckedReads, wants_checks
 from omnigraph.storage.store import Store
 from omnigraph.storage.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
 
@@ -51,6 +52,23 @@ class Manifests:
     _catalogs: dict[str, Catalog] = field(default_factory=dict)
     _record: Record = field(default_factory=Record)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _checks: CheckedReads | None = None
+
+    def __post_init__(self) -> None:
+        if self.store.root.is_local and wants_checks():
+            self._checks = CheckedReads(self.store)
+            self.store.guard = self._checks
+
+    def _know(self, state: ManifestState) -> None:
+        """Tell the guard of the store which checksums the commits of a state have recorded."""
+        if self._checks is None:
+            return
+        self._checks.know(record for commit in state.commits for record in commit.files)
+        if (log := state.log) is not None:
+            self._checks.know_later(
+                log.lance_version,
+                lambda: [record for commit in spilled(self.store, log) for record in commit.files],
+            )
 
     def location(self, incarnation: str) -> str:
         return manifest_location(incarnation, self.stamp.graph_id)
@@ -105,6 +123,7 @@ class Manifests:
         self, state: ManifestState, seen: float | None = None, files: tuple[FileRecord, ...] | None = None
     ) -> None:
         """Keep a state if it is newer than the one known; it was the newest there is when it was ``seen``, or is."""
+        self._know(state)
         with self._lock:
             known = self._states.get(state.incarnation)
             if known is None or known.version <= state.version:
@@ -140,10 +159,15 @@ class Manifests:
 
     def stored(self, commit: GraphCommit) -> ManifestState:
         """The state right after a commit, whether or not anybody may still rely on it."""
-        place = commit.manifest
-        location = self.location(place.incarnation)
-        state = self._state(location, place.version, read_manifest(self.store, location, place.version))
+        state = self.version(commit.manifest.incarnation, commit.manifest.version)
         return state if state.head == commit.id else _before(state, commit)
+
+    def version(self, incarnation: str, version: int) -> ManifestState:
+        """The state that a version of a manifest holds."""
+        location = self.location(incarnation)
+        state = self._state(location, version, read_manifest(self.store, location, version))
+        self._know(state)
+        return state
 
     def catalog(self, digest: str) -> Catalog:
         """The catalog of an accepted schema. Schemas are content-addressed, so one that was read stays right."""
@@ -151,12 +175,7 @@ class Manifests:
             known = self._catalogs.get(digest)
         if known is not None:
             return known
-        content = self.store.objects.read(schema_path(digest))
-        if content is None:
-            raise CorruptionError(
-                f"schema {digest} is missing", hint="omnigraph verify names the commits that are hurt"
-            )
-        catalog = Catalog(from_json(json.loads(content)))
+        catalog = Catalog(read_schema(self.store, digest))
         with self._lock:
             return self._catalogs.setdefault(digest, catalog)
 

@@ -6,11 +6,9 @@ after the other however many cleanups run. Readers learn from it that a commit w
 
 from __future__ import annotations
 
-import json
-
-from omnigraph.errors import CorruptionError
 from omnigraph.history.retention import Record
 from omnigraph.storage.objects import Listed
+from omnigraph.storage.sealed import damaged, seal, unseal
 from omnigraph.storage.store import Store
 
 DIRECTORY = "cleanup"
@@ -27,7 +25,18 @@ def newest_record(store: Store, known: Record) -> Record:
             return known
         content = store.objects.read(_path(number))
         if content is not None:
-            return _from_bytes(content)
+            return _from_bytes(content, _path(number))
+
+
+def read_record(store: Store, path: str) -> Record | None:
+    """One record by its path; None if it is gone."""
+    content = store.objects.read(path)
+    return None if content is None else _from_bytes(content, path)
+
+
+def record_paths(store: Store) -> list[str]:
+    """The paths of all records, newest first."""
+    return sorted((file.path for file in _records(store)), reverse=True)
 
 
 def create_record(store: Store, record: Record, run: str) -> Listed | None:
@@ -43,8 +52,10 @@ def create_record(store: Store, record: Record, run: str) -> Listed | None:
 def was_nameless(store: Store, incarnation: str, since: int) -> bool:
     """Whether a cleanup after record ``since`` found an incarnation without a name, or nothing can be said about it."""
     newest = max((_number(file) for file in _records(store)), default=0)
-    contents = [store.objects.read(_path(number)) for number in range(since + 1, newest + 1)]
-    return any(content is None or incarnation in _from_bytes(content).nameless for content in contents)
+    contents = {path: store.objects.read(path) for path in map(_path, range(since + 1, newest + 1))}
+    return any(
+        content is None or incarnation in _from_bytes(content, path).nameless for path, content in contents.items()
+    )
 
 
 def drop_old_records(store: Store) -> None:
@@ -74,12 +85,12 @@ def _to_bytes(record: Record, run: str) -> bytes:
         "gone": {incarnation: [list(span) for span in spans] for incarnation, spans in record.gone.items()},
         "nameless": dict(record.nameless),
     }
-    return json.dumps(stored, separators=(",", ":")).encode() + b"\n"
+    return seal(stored)
 
 
-def _from_bytes(content: bytes) -> Record:
+def _from_bytes(content: bytes, path: str) -> Record:
+    stored = unseal(content, path, ("number", "run", "given_up", "gone", "nameless"))
     try:
-        stored = json.loads(content)
         given_up, gone = (
             {
                 incarnation: tuple((first, last, since) for first, last, since in spans)
@@ -89,4 +100,4 @@ def _from_bytes(content: bytes) -> Record:
         )
         return Record(stored["number"], given_up, gone, stored["nameless"])
     except (ValueError, KeyError, TypeError) as error:
-        raise CorruptionError(f"a record of cleanup cannot be read: {error}") from error
+        raise damaged(path, f"it is no record of cleanup ({error!r})") from error

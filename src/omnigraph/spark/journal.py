@@ -11,20 +11,24 @@ who lost the journal deletes nothing at all: the other may publish it.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from omnigraph.core.ports import UlidSource
-from omnigraph.errors import ConflictError, OmnigraphError, OutcomeUnknown
+from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, OutcomeUnknown
 from omnigraph.history.state import Fence
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.spark.parts import Part, PartTable, Span
 from omnigraph.spark.rejected_rows import Reasons
 from omnigraph.storage.descriptions import is_there, rows_from_json, rows_to_json
-from omnigraph.storage.jobs import DIRECTORY, ENDED, Job, jobs_of, owner_mark
+from omnigraph.storage.jobs import DIRECTORY, ENDED, NOTE_KEYS, Job, jobs_of, owner_mark
+from omnigraph.storage.sealed import seal, unseal
 from omnigraph.storage.store import Store
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,11 @@ class Journal:
         for path in self._files(".json"):
             content = self.store.objects.read(path)
             if content is not None:
-                part = _part(json.loads(content))
+                try:
+                    part = _part(unseal(content, path, NOTE_KEYS))
+                except CorruptionError as error:
+                    _logger.warning("a split is read again: %s", error.message)
+                    continue
                 if all(is_there(self.store, rows) for table in part.tables.values() for rows in table.written):
                     found[int(path.split(".")[-2])] = part
         return found
@@ -146,7 +154,8 @@ class Journal:
 
 
 def _text(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, sort_keys=True).encode()
+    # Two runs that were asked for the same write the same text.
+    return seal(json.loads(json.dumps(value, sort_keys=True)))
 
 
 def _part_json(part: Part) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 import lance
 from lance import LanceDataset, Transaction
 
-from omnigraph.storage.failures import FOREIGN, translated
+from omnigraph.storage.failures import foreign, translated
 from omnigraph.storage.uri import Root
 from omnigraph.storage.version_names import manifest_file
 
@@ -68,7 +68,7 @@ class Beside:
     def _commit(self, transaction: Transaction) -> LanceDataset:
         if self._base is not None and self._base.version == transaction.read_version:
             # Cleanup may have removed the directory of a process that was idle for long.
-            with suppress(*FOREIGN):
+            with suppress(*foreign()):
                 return LanceDataset.commit(self._base, transaction, max_retries=0)
         base = self._opened(transaction.read_version)
         return LanceDataset.commit(base, transaction, max_retries=0)

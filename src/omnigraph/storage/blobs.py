@@ -11,7 +11,7 @@ from lance import BlobFile
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.addresses import OFFSET_BITS
-from omnigraph.storage.failures import FOREIGN
+from omnigraph.storage.failures import foreign
 from omnigraph.storage.store import Store
 
 
@@ -35,7 +35,7 @@ class StoredBlob:
                 while missing and (part := self._file.read(missing)):
                     parts.append(part)
                     missing -= len(part)
-        except FOREIGN as error:
+        except foreign() as error:
             raise _unreadable(self.pin, error) from error
         if missing:
             raise _unreadable(self.pin, f"{missing} of {length} bytes are missing")
@@ -48,7 +48,7 @@ def find_blob(store: Store, pin: TablePin, address: int, column: str) -> StoredB
     try:
         (file,) = dataset.take_blobs(column, addresses=[address])
         return None if file is None else StoredBlob(pin, file.size(), file)
-    except FOREIGN as error:
+    except foreign() as error:
         raise _unreadable(pin, error) from error
 
 
@@ -84,6 +84,6 @@ def blob_values(store: Store, pin: TablePin, column: str, addresses: pa.Array) -
     try:
         files = dataset.take_blobs(column, addresses=addresses.to_pylist())
         found = [None if file is None else StoredBlob(pin, file.size(), file) for file in files]
-    except FOREIGN as error:
+    except foreign() as error:
         raise _unreadable(pin, error) from error
     return pa.array([None if blob is None else blob.read(0, blob.size) for blob in found], pa.large_binary())

@@ -57,6 +57,26 @@ def digest_file(path: str) -> tuple[int, str]:
     return size, digest.hexdigest()[:32]
 
 
+def mismatch(root: Root, record: FileRecord) -> str | None:
+    """The difference between a local file and its record, or None; a record without a checksum says nothing."""
+    if not root.is_local or record.checksum is None:
+        return None
+    try:
+        size, digest = digest_file(root.local(record.path))
+    except (FileNotFoundError, NotADirectoryError):
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read: {error}"
+    if size != record.size:
+        return f"has {size} bytes, not {record.size}"
+    return None if digest == record.checksum else "is damaged: its checksum is not the recorded one"
+
+
+def digest_bytes(content: bytes) -> str:
+    """The same checksum of content in memory."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
 def sync_files(root: Root, paths: Iterable[str], durability: Durability, contents: Iterable[str] = ()) -> None:
     """Make files and their directory entries durable, and the entries of directories that this process has not seen.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lance import LanceDataset
+
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.blob_files import has_blobs
+from omnigraph.storage.failures import translated
 from omnigraph.storage.indexes import segment_ids
 from omnigraph.storage.store import Store
 from omnigraph.storage.version_names import manifest_file
@@ -37,14 +40,20 @@ class SegmentFiles:
 def version_files(store: Store, pin: TablePin, segments: SegmentFiles) -> Iterator[str]:
     """The manifest, data, blob, deletion and index files of a version."""
     yield manifest_file(pin.location, pin.lance_version)
-    dataset = store.open(pin.location, pin.lance_version)
-    yield from segments.of(pin.location, segment_ids(dataset))
-    for fragment in dataset.get_fragments():
-        metadata = fragment.metadata
+    yield from dataset_files(store, pin.location, store.open(pin.location, pin.lance_version), segments)
+
+
+def dataset_files(store: Store, location: str, dataset: LanceDataset, segments: SegmentFiles) -> Iterator[str]:
+    """The same of an open version, without its manifest."""
+    with translated(f"version {dataset.version} of {location} cannot be read", location=location):
+        named = segment_ids(dataset)
+        fragments = [fragment.metadata for fragment in dataset.get_fragments()]
+    yield from segments.of(location, named)
+    for metadata in fragments:
         for file in metadata.files:
-            path = f"{pin.location}/data/{file.path}"
+            path = f"{location}/data/{file.path}"
             yield path
             if has_blobs(dataset.schema):
                 yield from (blob_path for blob_path, _ in store.blob_files.of(path))
         if metadata.deletion_file is not None:
-            yield f"{pin.location}/{metadata.deletion_file.path(metadata.id)}"
+            yield f"{location}/{metadata.deletion_file.path(metadata.id)}"

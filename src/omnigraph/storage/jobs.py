@@ -7,14 +7,17 @@ want to take over or end a job exactly one does.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from omnigraph.storage.objects import Listed, Objects
+from omnigraph.storage.sealed import unseal
 
 DIRECTORY = "jobs"
+NOTE_KEYS = ("spans", "tables", "rejected", "records")
+"""Keys of the note of a task."""
+
 ENDED = b"ended by "
 """How the mark of one who ended a job begins."""
 
@@ -38,11 +41,15 @@ class Job:
 
     def named_files(self, objects: Objects) -> Iterator[str]:
         """The files that its tasks wrote and nobody has published, as far as anybody knows."""
+        for path in self.notes:
+            content = objects.read(path)
+            yield from _named(unseal(content, path, NOTE_KEYS)) if content is not None else ()
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of its tasks."""
         head = f"{DIRECTORY}/{self.id}.json"
-        for file in self.files:
-            if file.path.endswith(".json") and file.path != head:
-                content = objects.read(file.path)
-                yield from _named(json.loads(content)) if content is not None else ()
+        return [file.path for file in self.files if file.path.endswith(".json") and file.path != head]
 
     @property
     def _marks(self) -> list[str]:
@@ -68,6 +75,13 @@ def _named(note: dict[str, dict[str, tuple[object, object, list[dict[str, list[l
     for _, _, written in note["tables"].values():
         for rows in written:
             yield from (path for path, *_ in rows["files"])
+
+
+def check(objects: Objects, path: str) -> None:
+    """Raise ``CorruptionError`` if a head or note of a job is not as it was written."""
+    content = objects.read(path)
+    if content is not None:
+        unseal(content, path, NOTE_KEYS if path.count(".") > 1 else ())
 
 
 def jobs_of(listed: Iterable[Listed]) -> list[Job]:

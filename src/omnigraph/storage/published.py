@@ -9,14 +9,19 @@ Object stores create objects atomically and check what they store; a mark would 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from omnigraph.core.tables import FileRecord
+from omnigraph.errors import CorruptionError
+from omnigraph.storage.durability import record_files
+from omnigraph.storage.files import SegmentFiles, dataset_files
+from omnigraph.storage.sealed import seal, unseal
+from omnigraph.storage.store import Store
 from omnigraph.storage.uri import Root
+from omnigraph.storage.version_names import manifest_file
 
 DIRECTORY = "_published"
 
@@ -36,7 +41,7 @@ def mark_path(location: str, version: int) -> str:
 
 def mark_published(root: Root, location: str, version: int, files: Sequence[FileRecord]) -> None:
     """Leave the mark of a version that is published and durable, and remove older marks."""
-    content = json.dumps([[record.path, record.size, record.checksum] for record in files]).encode()
+    content = seal({"files": [[record.path, record.size, record.checksum] for record in files]})
     # The commit is made: a mark that cannot be written costs protection, not the commit.
     with suppress(OSError):
         os.makedirs(root.local(f"{location}/{DIRECTORY}"), exist_ok=True)
@@ -47,17 +52,25 @@ def mark_published(root: Root, location: str, version: int, files: Sequence[File
                 os.unlink(root.local(mark_path(location, older)))
 
 
+def renew_mark(store: Store, location: str, version: int) -> None:
+    """Mark a version that was found whole, with its files as they are."""
+    files = [manifest_file(location, version)]
+    files += dataset_files(store, location, store.open(location, version), SegmentFiles(store))
+    mark_published(store.root, location, version, record_files(store.root, files, {}))
+
+
 def newest_mark(root: Root, location: str) -> PublishedMark | None:
     """The mark that counts. Its content is empty if it cannot be read: the name alone is the proof."""
     version = max(_versions(root, location), default=None)
     if version is None:
         return None
+    path = mark_path(location, version)
     try:
-        with open(root.local(mark_path(location, version)), "rb") as file:
-            records = tuple(FileRecord(path, size, checksum) for path, size, checksum in json.load(file))
-    except (OSError, ValueError, TypeError):
-        records = ()
-    return PublishedMark(version, records)
+        with open(root.local(path), "rb") as file:
+            listed = unseal(file.read(), path)["files"]
+    except (OSError, CorruptionError):
+        return PublishedMark(version, ())
+    return PublishedMark(version, tuple(FileRecord(*record) for record in listed))
 
 
 def _versions(root: Root, location: str) -> list[int]:

@@ -22,7 +22,7 @@ from omnigraph.storage.addresses import FragmentRows, by_fragment
 from omnigraph.storage.blob_files import INLINE_BYTES_MAX, has_blobs
 from omnigraph.storage.columns import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
-from omnigraph.storage.failures import FOREIGN, translated
+from omnigraph.storage.failures import foreign, translated
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
 from omnigraph.storage.store import Store
 from omnigraph.storage.version_names import manifest_file
@@ -77,7 +77,7 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
         fragments = write_fragments(stored, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
     except pa.ArrowInvalid:
         raise
-    except FOREIGN as error:
+    except foreign() as error:
         raise StorageError(f"rows of {location} could not be written: {error}", location=location) from error
     written = tuple(fragment for fragment in fragments if fragment.physical_rows)
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import lance
 import numpy as np
@@ -20,7 +20,7 @@ from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.beside import Beside
 from omnigraph.storage.blob_files import BlobFiles
 from omnigraph.storage.durability import Durability
-from omnigraph.storage.failures import FOREIGN
+from omnigraph.storage.failures import foreign
 from omnigraph.storage.key_cache import KeyCache
 from omnigraph.storage.layout import Layout
 from omnigraph.storage.objects import Objects
@@ -39,6 +39,13 @@ MANIFEST_BLOCK_BYTES = 1024 * 1024
 """Read ahead of a manifest: one GET brings its whole data file."""
 
 
+class ReadGuard(Protocol):
+    """Looks at the files of a table version when it is opened; raises if it must not be read."""
+
+    def before_open(self, location: str, version: int) -> None: ...
+    def after_open(self, location: str, dataset: lance.LanceDataset) -> None: ...
+
+
 class Store:
     """An opened root. Safe to share between threads."""
 
@@ -54,6 +61,7 @@ class Store:
         self._start()
 
     def _start(self) -> None:
+        self.guard: ReadGuard | None = None
         self.objects: Objects = open_objects(self.root, self.options, self.durability)
         self.turns: Turns = LocalTurns(self.root) if self.root.is_local else RemoteTurns(self.objects)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
@@ -91,17 +99,24 @@ class Store:
 
     def open_own(self, location: str, version: int) -> lance.LanceDataset:
         """A handle that nobody else has. Building an index blocks every other use of the handle it is built with."""
+        if self.guard is not None:
+            self.guard.before_open(location, version)
         try:
-            return lance.dataset(
+            dataset = lance.dataset(
                 self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
             )
-        except FOREIGN as error:
+            # A damaged description of the columns makes Lance panic wherever they are asked for: here it is found.
+            assert dataset.schema is not None
+        except foreign() as error:
             raise CorruptionError(
                 f"table {location} has no readable version {version}: {error}",
                 hint="omnigraph verify names the commits that are hurt",
                 location=location,
                 version=version,
             ) from error
+        if self.guard is not None:
+            self.guard.after_open(location, dataset)
+        return dataset
 
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
         """Keep an open version, such as one that a commit just returned."""
@@ -142,7 +157,7 @@ class Store:
             if not any(path.endswith(".manifest") for path, _ in self.objects.list(f"{location}/_versions")):
                 return None
             raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
-        except FOREIGN as error:
+        except foreign() as error:
             raise StorageError(f"{location} cannot be opened: {error}", location=location) from error
 
     @property

@@ -20,7 +20,7 @@ from lance.fragment import write_fragments
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.durability import record_files, sync_directories, sync_files, sync_names
-from omnigraph.storage.failures import FOREIGN, translated
+from omnigraph.storage.failures import foreign, translated
 from omnigraph.storage.newest import has_version, newest_version
 from omnigraph.storage.published import mark_published, newest_mark
 from omnigraph.storage.store import Store
@@ -58,7 +58,7 @@ def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVers
         fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
         operation = LanceOperation.Overwrite(rows.schema, fragments)
         dataset = LanceDataset.commit(uri, operation, storage_options=store.lance_options, max_retries=0)
-    except FOREIGN as error:
+    except foreign() as error:
         # Lance has a type of its own neither for "exists already" nor for a lost answer: look what is there.
         found = store.open_latest(location)
         if found is None:
@@ -89,7 +89,7 @@ def swap_manifest(
         dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
     except CommitConflictError as error:
         raise SwapLost(current.location) from error
-    except FOREIGN as error:
+    except foreign() as error:
         raise SwapUnclear(str(error)) from error
     store.remember(current.location, dataset)
     return ManifestVersion(current.location, dataset.version)
@@ -173,7 +173,7 @@ def read_manifest(store: Store, location: str, version: int) -> pa.Table:
 def _rows(dataset: LanceDataset) -> pa.Table:
     try:
         return dataset.to_table()
-    except FOREIGN as error:
+    except foreign() as error:
         raise CorruptionError(
             f"{dataset.uri} cannot be read at version {dataset.version}: {error}",
             hint="omnigraph verify names the commits that are hurt",

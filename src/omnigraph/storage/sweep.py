@@ -12,6 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lance import LanceDataset
+
+from omnigraph.core.tables import FileRecord
+from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.durability import mismatch
+from omnigraph.storage.failures import translated
 from omnigraph.storage.indexes import segment_ids
 from omnigraph.storage.objects import Listed
 from omnigraph.storage.published import DIRECTORY as MARKS
@@ -46,6 +52,8 @@ class Needs:
     """A manifest that is swapped: a writer who has slept would create the number of a deleted version again."""
     keeps_first: bool = True
     """A table, which Lance takes for a dataset because of its first version."""
+    manifests: tuple[FileRecord, ...] = ()
+    """Checksums of the versions' own manifests. One that is damaged and can be opened may name other files."""
     label: str | None = None
     """What all of its files are counted as, if not by where they lie."""
 
@@ -79,7 +87,8 @@ class Swept:
 
     location: str
     counts: dict[tuple[str, Fate], Count] = field(default_factory=lambda: defaultdict(Count))
-
+    damage: StorageError | None = None
+    """A version that must stay and cannot be opened: what it needs is not known, so nothing was deleted."""
     is_live_manifest: bool = False
 
     @property
@@ -89,7 +98,7 @@ class Swept:
 
     def spared(self) -> Swept:
         """The same where nothing was deleted after all."""
-        kept = Swept(self.location, is_live_manifest=self.is_live_manifest)
+        kept = Swept(self.location, damage=self.damage, is_live_manifest=self.is_live_manifest)
         for (kind, fate), count in self.counts.items():
             kept.counts[kind, Fate.WAITING if fate is Fate.DELETED else fate].add(count)
         return kept
@@ -109,7 +118,10 @@ _KINDS = {
 
 def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
     """Delete what is not needed below a dataset's directory, or say what would be deleted."""
-    found = _Found.of(store, needs)
+    try:
+        found = _Found.of(store, needs)
+    except StorageError as error:
+        return leave(store, needs, error)
     swept = Swept(needs.location, is_live_manifest=needs.keeps_names)
     garbage: list[str] = []
     is_empty = True
@@ -123,6 +135,14 @@ def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
         store.objects.delete_all(garbage)
         for directory in [needs.location] if is_empty else _own_directories(needs.location, garbage):
             store.objects.prune(directory)
+    return swept
+
+
+def leave(store: Store, needs: Needs, damage: StorageError | None = None) -> Swept:
+    """Leave a dataset as it is: whatever lies there may be needed."""
+    swept = Swept(needs.location, damage=damage, is_live_manifest=needs.keeps_names)
+    for file in store.objects.walk(needs.location):
+        swept.note(needs.label or _kind(needs.location, file.path), Fate.NEEDED, file)
     return swept
 
 
@@ -149,19 +169,26 @@ class _Found:
     def of(cls, store: Store, needs: Needs) -> _Found:
         found = cls(needs)
         found.files.update(dict.fromkeys(needs.files))
+        for record in needs.manifests:
+            what = mismatch(store.root, record)
+            if what is not None:
+                raise CorruptionError(f"{record.path} {what}", path=record.path)
         for version, until_us in needs.versions.items():
             _need(found.files, manifest_file(needs.location, version), until_us)
-            dataset = store.open(needs.location, version)
-            for segment in segment_ids(dataset):
-                _need(found.segments, segment, until_us)
-            for fragment in dataset.get_fragments():
-                metadata = fragment.metadata
-                for data in metadata.files:
-                    _need(found.files, f"{needs.location}/data/{data.path}", until_us)
-                if metadata.deletion_file is not None:
-                    deletions = metadata.deletion_file.path(metadata.id)
-                    _need(found.files, f"{needs.location}/{deletions}", until_us)
+            with translated(f"version {version} of {needs.location} cannot be read", location=needs.location):
+                found._add(store.open(needs.location, version), until_us)
         return found
+
+    def _add(self, dataset: LanceDataset, until_us: int | None) -> None:
+        location = self.needs.location
+        for segment in segment_ids(dataset):
+            _need(self.segments, segment, until_us)
+        for fragment in dataset.get_fragments():
+            metadata = fragment.metadata
+            for data in metadata.files:
+                _need(self.files, f"{location}/data/{data.path}", until_us)
+            if metadata.deletion_file is not None:
+                _need(self.files, f"{location}/{metadata.deletion_file.path(metadata.id)}", until_us)
 
     def until(self, path: str) -> int | None:
         if path in self.files:

@@ -15,7 +15,7 @@ import pyarrow.dataset as pads
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError, OmnigraphError
-from omnigraph.storage.failures import FOREIGN
+from omnigraph.storage.failures import foreign
 from omnigraph.storage.store import Store
 
 
@@ -54,7 +54,7 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
                 rows = pa.Table.from_batches([batch]) if is_pushed else pa.Table.from_batches([batch]).filter(where)
                 for part in rows.select(columns).to_batches():
                     yield self._plain(part)
-        except FOREIGN as error:
+        except foreign() as error:
             failure = CorruptionError(
                 f"table {self.pin.key} at version {self.pin.table_version} cannot be read: {error}",
                 hint="omnigraph verify names what is missing",

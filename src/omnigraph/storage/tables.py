@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.columns import column_numbers
-from omnigraph.storage.failures import FOREIGN
+from omnigraph.storage.failures import foreign
 from omnigraph.storage.filters import Comparison, Condition, condition_filter, ids_filter
 from omnigraph.storage.store import Store
 from omnigraph.storage.taking import take
@@ -86,7 +86,7 @@ def _reading(pin: TablePin) -> Iterator[None]:
     """What Lance says of unreadable files, as our error."""
     try:
         yield
-    except FOREIGN as error:
+    except foreign() as error:
         raise CorruptionError(
             f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
             hint="omnigraph verify names what is missing",

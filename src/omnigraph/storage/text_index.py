@@ -14,7 +14,7 @@ import pyarrow as pa
 from lance.query import MatchQuery
 
 from omnigraph.errors import InputError
-from omnigraph.storage.failures import FOREIGN
+from omnigraph.storage.failures import foreign
 
 EXPANSIONS_MAX = 2**31 - 1
 """Words that a fuzzy search may find; every one of them counts."""
@@ -74,7 +74,7 @@ def match_text(
     match = MatchQuery(query, column, fuzziness=edits, max_expansions=EXPANSIONS_MAX)
     try:
         return dataset.scanner(columns=[*shown, "_score"], full_text_query=match, **options).to_table()
-    except FOREIGN as error:
+    except foreign() as error:
         raise InputError(
             f"the text cannot be searched for: {error}", hint="shorten it, or allow fewer edits"
         ) from error

@@ -13,3 +13,9 @@ def manifest_file(location: str, version: int) -> str:
     """The manifest of a version, detached or ordinary."""
     name = f"d{version}" if version & DETACHED_BIT else f"{LAST_NUMBER - version:020d}"
     return f"{location}/_versions/{name}.manifest"
+
+
+def version_of(path: str) -> int | None:
+    """The ordinary version that a file is the manifest of; None for every other file."""
+    name = path.rpartition("/")[2].removesuffix(".manifest")
+    return LAST_NUMBER - int(name) if path.endswith(".manifest") and name.isdecimal() else None

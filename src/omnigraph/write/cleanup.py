@@ -18,12 +18,14 @@ from omnigraph.errors import ContentionError, CorruptionError
 from omnigraph.history.retention import Policy, Record, decide
 from omnigraph.history.state import Fence
 from omnigraph.manifest.fences import raise_fence
+from omnigraph.manifest.layout import BRANCHES
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import DIRECTORY as RECORDS
 from omnigraph.manifest.records import create_record, drop_old_records
+from omnigraph.manifest.refs import Damaged
 from omnigraph.storage import jobs
 from omnigraph.storage.store import Store
-from omnigraph.storage.sweep import Fate, Needs, Swept, Terms, sweep
+from omnigraph.storage.sweep import Fate, Needs, Swept, Terms, leave, sweep
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext
 from omnigraph.write.reachable import View, collect_needs, look
@@ -57,6 +59,8 @@ class Outcome:
     gone: int
     """Commits whose files are free to go since this run."""
     swept: list[Swept] = field(default_factory=list)
+    damaged: list[Damaged] = field(default_factory=list)
+    """Files that cannot be read. What they may lead to was left alone."""
 
 
 def cleanup(
@@ -66,14 +70,9 @@ def cleanup(
     manifests = context.manifests
     for _ in range(limits.CLEANUP_ATTEMPTS_MAX):
         run = _Run(manifests, settings, context.clock.now_us(), sweeper or sweep_here, progress)
-        try:
-            outcome = run.go(context.ids.new_id())
-        except CorruptionError:
-            # Another run may have deleted what this one wanted to keep; everything else is damage.
-            if manifests.record().number == run.known:
-                raise
-            continue
-        if outcome is not None:
+        outcome = run.go(context.ids.new_id())
+        # Another run may have deleted what this one wanted to keep; everything else is damage.
+        if outcome is not None and not (outcome.damaged and run.is_overtaken()):
             return outcome
     raise ContentionError("other cleanups decided first, again and again", hint="let one of them finish")
 
@@ -82,6 +81,10 @@ def sweep_here(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[S
     """Sweep in this process, several datasets at once."""
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
         yield from pool.map(lambda item: sweep(store, item, terms), needs)
+
+
+def _leave_all(store: Store, needs: Sequence[Needs], _terms: Terms) -> Iterable[Swept]:
+    return (leave(store, item) for item in needs)
 
 
 @dataclass
@@ -98,9 +101,14 @@ class _Run:
     def go(self, run: str) -> Outcome | None:
         """One try; None if another cleanup recorded its decision first, or fenced a branch with a newer one."""
         store = self.manifests.store
-        before = self.manifests.record()
+        try:
+            before = self.manifests.record()
+        except CorruptionError as error:
+            return self._held_back([Damaged.of(error, RECORDS)])
         self.known = before.number
         view = self._look(before)
+        if view.undecided:
+            return self._held_back(view.undecided)
         logs, grace_us = list(view.logs.values()), self.settings.grace_us
         self.record = decide(before, logs, view.unnamed_logs, self.settings.policy, self.now_us, grace_us)
         anchor_us = time.time_ns() // 1000
@@ -113,10 +121,10 @@ class _Run:
             anchor_us = created.modified_us
         terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
         # Jobs before branches: a job that is no longer there has been published by then, or never will be.
-        jobs_swept, kept = self._sweep_jobs(anchor_us, run)
+        jobs_swept, kept, unread = self._sweep_jobs(anchor_us, run)
         view = self._look(self.record)
         leftovers = self._sweep_leftovers(terms)
-        swept = self._sweep(view, kept, replace(terms, is_dry=True))
+        swept, damaged = self._sweep(view, kept, unread, replace(terms, is_dry=True))
         if not any(item.is_worth_a_fence for item in swept):
             swept = [item.spared() for item in swept]
         elif not self.settings.is_dry:
@@ -126,50 +134,74 @@ class _Run:
             if not raise_fence(self.manifests, view.heads, Fence(self.record.number, terms.young_us, anchor_us)):
                 return None
             view = self._look(self.record)
-            swept = self._sweep(view, kept, terms)
+            swept, damaged = self._sweep(view, kept, unread, terms)
         outcome = _outcome(view, before, self.record)
         outcome.swept += [jobs_swept, leftovers, *swept]
-        if not self.settings.is_dry:
+        outcome.damaged += damaged
+        if not self.settings.is_dry and not damaged:
             for incarnation in view.dead:
                 store.objects.prune(f"branches/{incarnation}")
             drop_old_records(store)
         return outcome
 
-    def _sweep(self, view: View, kept: frozenset[str], terms: Terms) -> list[Swept]:
-        needs = collect_needs(self.manifests, view, self.record, self.settings.grace_us, kept)
+    def _sweep(
+        self, view: View, kept: frozenset[str], unread: Sequence[Damaged], terms: Terms
+    ) -> tuple[list[Swept], list[Damaged]]:
+        needs, lost = collect_needs(self.manifests, view, self.record, self.settings.grace_us, kept)
+        damaged = [*view.undecided, *view.unread, *unread, *lost]
+        # Branches share tables: what an unreadable file leads to may lie in any of them.
+        sweeper = _leave_all if damaged else self.sweeper
         swept = []
-        for number, item in enumerate(self.sweeper(self.manifests.store, needs, terms), 1):
+        for number, item in enumerate(sweeper(self.manifests.store, needs, terms), 1):
             swept.append(item)
+            if item.damage is not None:
+                damaged.append(Damaged.of(item.damage, item.location))
             if self.progress is not None and terms.is_dry == self.settings.is_dry:
                 self.progress(number)
-        return swept
+        return swept, damaged
+
+    def is_overtaken(self) -> bool:
+        """A newer record than this run has seen: another cleanup has decided since."""
+        try:
+            return self.manifests.record().number != self.known
+        except CorruptionError:
+            return False
+
+    def _held_back(self, damaged: Sequence[Damaged]) -> Outcome:
+        """Delete nothing but unfinished files: the commits of the branches, or earlier decisions, are not known."""
+        terms = Terms(time.time_ns() // 1000 - self.settings.grace_us, self.settings.grace_us, self.settings.is_dry)
+        return Outcome(0, 0, 0, 0, [self._sweep_leftovers(terms)], list(damaged))
 
     def _look(self, record: Record) -> View:
         ripe_us = self.now_us - self.settings.grace_us
         return look(self.manifests, {name for name, since in record.nameless.items() if since <= ripe_us})
 
-    def _sweep_jobs(self, anchor_us: int, run: str) -> tuple[Swept, frozenset[str]]:
+    def _sweep_jobs(self, anchor_us: int, run: str) -> tuple[Swept, frozenset[str], list[Damaged]]:
         """End the jobs that nobody has gone on with for long, and find what the others have written."""
         objects = self.manifests.store.objects
         lease_us = max(limits.JOB_LEASE_US, self.settings.grace_us)
         swept = Swept(jobs.DIRECTORY)
         kept: set[str] = set()
+        unread: list[Damaged] = []
         for job in jobs.jobs_of(objects.walk(jobs.DIRECTORY)):
             is_dead = job.modified_us < anchor_us - lease_us
             if is_dead and not self.settings.is_dry:
                 is_dead = job.end(objects, run)
             if not is_dead:
-                kept.update(job.named_files(objects))
+                try:
+                    kept.update(job.named_files(objects))
+                except CorruptionError as error:
+                    unread.append(Damaged.of(error, jobs.DIRECTORY))
             for file in job.files:
                 swept.note("jobs", Fate.DELETED if is_dead else Fate.JOBS, file)
-        return swept, frozenset(kept)
+        return swept, frozenset(kept), unread
 
     def _sweep_leftovers(self, terms: Terms) -> Swept:
         """Small files that were being written when their writer died."""
         objects = self.manifests.store.objects
         swept = Swept("")
         garbage = []
-        for directory in _LEFTOVER_DIRECTORIES:
+        for directory in (*_LEFTOVER_DIRECTORIES, *objects.level(BRANCHES).directories):
             for file in objects.level(directory).files:
                 if _LEFTOVER.fullmatch(file.path) is None:
                     continue

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 
+from omnigraph.core.tables import FileRecord
 from omnigraph.history.commits import Relation
 from omnigraph.history.conflicts import MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.history.state import ManifestState
-from omnigraph.manifest.create import store_schema
 from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.manifest.schemas import store_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.print import to_pg
@@ -105,9 +106,10 @@ class MergeDecision:
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """Write what is merged. Tables that are adopted cost nothing."""
+        schema_files: tuple[FileRecord, ...] = ()
         if self.schema is not None:
             assert self.sides is not None
-            store_schema(self.sides.store, self.schema, to_pg(self.schema))
+            schema_files = store_schema(self.sides.store, self.schema, to_pg(self.schema))
         counted = {item.key: item for item in self.counts}
         written = [key for key, table in self.tables.items() if table.is_written or self._wants_columns(table)]
         staged = stage_all(lambda key: self._stage_table(counted.get(key) or _uncounted(key)), sorted(written))
@@ -118,6 +120,7 @@ class MergeDecision:
             writes=writes,
             reads=self.reads - {write.key for write in writes},
             new_schema=self.new_schema,
+            files=(*plan.files, *schema_files),
             merged=self.relation.only_source,
         )
 

@@ -8,17 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError, NotFoundError
 from omnigraph.history.retention import Log, Record
 from omnigraph.history.state import COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.manifest.branches import named_states
 from omnigraph.manifest.commit_log import spilled
+from omnigraph.manifest.layout import BRANCHES
+from omnigraph.manifest.naming import WITHDRAWN
 from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.sweep import Needs
+from omnigraph.storage.version_names import manifest_file
 from omnigraph.write import limits
 
-_BRANCHES = "branches"
 _TABLES = ("nodes", "edges")
 
 
@@ -34,30 +37,47 @@ class View:
     unnamed_logs: Mapping[str, Log]
     dead: frozenset[str]
     """Incarnations whose time without a name is over."""
+    undecided: tuple[Damaged, ...] = ()
+    """Refs, heads and logs that cannot be read. The commits of a branch are not known then, so none can be given up."""
+    unread: tuple[Damaged, ...] = ()
+    """Logs of incarnations without a name. What they need is not known, so nothing can be deleted."""
 
 
 def look(manifests: Manifests, ripe: Collection[str]) -> View:
     """Look at the refs and the newest manifests. ``ripe`` are incarnations that were nameless long enough."""
     # Directories first: one whose ref is missing afterwards is nameless, or is being made at this moment.
-    levels = manifests.store.objects.level(_BRANCHES).directories
-    found = [path.removeprefix(f"{_BRANCHES}/") for path in levels]
-    heads = named_states(manifests)
+    levels = manifests.store.objects.level(BRANCHES).directories
+    found = [path.removeprefix(f"{BRANCHES}/") for path in levels]
+    named = list(named_states(manifests))
     logs = _Logs(manifests)
-    unnamed = {name: None if name in ripe else _newest(manifests, name) for name in found if name not in heads}
+    heads = {
+        incarnation: state
+        for incarnation, state in named
+        if incarnation and isinstance(state, ManifestState) and state.branch != WITHDRAWN
+    }
+    undecided = [state for _, state in named if isinstance(state, Damaged)]
+    known = {incarnation for incarnation, state in named if isinstance(state, Damaged)} | heads.keys()
+    unnamed = {name: None if name in ripe else _newest(manifests, name) for name in found if name not in known}
+    unread: list[Damaged] = []
     return View(
         heads,
-        {incarnation: logs.of(state) for incarnation, state in heads.items()},
+        {incarnation: logs.of(state, undecided) for incarnation, state in heads.items()},
         unnamed,
-        {name: () if state is None else logs.of(state) for name, state in unnamed.items()},
+        {name: () if state is None else logs.of(state, unread) for name, state in unnamed.items()},
         frozenset(name for name in unnamed if name in ripe),
+        tuple(undecided),
+        tuple(unread),
     )
 
 
 def _newest(manifests: Manifests, incarnation: str) -> ManifestState | None:
     try:
-        return manifests.reload(incarnation)
+        state = manifests.reload(incarnation)
+        # Files of a branch that was never finished may be gone, and nothing can be read of it.
+        return None if state.branch == WITHDRAWN else state
     except (NotFoundError, CorruptionError):
-        # Its creator has not come further, or cleanup deleted half of it before its creator wrote the rest.
+        # Its creator has not come further, or cleanup deleted half of it before its creator wrote the rest. No ref and
+        # no mark leads here, so no branch needs it.
         return None
 
 
@@ -68,21 +88,26 @@ class _Logs:
     manifests: Manifests
     _read: dict[int, tuple[GraphCommit, ...]] = field(default_factory=dict)
 
-    def of(self, state: ManifestState) -> Log:
+    def of(self, state: ManifestState, damaged: list[Damaged]) -> Log:
+        """The log of a branch, as far as it can be read; what cannot is added to ``damaged``."""
         older: tuple[GraphCommit, ...] = ()
         if state.log is not None:
             version = state.log.lance_version
-            if version not in self._read:
-                self._read[version] = tuple(spilled(self.manifests.store, state.log))
-            older = self._read[version]
+            try:
+                if version not in self._read:
+                    self._read[version] = tuple(spilled(self.manifests.store, state.log))
+                older = self._read[version]
+            except CorruptionError as error:
+                damaged.append(Damaged.of(error, state.log.location, state.branch))
         return (*reversed(state.commits), *older)
 
 
 def collect_needs(
     manifests: Manifests, view: View, record: Record, grace_us: int, kept: Collection[str]
-) -> list[Needs]:
-    """What is needed of every dataset there is, those included of which nothing is."""
+) -> tuple[list[Needs], list[Damaged]]:
+    """What is needed of every dataset there is, those included of which nothing is; and states that cannot be read."""
     needed = _Needed(manifests)
+    unread: list[Damaged] = []
     for state in view.heads.values():
         needed.add(state, state.incarnation, state.version, None)
     for name, unnamed in view.unnamed.items():
@@ -90,12 +115,23 @@ def collect_needs(
             needed.add(unnamed, name, unnamed.version, _nameless_until(record, name, grace_us))
     readable = _readable(view, record, grace_us)
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
-        states = pool.map(manifests.stored, (commit for commit, _ in readable))
-        for (commit, until_us), state in zip(readable, states, strict=True):
-            needed.add(state, commit.manifest.incarnation, commit.manifest.version, until_us)
+        found = pool.map(lambda item: _stored(manifests, item[0]), readable)
+        for (commit, until_us), stored in zip(readable, found, strict=True):
+            if isinstance(stored, Damaged):
+                unread.append(stored)
+                continue
+            needed.add(stored, commit.manifest.incarnation, commit.manifest.version, until_us)
             if until_us is None:
                 needed.add_files(record_.path for record_ in commit.files)
-    return needed.by_dataset(view, kept)
+    return needed.by_dataset(view, kept), unread
+
+
+def _stored(manifests: Manifests, commit: GraphCommit) -> ManifestState | Damaged:
+    try:
+        return manifests.stored(commit)
+    except CorruptionError as error:
+        place = commit.manifest
+        return Damaged.of(error, manifest_file(manifests.location(place.incarnation), place.version), commit.branch)
 
 
 def _nameless_until(record: Record, incarnation: str, grace_us: int) -> int | None:
@@ -152,6 +188,7 @@ class _Needed:
         jobs: dict[str, set[str]] = defaultdict(set)
         for path in kept:
             jobs[_dataset_of(path)].add(path)
+        records = _manifest_records(view)
         labels = dict.fromkeys(states, "manifests") | {COMMIT_LOG_LOCATION: "commit log"}
         return [
             Needs(
@@ -161,10 +198,22 @@ class _Needed:
                 frozenset(jobs.get(location, ())),
                 keeps_names=location in swapped,
                 keeps_first=location not in states,
+                manifests=tuple(
+                    records[path]
+                    for path in (manifest_file(location, version) for version in self.versions.get(location, ()))
+                    if path in records
+                ),
                 label=labels.get(location),
             )
             for location in sorted({*self.versions, *states, *tables})
         ]
+
+
+def _manifest_records(view: View) -> dict[str, FileRecord]:
+    """Checksums of table versions, by the paths of their manifests."""
+    logs = (*view.logs.values(), *view.unnamed_logs.values())
+    every = (record for log in logs for commit in log for record in commit.files)
+    return {record.path: record for record in every if record.path.endswith(".manifest")}
 
 
 def _pins(state: ManifestState) -> list[TablePin]:
@@ -173,4 +222,4 @@ def _pins(state: ManifestState) -> list[TablePin]:
 
 def _dataset_of(path: str) -> str:
     """The table that a recorded file belongs to."""
-    return "/".join(path.split("/")[:2])
+    return COMMIT_LOG_LOCATION if path.startswith(f"{COMMIT_LOG_LOCATION}/") else "/".join(path.split("/")[:2])

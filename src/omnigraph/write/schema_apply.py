@@ -14,8 +14,8 @@ from omnigraph.errors import MigrationRefused
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
-from omnigraph.manifest.create import store_schema
 from omnigraph.manifest.reader import Capture
+from omnigraph.manifest.schemas import store_schema
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
@@ -62,7 +62,7 @@ class PreparedSchema:
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """Store the schema, make tables for new types and other columns for those that stay."""
-        store_schema(self.store, self.schema, self.source.text)
+        schema_files = store_schema(self.store, self.schema, self.source.text)
         staged = [
             item for change in type_changes(capture.catalog, Catalog(self.schema)) for item in self._of(capture, change)
         ]
@@ -73,7 +73,8 @@ class PreparedSchema:
         plan = plan_of(capture, [(write, version) for write, version in staged if version], self.reads, info, options)
         writes = tuple(write for write, _ in staged)
         reads = self.reads - {write.key for write in writes}
-        return replace(plan, writes=writes, reads=reads, new_schema=digest(self.schema))
+        files = (*plan.files, *schema_files)
+        return replace(plan, writes=writes, reads=reads, new_schema=digest(self.schema), files=files)
 
     def _of(self, capture: Capture, change: TypeChange) -> Iterator[Staged]:
         """What becomes of the table of one type."""
