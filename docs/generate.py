@@ -61,7 +61,7 @@ def _plain(text: str) -> str:
 def python() -> str:
     """The public names with their signatures and docstrings."""
     lines = ["# Python reference", "", "Made from the docstrings by `make docs`.", ""]
-    for name in ("create", "open"):
+    for name in ("create", "open", "repair"):
         lines += _function(f"omnigraph.{name}", getattr(omnigraph, name))
     lines += ["## omnigraph.Graph", "", text(omnigraph.Graph), ""]
     for name, member in members(omnigraph.Graph):

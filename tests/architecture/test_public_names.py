@@ -11,6 +11,7 @@ PROMISED = {
     "__version__": "the version of the installed package",
     "create": "makes a graph",
     "open": "opens a graph",
+    "repair": "mends a graph that may be too damaged to be opened",
 }
 
 

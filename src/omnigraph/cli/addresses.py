@@ -21,6 +21,7 @@ from omnigraph.errors import UsageError
 if TYPE_CHECKING:
     from omnigraph.core.ports import Embedder
     from omnigraph.engine.graph import Graph
+    from omnigraph.engine.repair_result import RepairReport
 
 Command: TypeAlias = Callable[..., int]
 
@@ -41,6 +42,12 @@ class Address:
         from omnigraph.engine.graph import open_graph
 
         return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability, embedder=embedder)
+
+    def repair(self, *, apply: bool) -> RepairReport:
+        """The damage there, and the steps that can be, or were, made against it."""
+        from omnigraph.engine.graph import repair
+
+        return repair(self.uri, apply=apply, storage_options=self.storage_options, durability=self.durability)
 
     def create(self, schema: str, actor: str | None) -> Graph:
         """A new graph."""

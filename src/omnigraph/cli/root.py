@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "optimize": Entry(_GRAPHS, "omnigraph.cli.optimize", "Compact files and bring indexes up to date."),
     "cleanup": Entry(_GRAPHS, "omnigraph.cli.cleanup", "Give up old commits and delete unreferenced files."),
     "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
+    "repair": Entry(_GRAPHS, "omnigraph.cli.repair", "Set damaged files aside and restore what has a copy."),
     "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, merge, rename and delete branches."),
     "merge": Entry(_HISTORY, "omnigraph.cli.merge", "Look at merges before they are made."),
     "commit": Entry(_HISTORY, "omnigraph.cli.commit", "List and show commits, and what they changed."),

@@ -21,6 +21,7 @@ from omnigraph.storage.store import Store
 
 if TYPE_CHECKING:
     from omnigraph.engine.analysis import Analysis
+    from omnigraph.engine.repair_result import RepairReport
 
 
 class Graph(Comparing, Writing, Migrating, Merging, Reverting, Care):
@@ -51,6 +52,22 @@ def open_graph(
     example ``omnigraph.embed.from_environment()``.
     """
     return Graph(Store(uri, storage_options, durability), embedder=embedder)
+
+
+def repair(
+    uri: str | os.PathLike[str],
+    *,
+    apply: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+    durability: Durability | str = Durability.FSYNC,
+) -> RepairReport:
+    """Plan what can be done about damaged files, and do it with ``apply``. Works on a graph that cannot be opened.
+
+    Damaged files are set aside below ``aside/`` and never deleted. No other process may write meanwhile.
+    """
+    from omnigraph.engine.repair import repair as repair_store
+
+    return repair_store(Store(uri, storage_options, durability), UlidSource(), apply=apply)
 
 
 def create(
