@@ -169,3 +169,10 @@ def test_a_lost_commit_leaves_nothing_that_a_later_one_builds_on(populated: omni
     expected = {"a", "b", *(f"{who}{number}" for who in ("own", "other") for number in range(5))}
     assert set(names(reopen(populated))) == expected
     assert populated.verify().is_clean
+
+
+def test_doctor_reports_what_was_set_aside(populated: omnigraph.Graph) -> None:
+    _tear_next(populated, b"")
+    names(reopen(populated))
+    [finding] = [finding for finding in reopen(populated).doctor() if finding.check == "set aside"]
+    assert "1 damaged file below aside/" in finding.found

@@ -19,6 +19,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.index_reads import known_indexes
 from omnigraph.storage.indexes import IndexSpec
+from omnigraph.storage.newest import ASIDE
 from omnigraph.storage.objects import honours_create_if_absent
 from omnigraph.write.index_choice import index_rows_min, wanted_indexes
 
@@ -71,6 +72,7 @@ def examined(manifests: Manifests, open_branch: Callable[[], tuple[GraphView, Sn
         _conditional_writes(manifests),
         *_branches(manifests),
         *_cleanup_record(manifests),
+        *_set_aside(manifests),
         *_tables(open_branch),
     ]
 
@@ -94,6 +96,15 @@ def _cleanup_record(manifests: Manifests) -> Iterator[Finding]:
         manifests.record()
     except OmnigraphError as error:
         yield _damage("cleanup", error.message, error.facts.get("path"))
+
+
+def _set_aside(manifests: Manifests) -> Iterator[Finding]:
+    """Files that a reader or ``repair`` moved out of the way; nothing deletes them."""
+    paths = sorted(file.path for file in manifests.store.objects.walk(ASIDE))
+    if paths:
+        found = f"{len(paths):,} damaged file{'s' if len(paths) > 1 else ''} below {ASIDE}/, the first {paths[0]}"
+        advice = f"nothing needs them: delete {ASIDE}/ when you know why they were damaged"
+        yield Finding("set aside", found, Verdict.ADVICE, advice, {"paths": paths})
 
 
 def _tables(open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> Iterator[Finding]:
