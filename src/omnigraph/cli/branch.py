@@ -85,7 +85,7 @@ def list_command(address: Address, format_: str | None, as_json: bool) -> int:
     rows += [(item.branch or item.path, "damaged", None, None) for item in branches.damaged]
     show_list("branch list", {"branch": str, "head": str, "created": str, "actor": str}, rows, chosen)
     for item in branches.damaged:
-        say(f"{paint('damaged', 'red', bold=True)}: {item.path}: {item.what}", to_stderr=True)
+        say(f"{paint('damaged', 'red', bold=True)}: {item.path} {item.what}", to_stderr=True)
     return status
 
 

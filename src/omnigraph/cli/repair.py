@@ -32,7 +32,7 @@ def command(address: Address, apply_: bool, yes: bool, quiet: bool, as_json: boo
         say_json({"uri": address.uri, **report.to_json()})
         return OK if report.is_clean else FAILED
     for step in report.steps:
-        say(f"{paint(step.path, bold=True)}: {step.what}")
+        say(f"{paint(step.path, bold=True)} {step.what}")
         say(f"  {step.action}: {step.effect}")
     for item in report.unrepaired:
         hurt = f"; needed by {count(len(item.commits), 'commit')}" if item.commits else ""

@@ -87,7 +87,7 @@ def _branches(manifests: Manifests) -> Iterator[Finding]:
 
 
 def _damage(check: str, what: str, path: object) -> Finding:
-    found = what if str(path) in what else f"{path}: {what}"
+    found = what if str(path) in what else f"{path} {what}"
     return Finding(check, found, Verdict.PROBLEM, "omnigraph repair shows what can be done", {"path": path})
 
 

@@ -67,7 +67,8 @@ class Damaged:
     @classmethod
     def of(cls, error: OmnigraphError, path: str, branch: str | None = None) -> Damaged:
         """The damage that an error tells of; ``path`` is used if the error names no file."""
-        return cls(str(error.facts.get("path") or path), error.message, branch)
+        named = str(error.facts.get("path") or path)
+        return cls(named, error.message.removeprefix(f"{named} "), branch)
 
     def to_json(self) -> dict[str, str | None]:
         return {"path": self.path, "what": self.what, "branch": self.branch}
