@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.errors import CorruptionError
+from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage import newest
 from omnigraph.storage.version_names import manifest_file
 from tests.protocol.graphs import insert, names, person, reopen
@@ -90,6 +90,19 @@ def test_a_missing_newest_version_is_noticed(populated: omnigraph.Graph, is_warm
     graph = populated if is_warm else reopen(populated)
     with pytest.raises(CorruptionError, match=last.name):
         graph.query("query q() { match { $p: Person } return { $p.name } }")
+
+
+@pytest.mark.parametrize("is_warm", [True, False], ids=["warm", "cold"])
+def test_a_disk_that_cannot_be_asked_for_the_next_version_is_an_error(
+    populated: omnigraph.Graph, is_warm: bool
+) -> None:
+    """A failure that is taken for "no such version" answers with an older commit."""
+    following = Path(populated.uri) / manifest_file("__manifest", populated.snapshot().state.version + 1)
+    following.symlink_to(following)
+    graph = populated if is_warm else reopen(populated)
+    with pytest.raises(StorageError) as refused:
+        names(graph)
+    assert not isinstance(refused.value, CorruptionError)
 
 
 def test_a_version_is_complete_and_durable_before_it_has_its_name(

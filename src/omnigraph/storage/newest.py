@@ -12,6 +12,7 @@ import os
 import uuid
 
 from omnigraph.errors import CorruptionError
+from omnigraph.storage.failures import translated
 from omnigraph.storage.locks import only_process
 from omnigraph.storage.published import newest_mark
 from omnigraph.storage.uri import Root
@@ -28,12 +29,13 @@ _TRAILER = b"LANC"
 
 def newest_version(root: Root, location: str, known: int = 0) -> int | None:
     """The newest complete version, or None if there is no manifest. ``known`` is a version that was seen complete."""
-    while True:
-        version = _newest_name(root, location, known)
-        if version is None or not is_torn(root, location, version):
-            return version
-        if not _set_aside_torn(root, location, version, known):
-            return version - 1 or None
+    with translated(f"the newest version of {location} cannot be found", location=location):
+        while True:
+            version = _newest_name(root, location, known)
+            if version is None or not is_torn(root, location, version):
+                return version
+            if not _set_aside_torn(root, location, version, known):
+                return version - 1 or None
 
 
 def _newest_name(root: Root, location: str, known: int) -> int | None:
@@ -51,8 +53,12 @@ def _newest_name(root: Root, location: str, known: int) -> int | None:
 
 
 def has_version(root: Root, location: str, version: int) -> bool:
-    """The existence of a version's manifest."""
-    return os.path.exists(root.local(manifest_file(location, version)))
+    """The existence of a version's manifest. A failing disk raises: taken for a no, it would hide commits."""
+    try:
+        os.stat(root.local(manifest_file(location, version)))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _listed(root: Root, location: str) -> list[int]:

@@ -182,16 +182,15 @@ def _rows(dataset: LanceDataset) -> pa.Table:
 
 def is_newest(store: Store, current: ManifestVersion) -> bool:
     """Whether no newer version has been published: one LIST, or two looks at a local disk; nothing is read."""
-    if store.root.is_local and has_version(store.root, current.location, current.version):
-        # Every swap makes the next number, and older versions go before newer ones: if this one is still there and the
-        # next is not, nothing came after it.
-        return not has_version(store.root, current.location, current.version + 1)
-    if store.root.is_local:
-        return False
-    try:
-        known = store.open(current.location, current.version)
-    except CorruptionError:
-        # Cleanup deletes the manifests of branches without a name: there is none, or a newer one.
-        return False
     with translated(f"{current.location} cannot be read", location=current.location):
+        if store.root.is_local:
+            # Every swap makes the next number, and older versions go before newer ones: if this one is still there and
+            # the next is not, nothing came after it.
+            is_there = has_version(store.root, current.location, current.version)
+            return is_there and not has_version(store.root, current.location, current.version + 1)
+        try:
+            known = store.open(current.location, current.version)
+        except CorruptionError:
+            # Cleanup deletes the manifests of branches without a name: there is none, or a newer one.
+            return False
         return int(known.latest_version) == current.version
