@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import omnigraph
 from omnigraph.engine.graph import Graph
-from omnigraph.errors import AlreadyExistsError, NotAGraphError
+from omnigraph.errors import NotAGraphError
 from tests.crash.writers import INSERT, SCHEMA
 
 Options = Mapping[str, str] | None
@@ -29,15 +29,6 @@ def observe(graph: Graph) -> Seen:
     )
 
 
-def _take(graph: Graph, name: str) -> None:
-    """Make a branch. A rename that stopped half-way may have reserved its name, which deleting it gives up."""
-    try:
-        graph.create_branch(name)
-    except AlreadyExistsError:
-        graph.delete_branch(name)
-        graph.create_branch(name)
-
-
 def look(uri: str, options: Options = None) -> Seen | None:
     """What is there, or None if there is no graph."""
     try:
@@ -47,15 +38,15 @@ def look(uri: str, options: Options = None) -> Seen | None:
     return observe(graph)
 
 
-def check_sound(uri: str, options: Options = None, names: Sequence[str] = ()) -> None:
+def check_sound(uri: str, options: Options = None, names: Sequence[str] = (), durability: str = "fsync") -> None:
     """Nothing is missing or damaged, and anybody can write at once, on every branch; what is not there can be made.
 
     `names` are branches that must be there or can be made.
     """
     try:
-        graph = omnigraph.open(uri, storage_options=options)
+        graph = omnigraph.open(uri, storage_options=options, durability=durability)
     except NotAGraphError:
-        graph = omnigraph.create(uri, SCHEMA, storage_options=options)
+        graph = omnigraph.create(uri, SCHEMA, storage_options=options, durability=durability)
     report = graph.verify(deep=True)
     assert report.is_clean, report.problems
     for info in graph.branches():
@@ -65,6 +56,6 @@ def check_sound(uri: str, options: Options = None, names: Sequence[str] = ()) ->
         after = omnigraph.open(uri, storage_options=options).snapshot(info.name).counts()
         assert after == {**before, "node:Person": before["node:Person"] + 1}
     for name in sorted({*names} - {info.name for info in graph.branches()}):
-        _take(graph, name)
+        graph.create_branch(name)
     report = graph.verify(deep=False)
     assert report.is_clean, report.problems

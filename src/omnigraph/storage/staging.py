@@ -24,6 +24,7 @@ from omnigraph.storage.columns import ColumnNumbers, column_numbers, fit_reader,
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.failures import foreign, translated
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
+from omnigraph.storage.newest import newest_version
 from omnigraph.storage.store import Store
 from omnigraph.storage.version_names import manifest_file
 
@@ -61,6 +62,9 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
     of it.
     """
     operation = LanceOperation.Overwrite(stored_schema(schema), [])
+    if store.root.is_local:
+        # A first version that a power cut has torn cannot be opened, and Lance cannot put another one in its place.
+        newest_version(store.root, location)
     leftover = store.open_latest(location)
     if leftover is not None:
         dataset = _commit(store, location, leftover, operation, detached=True)

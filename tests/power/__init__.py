@@ -1,0 +1,1 @@
+"""Loss of power: on a real file system (`disk`, long suite) and in a model of one (`crash_states`, every run)."""
