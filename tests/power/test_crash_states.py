@@ -104,7 +104,7 @@ def _judge_all(writer: str, directory: Path, count: int) -> int:
 @pytest.mark.usefixtures("tracing")
 @pytest.mark.parametrize("writer", ["insert", CREATE, "branch-rename"])
 def test_power_cuts_of_a_write_leave_the_old_or_the_new_graph(writer: str, tmp_path: Path) -> None:
-    _judge_all(writer, tmp_path, count=14)
+    _judge_all(writer, tmp_path, count=10)
 
 
 @pytest.mark.long
