@@ -28,7 +28,7 @@ from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import newest_first
-from omnigraph.manifest.naming import WITHDRAWN
+from omnigraph.manifest.layout import DELETED, WITHDRAWN
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
 from omnigraph.manifest.salvage import newest_readable
@@ -103,7 +103,7 @@ class _Survey:
         for incarnation, state in branches.named_states(self.manifests):
             if isinstance(state, Damaged):
                 problems.append(VerifyProblem(state.path, state.what, ()))
-            elif state.branch == WITHDRAWN:
+            elif state.branch in (DELETED, WITHDRAWN):
                 continue
             if incarnation is None:
                 continue

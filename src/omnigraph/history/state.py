@@ -60,7 +60,8 @@ class ManifestState:
     ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the
     public number of the state, which goes on counting when a branch is forked. ``previous`` are the files of the
     manifest version before this one, so that a damaged version is found by its successor. ``unconfirmed`` is the fence
-    under which a new branch was copied from its parent, until its first commit; ``renaming`` the name it is to get.
+    under which a new branch was copied from its parent, until its first commit; ``renaming`` the name it is to get and
+    the token of the rename. A branch without a name was deleted.
     """
 
     branch: str

@@ -18,7 +18,7 @@ from omnigraph.errors import (
 from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.commit_log import find_commit
-from omnigraph.manifest.layout import MAIN, ref_path
+from omnigraph.manifest.layout import DELETED, MAIN, ref_path
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import was_nameless
 from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, read_ref, stored_refs
@@ -143,8 +143,14 @@ def lost_refs(manifests: Manifests) -> Iterator[Damaged]:
         mark = read_mark(store, incarnation) if incarnation not in readable else None
         if isinstance(mark, Damaged):
             yield mark
-        elif mark is not None and mark.name not in damaged:
+        elif mark is not None and mark.name not in damaged and not _is_deleted(manifests, mark):
             yield Damaged(ref_path(mark.name), f"is missing; {mark_path(incarnation)} is a copy of it", mark.name)
+
+
+def _is_deleted(manifests: Manifests, ref: Ref) -> bool:
+    """A branch whose deletion was decided, and whose mark could not be removed."""
+    state = _newest(manifests, ref)
+    return isinstance(state, ManifestState) and state.branch == DELETED
 
 
 def check_confirmed(manifests: Manifests, state: ManifestState) -> None:

@@ -17,6 +17,12 @@ from omnigraph.storage.store import Store
 FORMAT = 1
 STAMP_PATH = "omnigraph.json"
 MAIN = "main"
+WITHDRAWN = ""
+"""The name in the manifest of a branch that was never finished. No ref can have it."""
+
+DELETED = ":deleted"
+"""The name in the manifest of a deleted branch. No ref can have it."""
+
 MAIN_MANIFEST = "__manifest"
 REFS_PREFIX = "refs/"
 BRANCHES = "branches"

@@ -6,7 +6,8 @@ a process that stops half-way leaves a ref that does not count, which the next o
 
 A rename announces the new name in the manifest, takes the ref, swaps the name in the manifest (from here on it is
 renamed), and deletes the old ref. To take a name from a stopped rename is to swap its announcement away first: then
-that rename can no longer finish.
+that rename can no longer finish with the ref it took. A deletion takes the name out of the manifest, then deletes the
+ref.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from omnigraph.errors import (
 )
 from omnigraph.history.state import ManifestState, fork, to_rows
 from omnigraph.manifest.branches import check_confirmed, check_name, is_confirmed, newest_state, no_such_branch
-from omnigraph.manifest.layout import MAIN, ref_path, rows_to_arrow
+from omnigraph.manifest.layout import DELETED, MAIN, WITHDRAWN, ref_path, rows_to_arrow
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Ref, add_mark, marks, read_ref, remove_mark, stored_refs
 from omnigraph.manifest.replacement import replace_state
@@ -37,7 +38,7 @@ ATTEMPTS_MAX = 200
 """Swaps tried for one change of a name, as for a write."""
 
 WITHDRAWN = ""
-"""The name of a branch that was never finished. No ref can have it."""
+"""The name of a branch that was deleted, or never finished. No ref can have it, and no branch gets another one."""
 
 
 def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> tuple[Ref, ManifestState]:
@@ -106,42 +107,89 @@ def check_deletable(name: str) -> None:
 
 
 def delete_branch(manifests: Manifests, name: str) -> None:
-    """Forget the name. The incarnation is left to cleanup, and to whoever still reads it.
+    """Take the name out of the manifest, then delete the ref. The incarnation is left to cleanup, and to readers.
 
-    A name that does not count can be deleted, and so can a ref that is damaged or lost: this is how it becomes free.
+    The swap decides: with the ref alone gone, a rename on its way would bring the branch back. A ref that is damaged or
+    lost can be deleted too: this is how its name becomes free.
     """
     check_deletable(name)
     objects, path = manifests.store.objects, ref_path(check_name(name))
     content = objects.read(path)
-    marked = _marked_as(manifests, check_name(name))
-    for incarnation in marked:
-        remove_mark(manifests.store, incarnation)
-    is_deleted = objects.delete_if(path, content) if content is not None else bool(marked)
-    for incarnation in marked:
-        # The creator may have written it in between. The branch is deleted, whatever becomes of its mark.
-        with suppress(StorageError):
+    ref = _readable(manifests, check_name(name))
+    marked = _marked_as(manifests, check_name(name), ref)
+    is_decided = False
+    if ref is not None:
+        try:
+            is_decided = _taken_away(manifests, ref)
+        except (NotFoundError, CorruptionError):
+            # No manifest that could be swapped: the ref is all there is of the branch.
+            is_decided = False
+        else:
+            if not is_decided:
+                # Left as it is: a rename may be about to make it count.
+                raise no_such_branch(manifests, name)
+    try:
+        for incarnation in marked:
             remove_mark(manifests.store, incarnation)
-    if not is_deleted:
+        is_decided |= objects.delete_if(path, content) if content is not None else bool(marked)
+        for incarnation in marked:
+            # The creator may have written it in between.
+            remove_mark(manifests.store, incarnation)
+    except (StorageError, OutcomeUnknown):
+        if not is_decided:
+            raise
+    if not is_decided:
         raise no_such_branch(manifests, name)
 
 
-def _marked_as(manifests: Manifests, name: str) -> list[str]:
-    """The incarnations whose marks go with the ref of a name; a ref that does not count takes none along."""
+def _readable(manifests: Manifests, name: str) -> Ref | None:
     try:
-        ref = read_ref(manifests.store, name)
+        return read_ref(manifests.store, name)
     except CorruptionError:
-        ref = None
+        return None
+
+
+def _marked_as(manifests: Manifests, name: str, ref: Ref | None) -> list[str]:
+    """The incarnations whose marks go with the ref of a name, readable or not."""
     if ref is not None:
-        try:
-            return [ref.incarnation] if manifests.fresh(ref.incarnation).branch == name else []
-        except (StorageError, NotFoundError):
-            return [ref.incarnation]
+        return [ref.incarnation]
     named = {other.incarnation for other in stored_refs(manifests.store) if isinstance(other, Ref)}
     return [
         incarnation
         for incarnation, mark in marks(manifests.store)
         if isinstance(mark, Ref) and mark.name == name and incarnation not in named
     ]
+
+
+def _taken_away(manifests: Manifests, ref: Ref) -> bool:
+    """Swap the name away for good; False if the ref does not count."""
+    change = f"branch {ref.name} was deleted"
+    is_unclear = False
+    for _ in range(ATTEMPTS_MAX):
+        state = _looked_up(manifests, ref.incarnation, change if is_unclear else None)
+        if state.branch != ref.name:
+            return is_unclear and state.branch == DELETED
+        try:
+            replace_state(manifests, state, replace(state, branch=DELETED, renaming=None))
+        except SwapLost:
+            continue
+        except SwapUnclear:
+            is_unclear = True
+        except SwapNotDurable as error:
+            raise OutcomeUnknown(None, str(error), change=change) from error
+        else:
+            return True
+    raise _contended(ref.name)
+
+
+def _looked_up(manifests: Manifests, incarnation: str, unclear_change: str | None) -> ManifestState:
+    """The newest state; after an unclear swap a store that cannot be asked leaves the outcome of the change open."""
+    try:
+        return manifests.fresh(incarnation)
+    except StorageError as error:
+        if unclear_change is None:
+            raise
+        raise OutcomeUnknown(None, str(error), change=unclear_change) from error
 
 
 def _stored(manifests: Manifests, name: str) -> tuple[Ref, bytes] | None:
@@ -160,7 +208,7 @@ def _free(manifests: Manifests, name: str) -> None:
         state = newest_state(manifests, ref.incarnation)
         if state is not None and state.branch == name:
             raise _taken(name)
-        if state is not None and state.renaming == name:
+        if state is not None and state.renaming is not None and _announced_name(state.renaming) == name:
             # Its rename stopped, or is at this point now: without the announcement it cannot finish.
             _swapped(manifests, state, replace(state, renaming=None))
             continue
@@ -193,37 +241,62 @@ def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
     """Announce the name, take its ref, swap the name: each as often as others change the manifest meanwhile."""
     change = f"branch {old.name} was renamed to {new.name}"
     is_unclear = False
-    for _ in range(ATTEMPTS_MAX):
-        try:
-            state = manifests.fresh(old.incarnation)
-        except StorageError as error:
-            if not is_unclear:
-                raise
-            raise OutcomeUnknown(None, str(error), change=change) from error
+    taking = new
+    for attempt in range(ATTEMPTS_MAX):
+        state = _looked_up(manifests, old.incarnation, change if is_unclear else None)
+        if state.renaming == _announcement(old):
+            # The old ref is not left over: another rename has just taken it and is about to need it.
+            raise no_such_branch(manifests, old.name)
         if state.branch == new.name:
             return
         if state.branch != old.name:
             raise no_such_branch(manifests, old.name)
         check_confirmed(manifests, state)
-        if state.renaming != new.name:
-            _swapped(manifests, state, replace(state, renaming=new.name))
+        if state.renaming != _announcement(taking):
+            # Every announcement has a token of its own: one that was swapped away is never made again, so its ref can
+            # be removed by whoever finds it.
+            taking = replace(new, token=f"{new.token}.{attempt}")
+            _swapped(manifests, state, replace(state, renaming=_announcement(taking)))
             continue
         # The state was read before the ref is taken: if the announcement is swapped away in between, and the ref
         # removed, the swap below is lost.
-        _take(manifests, state, new)
-        is_unclear = not _swapped(manifests, state, replace(state, branch=new.name, renaming=None), change)
+        renamed = replace(state, branch=new.name, renaming=None)
+        if _took(manifests, state, taking) and _swapped(manifests, state, renamed, change):
+            # Not looked at again: others may have renamed or deleted it since, and it was renamed nevertheless.
+            return
+        is_unclear = True
     raise _contended(old.name)
 
 
-def _take(manifests: Manifests, state: ManifestState, new: Ref) -> None:
-    """Make the ref of the new name lead to the branch; AlreadyExistsError if another branch has it."""
+def _announcement(new: Ref) -> str:
+    """The name with the token of the rename, so that one rename does not finish with the ref of another."""
+    return f"{new.name} {new.token}"
+
+
+def _announced_name(announcement: str) -> str:
+    return announcement.partition(" ")[0]
+
+
+def _took(manifests: Manifests, state: ManifestState, new: Ref) -> bool:
+    """Make the ref of the new name lead to the branch; AlreadyExistsError if another branch has it.
+
+    False if another rename of the same branch is on its way to the name, or there.
+    """
     for _ in range(ATTEMPTS_MAX):
         if manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
-            return
-        found = read_ref(manifests.store, new.name)
-        if found is not None and found.incarnation == new.incarnation:
-            # Left by an earlier rename of the same branch, which was stopped.
-            return
+            return True
+        stored = _stored(manifests, new.name)
+        if stored is None:
+            continue
+        ref, content = stored
+        if ref == new:
+            return True
+        if ref.incarnation == new.incarnation:
+            newest = manifests.fresh(new.incarnation)
+            if newest.branch == ref.name or newest.renaming == _announcement(ref):
+                return False
+            manifests.store.objects.delete_if(ref_path(new.name), content)
+            continue
         try:
             _free(manifests, new.name)
         except AlreadyExistsError:

@@ -30,6 +30,7 @@ from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.fences import Fenced
+from omnigraph.manifest.layout import DELETED, WITHDRAWN
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
@@ -236,10 +237,10 @@ class Publisher:
             # The store took an earlier try, lost the answer, and called the repetition a lost swap.
             return Published(made, state)
         if state.branch != plan.base.branch:
-            is_renamed = bool(state.branch)
+            gone = {DELETED: "deleted", WITHDRAWN: "withdrawn"}.get(state.branch)
             raise NotFoundError(
-                f"branch {plan.base.branch!r} was {f'renamed to {state.branch!r}' if is_renamed else 'withdrawn'}",
-                hint=f"write to {state.branch!r}" if is_renamed else "create it again",
+                f"branch {plan.base.branch!r} was {gone or f'renamed to {state.branch!r}'}",
+                hint="create it again" if gone else f"write to {state.branch!r}",
                 branch=plan.base.branch,
             )
         check_precondition(state, plan.expected_head)

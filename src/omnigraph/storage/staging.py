@@ -23,6 +23,7 @@ from omnigraph.storage.blob_files import INLINE_BYTES_MAX, has_blobs
 from omnigraph.storage.columns import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
 from omnigraph.storage.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.failures import foreign, translated
+from omnigraph.storage.first_version import commit_first
 from omnigraph.storage.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
 from omnigraph.storage.newest import newest_version
 from omnigraph.storage.store import Store
@@ -67,9 +68,11 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
         newest_version(store.root, location)
     leftover = store.open_latest(location)
     if leftover is not None:
-        dataset = _commit(store, location, leftover, operation, detached=True)
+        dataset = _commit(store, location, leftover, operation)
     else:
-        dataset = _commit(store, location, store.root.table_uri(location), operation, detached=False)
+        with translated(f"{location} could not be created", location=location):
+            dataset = commit_first(store, location, operation, enable_stable_row_ids=True)
+        store.remember(location, dataset)
     files = _record(store, [manifest_file(location, dataset.version)], {})
     return StagedVersion(location, dataset.version, 0, files)
 
@@ -165,7 +168,7 @@ def stage_shortened(
     """One detached version: the base with fragments shortened or replaced, and the added rows."""
     fragments = _fitting(base, location, added)
     operation, deletions = _update(base, location, fragments, shortened, replaced)
-    dataset = _commit(store, location, base, operation, detached=True)
+    dataset = _commit(store, location, base, operation)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, deletions)
 
@@ -174,7 +177,7 @@ def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequ
     """One detached version that holds the added rows and nothing else."""
     fragments = _fitting(base, location, added)
     # An Arrow schema would number the columns anew, and the fragments know them by their numbers.
-    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments), detached=True)
+    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments))
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
 
@@ -206,7 +209,7 @@ def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[s
 
 def stage_operation(store: Store, base: LanceDataset, location: str, operation: Any | None) -> LanceDataset:
     """A detached version made by one operation, or the base itself if there is none. Its files are the caller's."""
-    return base if operation is None else _commit(store, location, base, operation, detached=True)
+    return base if operation is None else _commit(store, location, base, operation)
 
 
 def staged_version(store: Store, dataset: LanceDataset, location: str, files: Iterable[FileRecord]) -> StagedVersion:
@@ -268,15 +271,10 @@ def _field_ids(dataset: LanceDataset) -> Iterable[int]:
         pending.extend(current.children())
 
 
-def _commit(store: Store, location: str, base: LanceDataset | str, operation: Any, *, detached: bool) -> LanceDataset:
+def _commit(store: Store, location: str, base: LanceDataset, operation: Any) -> LanceDataset:
     with translated(f"a version of {location} could not be staged", location=location):
-        if isinstance(base, str):
-            dataset = LanceDataset.commit(
-                base, operation, enable_stable_row_ids=True, storage_options=store.lance_options
-            )
-        else:
-            transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
-            dataset = LanceDataset.commit(base, transaction, detached=detached, storage_options=store.lance_options)
+        transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
+        dataset = LanceDataset.commit(base, transaction, detached=True, storage_options=store.lance_options)
     return store.remember(location, dataset)
 
 

@@ -21,6 +21,7 @@ from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.durability import record_files, sync_directories, sync_files, sync_names
 from omnigraph.storage.failures import foreign, translated
+from omnigraph.storage.first_version import commit_first
 from omnigraph.storage.newest import has_version, newest_version
 from omnigraph.storage.published import mark_published, newest_mark
 from omnigraph.storage.store import Store
@@ -57,7 +58,7 @@ def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVers
     try:
         fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
         operation = LanceOperation.Overwrite(rows.schema, fragments)
-        dataset = LanceDataset.commit(uri, operation, storage_options=store.lance_options, max_retries=0)
+        dataset = commit_first(store, location, operation, max_retries=0)
     except foreign() as error:
         # Lance has a type of its own neither for "exists already" nor for a lost answer: look what is there.
         found = store.open_latest(location)

@@ -14,8 +14,7 @@ from omnigraph.history.retention import Log, Record
 from omnigraph.history.state import COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.manifest.branches import named_states
 from omnigraph.manifest.commit_log import spilled
-from omnigraph.manifest.layout import BRANCHES
-from omnigraph.manifest.naming import WITHDRAWN
+from omnigraph.manifest.layout import BRANCHES, DELETED, WITHDRAWN
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.sweep import Needs
@@ -53,7 +52,7 @@ def look(manifests: Manifests, ripe: Collection[str]) -> View:
     heads = {
         incarnation: state
         for incarnation, state in named
-        if incarnation and isinstance(state, ManifestState) and state.branch != WITHDRAWN
+        if incarnation and isinstance(state, ManifestState) and state.branch not in (DELETED, WITHDRAWN)
     }
     undecided = [state for _, state in named if isinstance(state, Damaged)]
     known = {incarnation for incarnation, state in named if isinstance(state, Damaged)} | heads.keys()
