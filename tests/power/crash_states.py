@@ -95,8 +95,8 @@ class Recording:
             if call.result is not None and call.result >= 0:
                 self._take(position, call)
         for path, inode in self.names.items():
-            if inode != _DIRECTORY:
-                self._contents[inode] = after.get(path) or b""
+            if inode != _DIRECTORY and path in after:
+                self._contents[inode] = after[path] or b""
 
     def _take(self, position: int, call: Call) -> None:
         name = call.name.removesuffix("at2").removesuffix("at")
