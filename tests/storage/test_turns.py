@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
 from pathlib import Path
 
@@ -94,3 +96,17 @@ def test_a_turn_that_nobody_asked_for_costs_no_request(s3_server: Server, s3_buc
         for number in range(20):
             graph.mutate(INSERT, {"name": f"p{number}"})
     assert not [request for request in log.requests() if FILE in request.key]
+
+
+def test_a_turn_that_cannot_be_had_is_done_without(tmp_path: Path) -> None:
+    """A directory can be locked and neither read nor written: its calls fail as those of a broken disk do."""
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    (tmp_path / "g" / PLACE / FILE).mkdir()
+    holder = os.open(tmp_path / "g" / PLACE / FILE, os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        with _turns(graph).hold(PLACE, 600):
+            assert graph.mutate(INSERT, {"name": "a"}).commit is not None
+        assert graph.mutate(INSERT, {"name": "b"}).commit is not None
+    finally:
+        os.close(holder)

@@ -91,7 +91,9 @@ class LocalTurns:
             return
         try:
             if _lock(descriptor, fcntl.LOCK_EX):
-                os.pwrite(descriptor, f"{time.time() + seconds:020.3f}".encode(), 0)
+                # On a full disk the turn is held without an announced end.
+                with suppress(OSError):
+                    os.pwrite(descriptor, f"{time.time() + seconds:020.3f}".encode(), 0)
             self._held.add(location)
             yield
         finally:
@@ -103,12 +105,14 @@ class LocalTurns:
 
 
 def _lock(descriptor: int, kind: int) -> bool:
-    """Take a lock, but wait no longer than its holder announced: a stopped process must not stop the others."""
+    """Take a lock, but wait no longer than its holder announced: a stopped process must not stop the others.
+
+    False without the lock, also if the file system has none or the disk fails: a turn is done without, and if the disk
+    is of no use the swap says so.
+    """
     began = time.time()
-    while True:
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with suppress(OSError):
+        while not _is_locked(descriptor, kind):
             try:
                 until = float(os.pread(descriptor, 20, 0))
             except ValueError:
@@ -118,8 +122,16 @@ def _lock(descriptor: int, kind: int) -> bool:
                 _logger.info("a writer holds its turn longer than it announced; going on without waiting")
                 return False
             time.sleep(random.uniform(0, 2 * _LOCAL_PAUSE_SECONDS))
-        else:
-            return True
+        return True
+    return False
+
+
+def _is_locked(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class RemoteTurns:
