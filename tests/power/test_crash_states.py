@@ -118,4 +118,4 @@ def test_power_cuts_of_a_write_leave_the_old_or_the_new_graph(writer: str, tmp_p
 @pytest.mark.usefixtures("tracing")
 @pytest.mark.parametrize("writer", COLD)
 def test_a_power_cut_at_any_moment_leaves_the_old_or_the_new_graph(writer: str, tmp_path: Path) -> None:
-    print(writer, _judge_all(writer, tmp_path, count=250), "states")
+    print(writer, _judge_all(writer, tmp_path, count=120), "states")
