@@ -41,7 +41,7 @@ _CHECKSUM_KEY = ',"checksum":'
 
 
 def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
-    """The empty log of a new graph, durable, and its files: the first spill needs them, long after the graph was made."""
+    """The empty log of a new graph, durable, and its files: the first spill needs them, long after it was made."""
     staged = staging.create_table(store, COMMIT_LOG_LOCATION, _SCHEMA)
     staging.sync_created(store, [staged])
     return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0), staged.files

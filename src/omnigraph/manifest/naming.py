@@ -37,9 +37,6 @@ from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear, create
 ATTEMPTS_MAX = 200
 """Swaps tried for one change of a name, as for a write."""
 
-WITHDRAWN = ""
-"""The name of a branch that was deleted, or never finished. No ref can have it, and no branch gets another one."""
-
 
 def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> tuple[Ref, ManifestState]:
     """Copy a state into a new incarnation, then take the name. A crash in between leaves only garbage.
