@@ -146,7 +146,8 @@ def _only_for(owner: object, function: Callable[..., Any], steps: Steps) -> Call
 def names(uri: str) -> dict[str, str]:
     """The names that count, as a stranger sees them."""
     manifests = omnigraph.open(uri, durability="os")._manifests
-    return {ref.name: ref.incarnation for ref, _ in branches.heads(manifests) if ref.name != "main"}
+    found = [item for item in branches.every_branch(manifests) if isinstance(item, tuple)]
+    return {ref.name: ref.incarnation for ref, _ in found if ref.name != "main"}
 
 
 def run_serially(start: Names, answers: Sequence[Answer]) -> Names | None:
