@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import omnigraph
 from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed import MockEmbedder, from_environment
 from omnigraph.errors import EmbeddingError
+from tests.embed.documents import Recording
 
 SCHEMA = """
 node Doc { slug: String @key
@@ -25,18 +25,6 @@ edge About: Doc -> Topic
 """
 TEXTS = {"a": "apples and pears", "b": "boats", "c": "cities at night"}
 NEAREST = "query q($t: String) { match { $d: Doc } return { $d.slug } order { nearest($d.vec, $t) } limit 2 }"
-
-
-@dataclass
-class Recording:
-    """The deterministic embedder, with a memory."""
-
-    model: str = "model-a"
-    asked: list[tuple[list[str], int, str]] = field(default_factory=list)
-
-    def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-        self.asked.append((list(texts), dimension, role))
-        return MockEmbedder().embed(texts, dimension, role)
 
 
 def vector(text: str, dimension: int = 3) -> list[float]:
