@@ -11,6 +11,7 @@ import pytest
 
 import omnigraph
 from omnigraph.manifest import publisher
+from omnigraph.manifest.contention import TURN_AFTER_LONG
 from omnigraph.storage.store import Store
 from omnigraph.storage.turns import FILE, LocalTurns, RemoteTurns
 from tests.faults.s3 import Bucket, Server
@@ -85,7 +86,7 @@ def test_a_writer_that_always_comes_second_gets_through_with_its_turn(
 
     monkeypatch.setattr(publisher, "replace_state", overtaken)
     slow.mutate(INSERT, {"name": "slow"})
-    assert len(published) <= 2
+    assert len(published) <= TURN_AFTER_LONG, "on a busy machine even a short write may count as long"
     assert set(slow.snapshot().to_arrow("node:Person")["name"].to_pylist()) == {"slow", *published}
 
 
