@@ -141,7 +141,7 @@ def memory(tid: int, address: int, length: int) -> bytes:
     """Bytes of the tracee, possibly fewer than asked for."""
     try:
         file = os.open(f"/proc/{tid}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         raise Gone from None
     try:
         return os.pread(file, length, address)
