@@ -226,7 +226,7 @@ def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) ->
         raise _taken(new.name)
     _move(manifests, old, new)
     # The branch is renamed, and a failure from here on must not be reported as if it were not: an old ref that stays
-    # does not count, and whoever wants the name removes it.
+    # does not count, and the next process that wants the name removes it.
     with suppress(StorageError, OutcomeUnknown):
         manifests.store.objects.delete_if(ref_path(old.name), content)
     ref = read_ref(manifests.store, new.name) or new
@@ -251,7 +251,7 @@ def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
         check_confirmed(manifests, state)
         if state.renaming != _announcement(taking):
             # Every announcement has a token of its own: one that was swapped away is never made again, so its ref can
-            # be removed by whoever finds it.
+            # be removed by the next process that finds it.
             taking = replace(new, token=f"{new.token}.{attempt}")
             _swapped(manifests, state, replace(state, renaming=_announcement(taking)))
             continue

@@ -73,7 +73,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def _readable(array: pa.Array) -> pa.Array:
-    """Texts are UTF-8: Arrow trusts whoever made the column, and reading other bytes fails wherever it happens."""
+    """Texts are UTF-8: Arrow trusts the producer of a column, and reading other bytes fails wherever it happens."""
     if pa.types.is_string(array.type):
         try:
             array.validate(full=True)

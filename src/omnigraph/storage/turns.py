@@ -2,7 +2,7 @@
 
 Optimistic concurrency alone is not fair: a writer whose preparation takes longer than the others' period loses for
 ever. After some lost swaps it holds the turn of its branch, and every other writer waits before its own swap. A turn is
-a courtesy and never needed for correctness: the swap stays strict, a turn ends with its process, and nobody waits
+a courtesy and never needed for correctness: the swap stays strict, a turn ends with its process, and a writer waits no
 longer than the holder has announced.
 
 On a local disk the turn is a lock that the operating system releases, and looking for it costs a few microseconds. In
@@ -72,7 +72,7 @@ class LocalTurns:
         try:
             descriptor = os.open(self._path(location), os.O_RDONLY)
         except OSError:
-            # Nobody has ever asked for a turn here.
+            # No writer has ever held a turn here.
             return
         try:
             _lock(descriptor, fcntl.LOCK_SH)

@@ -104,7 +104,7 @@ class _Logs:
 def collect_needs(
     manifests: Manifests, view: View, record: Record, grace_us: int, kept: Collection[str]
 ) -> tuple[list[Needs], list[Damaged]]:
-    """What is needed of every dataset there is, those included of which nothing is; and states that cannot be read."""
+    """The versions every dataset must keep, with an empty set for unreferenced ones; and unreadable states."""
     needed = _Needed(manifests)
     unread: list[Damaged] = []
     for state in view.heads.values():
