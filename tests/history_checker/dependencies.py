@@ -35,7 +35,7 @@ class Dependencies:
 
 
 def find_dependencies(history: Sequence[Transaction]) -> Dependencies:
-    """Dependencies of the transactions that happened: those acknowledged, and those of which a write was seen."""
+    """Dependencies of the transactions that happened: the acknowledged ones, and those with a write that was read."""
     found = Dependencies(history)
     _Lists(found).connect_all()
     _Registers(found).connect_all()

@@ -49,7 +49,7 @@ def test_eight_processes_that_die_are_strictly_serializable(tmp_path: Path, seed
     assert workload.deaths > 10
     assert workload.failures > 0
     assert workload.merges > 0
-    # Nobody is at work any more, so that cleanup may delete at once; the heads stay as they were.
+    # All clients have stopped, so cleanup may delete at once; the heads stay as they were.
     omnigraph.open(workload.uri).cleanup(keep=3, grace="0s")
     assert check([*history, *workload.final_reads()]) == []
     assert omnigraph.open(workload.uri).verify(deep=True).is_clean

@@ -158,7 +158,7 @@ class Recording:
         synced_at = max((at for at, synced in self._synced if synced == inode and at < made), default=-1)
         written = sum(size for position, size in writes if position < made)
         synced = sum(size for position, size in writes if position < synced_at)
-        # A file without a name at the end was read by nobody: its bytes do not matter, their number does.
+        # A file without a name at the end is never read: its bytes do not matter, their number does.
         whole = self._contents[inode][:written].ljust(written, b"\1")
         match tear:
             case Tear.MISSING:

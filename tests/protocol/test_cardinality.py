@@ -166,7 +166,7 @@ def _conflicts(write: Callable[[], object]) -> list[tuple[str, str | None]]:
 
 
 def _two_things_of_dan(graph: omnigraph.Graph) -> tuple[str, str]:
-    """Two branches on which ``dan`` has two edges, each of which removes another one."""
+    """Two branches on which ``dan`` has two edges; each branch removes another one."""
     number = next(BRANCHES)
     source, target = f"source{number}", f"target{number}"
     graph.create_branch(target)

@@ -1,4 +1,4 @@
-"""``@card`` on Spark: loads, whoever checks them, and merges judge the sources that embedded writes judge."""
+"""``@card`` on Spark: loads, checked by driver or cluster, and merges judge the sources that embedded writes judge."""
 
 from __future__ import annotations
 
