@@ -340,12 +340,20 @@ def _descriptor_path(tid: int, descriptor: int) -> str:
         return ""
 
 
+def _working_directory(tid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{tid}/cwd")
+    except (FileNotFoundError, ProcessLookupError):
+        # Another thread ended the program since this one stopped.
+        raise ptrace.Gone from None
+
+
 def _resolve(tid: int, directory: int | None, pointer: int) -> str:
     """The absolute path a call names, without symbolic links except perhaps the last part."""
     name = ptrace.text(tid, pointer)
     if not os.path.isabs(name):
         descriptor = _AT_FDCWD if directory is None else _signed(directory)
-        base = os.readlink(f"/proc/{tid}/cwd") if descriptor == _AT_FDCWD else _descriptor_path(tid, descriptor)
+        base = _working_directory(tid) if descriptor == _AT_FDCWD else _descriptor_path(tid, descriptor)
         name = os.path.join(base, name)
     parent, last = os.path.split(os.path.normpath(name))
     return os.path.join(os.path.realpath(parent), last)
