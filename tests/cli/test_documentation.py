@@ -15,7 +15,10 @@ from tests.cli.run import EXAMPLES, PROGRAM, REPOSITORY, run
 
 PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 PAGES = (
-    *(PAGE.with_name(f"{name}.md") for name in ("cli", "storage", "maintenance", "backup", "upgrade", "troubleshooting")),
+    *(
+        PAGE.with_name(f"{name}.md")
+        for name in ("cli", "storage", "maintenance", "backup", "upgrade", "troubleshooting")
+    ),
     REPOSITORY / "README.md",
 )
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
