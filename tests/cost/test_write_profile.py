@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import omnigraph
+from omnigraph.core.profile import OperatorProfile
 from omnigraph.engine.results import LoadResult, MutationResult
-from omnigraph.exec.profile import OperatorProfile
 from omnigraph.write import limits
 from tests.cost.counting import PERSON, SCHEMA, THREE, Counted, grow
 from tests.faults.s3 import Bucket, Server

@@ -8,10 +8,11 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded
-from omnigraph.exec import multiplicity, row_groups
 from omnigraph.exec.graph_view import Traversal
-from omnigraph.exec.topologies import Topologies
-from omnigraph.exec.weights import ROWS_MAX, product, sums, total
+from omnigraph.exec.multiplicity import ROWS_MAX, product, sums, total
+from omnigraph.exec.shape import row_groups
+from omnigraph.exec.topology.cache import Topologies
+from omnigraph.exec.walk import counting as multiplicity
 from tests.exec.people import People, edge, person
 
 MATCHES = [

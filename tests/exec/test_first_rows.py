@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from omnigraph.exec import order
-from omnigraph.exec.order import Key, first_rows
-from omnigraph.exec.shape import sorted_rows
+from omnigraph.exec.shape import order
+from omnigraph.exec.shape.order import Key, first_rows
+from omnigraph.exec.shape.steps import sorted_rows
 from omnigraph.exec.tables import Rows
 from tests.exec.people import People
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import create
-from omnigraph.engine.query_memory import machine_bytes, parsed, query_memory
+from omnigraph.engine.query.memory import machine_bytes, parsed, query_memory
 from omnigraph.errors import LimitExceeded, QueryCancelled, UsageError
-from omnigraph.exec import partitions, results, tables
+from omnigraph.exec import shaper as results
+from omnigraph.exec import tables
+from omnigraph.exec.shape import partitions
 from tests.exec.people import People
 
 ROWS = 40_000

@@ -8,9 +8,9 @@ import pytest
 
 import omnigraph
 from omnigraph.exec.tables import TableView
-from omnigraph.storage.filters import Condition, Part
-from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.index.indexes import IndexKind
+from omnigraph.storage.tables.filters import Condition, Part
+from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.write import limits
 
 SCHEMA = "node Note { slug: String @key\n text: String? @index\n group: I64? @index }"

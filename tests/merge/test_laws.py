@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 import omnigraph
 from omnigraph.errors import MergeConflicts
 from omnigraph.manifest import commit_log
-from omnigraph.storage import fold
+from omnigraph.storage.stage import fold
 from tests.merge.model import EDGES, NODES, SCHEMA, Conflict, History, Row, Tables, broken, empty
 from tests.protocol.graphs import Ticking
 

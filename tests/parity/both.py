@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.engine.queries import run_query
+from omnigraph.engine.query.run import run_query
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
@@ -22,7 +22,7 @@ from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.rewrite.tree import map_inputs
-from omnigraph.spark.query import query_rows
+from omnigraph.spark.query.api import query_rows
 from tests.exec.people import FixedClock
 
 if TYPE_CHECKING:

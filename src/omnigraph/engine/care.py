@@ -14,10 +14,10 @@ from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.core.durations import Duration
-    from omnigraph.engine.cleanup_result import CleanupResult
-    from omnigraph.engine.doctor import Finding
-    from omnigraph.engine.optimize_result import OptimizeResult
     from omnigraph.engine.snapshot import Snapshot
+    from omnigraph.engine.upkeep.cleanup_result import CleanupResult
+    from omnigraph.engine.upkeep.doctor import Finding
+    from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 
 
 class Care(GraphHandle):
@@ -30,7 +30,7 @@ class Care(GraphHandle):
         A deep check also looks at the entities of every head: each id once, each edge with its nodes. Without ``deep``
         files are compared by their sizes, and none is read.
         """
-        from omnigraph.engine.verify import verify
+        from omnigraph.engine.upkeep.verify import verify
 
         return verify(self._manifests, deep=deep, progress=progress)
 
@@ -40,7 +40,7 @@ class Care(GraphHandle):
 
         A file that cannot be read is a finding with the verdict ``problem``; the rest is looked at as well.
         """
-        from omnigraph.engine.doctor import examined
+        from omnigraph.engine.upkeep.doctor import examined
 
         def open_branch() -> tuple[GraphView, Snapshot]:
             snapshot = self._snapshot(self._head(branch))
@@ -68,8 +68,8 @@ class Care(GraphHandle):
         executors of a Spark session (``spark``), or whichever suits the size of the table (``auto``). ``progress`` is
         told how many tables are done.
         """
-        from omnigraph.engine.maintenance import maintain, workers_for
-        from omnigraph.write.optimize import Settings
+        from omnigraph.engine.upkeep.optimize import maintain, workers_for
+        from omnigraph.write.upkeep.optimize import Settings
 
         settings = Settings(compact, index, workers_for(engine, spark))
         return maintain(self._context, branch, types, WriteOptions(actor), progress, settings)
@@ -94,6 +94,6 @@ class Care(GraphHandle):
         before go on. A smaller ``grace`` is safe only if nobody reads or writes for longer than that. ``engine`` says
         who lists and deletes: ``embedded``, ``spark`` or ``auto``.
         """
-        from omnigraph.engine.cleaning import clean
+        from omnigraph.engine.upkeep.cleanup import clean
 
         return clean(self._context, keep, older_than, grace, engine, spark, progress, dry_run=dry_run)

@@ -6,18 +6,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE
+from omnigraph.engine.history.moments import moment_us
 from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import told
-from omnigraph.engine.travel import moment_us
 from omnigraph.errors import HistoryCleaned, NotFoundError, UsageError
 from omnigraph.history.changes import Names, read_filter
 from omnigraph.manifest.layout import MAIN
 
 if TYPE_CHECKING:
-    from omnigraph.engine.commit_changes import CommitChanges
-    from omnigraph.engine.diff import Diff
-    from omnigraph.engine.feed import ChangeBaseline, ChangePage, Feed
+    from omnigraph.engine.history.commit_changes import CommitChanges
+    from omnigraph.engine.history.diff import Diff
+    from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
 
 Moment = str | datetime | Snapshot
 """A branch, a commit, a time on ``main``, or a snapshot."""
@@ -35,7 +35,7 @@ class Comparing(Reading):
         The two need not be related. ``kind`` (``node``, ``edge``), ``type`` and ``op`` (``insert``, ``update``,
         ``delete``) take one name or several. What is read follows the change, not the tables.
         """
-        from omnigraph.engine.diff import Diff, check_types
+        from omnigraph.engine.history.diff import Diff, check_types
 
         chosen = read_filter(kind, type, op)
         sides = self.moment(before), self.moment(after)
@@ -96,8 +96,8 @@ class Comparing(Reading):
 
     def feed(self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None) -> Feed:
         """The commits of a branch up to its head, for those who page through them in their own way."""
-        from omnigraph.engine.commit_changes import Comparer
-        from omnigraph.engine.feed import Feed
+        from omnigraph.engine.history.commit_changes import Comparer
+        from omnigraph.engine.history.feed import Feed
 
         return Feed(self._head(branch), Comparer(self._manifests, read_filter(kind, type, op), self._compared))
 
@@ -112,7 +112,7 @@ class Comparing(Reading):
         op: Names = None,
     ) -> CommitChanges:
         """What one commit changed, as compared with its first parent: one page."""
-        from omnigraph.engine.commit_changes import Comparer, one_commit
+        from omnigraph.engine.history.commit_changes import Comparer, one_commit
 
         comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared)
         commit = self.commit(commit_id)

@@ -16,12 +16,12 @@ from omnigraph.engine.merging import Merging
 from omnigraph.engine.migrating import Migrating
 from omnigraph.engine.reverting import Reverting
 from omnigraph.engine.writing import Writing
-from omnigraph.storage.durability import Durability
-from omnigraph.storage.store import Store
+from omnigraph.storage.objects.durability import Durability
+from omnigraph.storage.tables.store import Store
 
 if TYPE_CHECKING:
-    from omnigraph.engine.analysis import Analysis
-    from omnigraph.engine.repair_result import RepairReport
+    from omnigraph.engine.analysis.run import Analysis
+    from omnigraph.engine.upkeep.repair_result import RepairReport
 
 
 class Graph(Comparing, Writing, Migrating, Merging, Reverting, Care):
@@ -34,7 +34,7 @@ class Graph(Comparing, Writing, Migrating, Merging, Reverting, Care):
     @property
     def analyze(self) -> Analysis:
         """Algorithms over the whole graph: ``graph.analyze.pagerank("Knows")``, for example."""
-        from omnigraph.engine.analysis import Analysis
+        from omnigraph.engine.analysis.run import Analysis
 
         return Analysis(self, self._derived, self.load_with)
 
@@ -65,7 +65,7 @@ def repair(
 
     Damaged files are set aside below ``aside/`` and never deleted. No other process may write meanwhile.
     """
-    from omnigraph.engine.repair import repair as repair_store
+    from omnigraph.engine.upkeep.repair import repair as repair_store
 
     return repair_store(Store(uri, storage_options, durability), UlidSource(), apply=apply)
 
@@ -82,7 +82,7 @@ def create(
     embedder: Embedder | None = None,
 ) -> Graph:
     """Make a new graph with a schema text and open it."""
-    from omnigraph.engine.creation import create_from_text
+    from omnigraph.engine.schema.creation import create_from_text
 
     store = Store(uri, storage_options, durability)
     clock = clock or SystemClock()

@@ -9,7 +9,7 @@ from omnigraph.core.limits import FEED_KEPT_BYTES
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.engine.extensions import EMBED, extension
-from omnigraph.engine.queries import Compiler
+from omnigraph.engine.query.run import Compiler
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.graph_view import Derived
 from omnigraph.history.state import ManifestState
@@ -17,12 +17,12 @@ from omnigraph.manifest import branches
 from omnigraph.manifest.layout import read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.array_cache import ArrayCache, cache_directory
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
+from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteContext
 
 if TYPE_CHECKING:
-    from omnigraph.engine.commit_changes import Compared
+    from omnigraph.engine.history.commit_changes import Compared
 
 
 class GraphHandle:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.engine.branching import Branching
+from omnigraph.engine.branches import Branching
 from omnigraph.engine.telemetry import told
 from omnigraph.errors import UsageError
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
-    from omnigraph.engine.merge_result import MergePreview, MergeResult, Policy
+    from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
     from omnigraph.history.conflicts import Resolution
 
 
@@ -44,8 +44,8 @@ class Merging(Branching):
         both branches changed: this process (``embedded``), the executors of a Spark session (``spark``), or whichever
         suits the number of rows that can differ (``auto``).
         """
-        from omnigraph.engine import merges
-        from omnigraph.engine.merge_result import MergePreview
+        from omnigraph.engine.merge import run as merges
+        from omnigraph.engine.merge.result import MergePreview
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         who = merges.Engine(engine, spark)
@@ -67,6 +67,6 @@ class Merging(Branching):
         spark: Any = None,
     ) -> MergePreview:
         """What ``merge`` would do, with all conflicts. Nothing is written."""
-        from omnigraph.engine import merges
+        from omnigraph.engine.merge import run as merges
 
         return merges.preview(self._context, source, into, policy, resolutions, merges.Engine(engine, spark))

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from omnigraph.engine.branching import Branching
+from omnigraph.engine.branches import Branching
 from omnigraph.engine.telemetry import told
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
-    from omnigraph.engine.schema_result import SchemaResult
+    from omnigraph.engine.schema.result import SchemaResult
     from omnigraph.schema.migration import MigrationPlan
 
 
@@ -26,7 +26,7 @@ class Migrating(Branching):
 
         ``schema`` is a text, or the path of a file as a ``pathlib.Path``.
         """
-        from omnigraph.engine import schema_changes
+        from omnigraph.engine.schema import run as schema_changes
 
         source = schema_changes.schema_source(schema)
         return schema_changes.plan_schema(self._context, source, branch, allow_data_loss=allow_data_loss)
@@ -50,7 +50,7 @@ class Migrating(Branching):
         counted and sampled in a ``ViolationError``, steps that cannot be taken raise ``MigrationRefused``, and nothing
         is changed. Older commits keep their schema and their data.
         """
-        from omnigraph.engine import schema_changes
+        from omnigraph.engine.schema import run as schema_changes
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         source = schema_changes.schema_source(schema)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.merge_result import table_json, table_lines
-from omnigraph.write.merge import TableCounts
+from omnigraph.engine.merge.result import table_json, table_lines
+from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from omnigraph.engine.engine_choice import BY_SPARK, check_engine
 from omnigraph.engine.extensions import SPARK, extension
-from omnigraph.engine.history import History
-from omnigraph.engine.queries import bound_query, run_query
-from omnigraph.engine.query_engine import is_query_for_spark
-from omnigraph.engine.query_memory import query_memory
-from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.history.moments import moment_us
+from omnigraph.engine.history_verbs import History
+from omnigraph.engine.query.choice import is_query_for_spark
+from omnigraph.engine.query.memory import query_memory
+from omnigraph.engine.query.result import QueryResult
+from omnigraph.engine.query.run import bound_query, run_query
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import told
-from omnigraph.engine.travel import moment_us
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
@@ -30,7 +30,7 @@ from omnigraph.schema.catalog import Catalog
 
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
-    from omnigraph.engine.explanation import Explanation
+    from omnigraph.engine.query.explanation import Explanation
     from omnigraph.exec.sql import SqlParams
 
 Answer = TypeVar("Answer")
@@ -167,7 +167,7 @@ class Reading(History):
         Where a node and an edge type have one name, the tables are ``node_Name`` and ``edge_Name``. ``params`` are
         values for ``?``, or by name for ``$name``. Nothing but these tables can be read, and nothing written.
         """
-        from omnigraph.engine.sql import run
+        from omnigraph.engine.query.sql import run
 
         snapshot = self.snapshot(branch, at=at)
         with snapshot.reading():
@@ -188,7 +188,7 @@ class Reading(History):
         self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
     ) -> Explanation:
         """The plan of a query or mutation, with the size and indexes of its tables; nothing is run."""
-        from omnigraph.engine.explanation import explained
+        from omnigraph.engine.query.explanation import explained
 
         snapshot = self.snapshot(branch, at=at)
         plan = self._compiler.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)

@@ -12,8 +12,8 @@ from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
-    from omnigraph.engine.merge_result import Policy
-    from omnigraph.engine.revert_result import RevertPreview, RevertResult
+    from omnigraph.engine.merge.result import Policy
+    from omnigraph.engine.revert.result import RevertPreview, RevertResult
     from omnigraph.history.conflicts import Resolution
 
 
@@ -46,7 +46,7 @@ class Reverting(GraphHandle):
         conflicts as there: the source is the state before the commits, the target the head. If conflicts stay,
         ``MergeConflicts`` is raised with all of them, and nothing is changed.
         """
-        from omnigraph.engine import reverts
+        from omnigraph.engine.revert import run as reverts
 
         options = WriteOptions(by, message, idempotency_key, provenance or {}, if_commit)
         undone = reverts.Undone(commits, actor, run, since, until)
@@ -65,7 +65,7 @@ class Reverting(GraphHandle):
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
     ) -> RevertPreview:
         """What ``revert`` would do, with all conflicts. Nothing is changed."""
-        from omnigraph.engine import reverts
+        from omnigraph.engine.revert import run as reverts
 
         undone = reverts.Undone(commits, actor, run, since, until)
         return reverts.preview(self._context, undone, branch, policy, resolutions)

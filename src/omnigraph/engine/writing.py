@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.engine.branching import Branching
+from omnigraph.engine.branches import Branching
 from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.results import LoadResult, MutationResult
 from omnigraph.engine.telemetry import told
@@ -16,10 +16,10 @@ from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 
 if TYPE_CHECKING:
-    from omnigraph.engine.loading import Loader, LoadRequest
+    from omnigraph.engine.load.run import Loader, LoadRequest
+    from omnigraph.engine.load.sources import Loadable
     from omnigraph.engine.previews import WritePreview
-    from omnigraph.engine.sources import Loadable
-    from omnigraph.write.load import LoadMode
+    from omnigraph.write.load.plan import LoadMode
 
 
 class Writing(Branching):
@@ -45,7 +45,7 @@ class Writing(Branching):
         With ``if_commit`` it is made only if that commit is the head of the branch. A repeated ``idempotency_key``
         returns the first commit instead of writing again. With ``profile`` the result tells what every step did.
         """
-        from omnigraph.engine import writes
+        from omnigraph.engine.load import mutations as writes
 
         options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if profile else self._context
@@ -57,7 +57,7 @@ class Writing(Branching):
     ) -> WritePreview:
         """What a mutation would do to each table. Its statements are run and checked, and its texts embedded; nothing
         is written."""
-        from omnigraph.engine import writes
+        from omnigraph.engine.load import mutations as writes
         from omnigraph.engine.previews import preview
 
         self._head(branch)
@@ -93,7 +93,7 @@ class Writing(Branching):
         ``source_options`` are options of the object store that files are in, those of the graph if not given. There is
         no limit to the size of the input. With ``profile`` the result tells what every step did.
         """
-        from omnigraph.engine import loading
+        from omnigraph.engine.load import run as loading
 
         request = loading.LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {}, profile)
         return self.load_with(loading.embedded(data, type_name, progress, source_options), request)
@@ -111,13 +111,13 @@ class Writing(Branching):
     ) -> WritePreview:
         """What a load would do to each table. All of the input is read and checked, and its texts embedded; nothing
         that others could see is written. With ``base`` a missing branch is taken to be like that one."""
-        from omnigraph.engine import loading
+        from omnigraph.engine.load import run as loading
 
         loader = loading.embedded(data, type_name, progress, source_options)
         return self.preview_with(loader, loading.LoadRequest(mode, branch, base))
 
     def load_spark(self, sources: Any = None, mode: str | LoadMode = "merge", **options: Any) -> LoadResult:
-        """Load with Spark, as one commit: ``omnigraph.spark.load`` says what ``sources`` and ``options`` may be."""
+        """Load with Spark, as one commit: ``omnigraph.spark.load.api`` says what ``sources`` and ``options`` may be."""
         loaded: LoadResult = extension(SPARK).load(self, sources, mode, **options)
         return loaded
 
@@ -130,7 +130,7 @@ class Writing(Branching):
     @told("load")
     def load_with(self, loader: Loader, request: LoadRequest) -> LoadResult:
         """Run a loader. A branch that is made for it (``base``) goes away again if it fails."""
-        from omnigraph.engine import loading
+        from omnigraph.engine.load import run as loading
 
         request.parsed_mode()
         created = self._ensure_branch(request.branch, request.base, request.actor)
@@ -144,7 +144,7 @@ class Writing(Branching):
     @told("load_preview")
     def preview_with(self, loader: Loader, request: LoadRequest) -> WritePreview:
         """What a loader would do to each table. A branch that would be made for it is taken to be like its ``base``."""
-        from omnigraph.engine import loading
+        from omnigraph.engine.load import run as loading
         from omnigraph.engine.previews import preview
 
         known = request.branch if request.base is None or self._has_branch(request.branch) else request.base

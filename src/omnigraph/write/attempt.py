@@ -128,7 +128,9 @@ def _run(
     published: Published | None = None
     with suppress(_NothingLeft):
         fenced, seconds = replace(plan, fence=fence), time.monotonic() - began
-        published = context.profiler.timed(PUBLISH, lambda: _publish(context, fenced, restage, seconds), lambda _: 1)
+        with context.profiler.step(PUBLISH) as step:
+            published = _publish(context, fenced, restage, seconds)
+            step.rows = 1
     return last, published
 
 
@@ -153,14 +155,13 @@ def _stage(
 def _staged(
     context: WriteContext, prepared: Prepared, capture: Capture, info: CommitInfo, options: WriteOptions
 ) -> PublishPlan:
-    def stage() -> PublishPlan:
+    with context.profiler.step(STAGE) as step:
         plan = prepared.stage(capture, info, options)
         for write in plan.writes:
             counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
             context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
+        step.rows = sum(map(_changed, plan.writes))
         return plan
-
-    return context.profiler.timed(STAGE, stage, lambda plan: sum(map(_changed, plan.writes)))
 
 
 def _changed(write: TableWrite) -> int:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Clock, IdSource
-from omnigraph.exec.profile import Profiler
+from omnigraph.core.profile import Profiler
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.storage.tables.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class WriteContext:
 
     def profiled(self) -> WriteContext:
         """The same world for one write that is watched."""
-        return replace(self, profiler=Profiler.started(self.store))
+        return replace(self, profiler=Profiler([], IoMeter(self.store)))
 
 
 @dataclass(frozen=True, slots=True)
