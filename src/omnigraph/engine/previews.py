@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.merge.result import table_json, table_lines
+from omnigraph.engine.table_counts import table_json, table_lines
 from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 

@@ -24,7 +24,8 @@ from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog, NodeType
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode, SourcedRows
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.rows import load_rows
 
 if TYPE_CHECKING:

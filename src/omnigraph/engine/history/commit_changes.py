@@ -12,6 +12,7 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_BYTES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
 from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
+from omnigraph.engine.history.commits import find_commit
 from omnigraph.engine.history.diff import changes_table, diff_rows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
@@ -161,11 +162,11 @@ class Comparer:
         return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest))
 
 
-def one_commit(
-    comparer: Comparer, commit: GraphCommit, parent: GraphCommit | None, page_token: str | None, limit: int
-) -> CommitChanges:
-    """A page of the changes of one commit."""
+def changes_of(comparer: Comparer, commit_id: str, page_token: str | None, limit: int) -> CommitChanges:
+    """One page of the changes of a commit against its first parent."""
     check_limit(limit)
+    commit = find_commit(comparer.manifests, commit_id)
+    parent = find_commit(comparer.manifests, commit.parents[0]) if commit.parents else None
     scope = Scope(comparer.graph_id, f"commit:{commit.id}", comparer.chosen.digest)
     done = 0 if page_token is None else read_cursor(page_token, scope).changes or 0
     block, is_whole = comparer.block(commit, parent, done, Room(limit))

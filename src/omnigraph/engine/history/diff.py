@@ -286,6 +286,12 @@ def _is_same(before: TablePin | None, after: TablePin | None) -> bool:
     return before is not None and after is not None and before.lance_version == after.lance_version
 
 
+def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
+    """The difference of two snapshots, computed when it is read."""
+    check_types(chosen, before, after)
+    return Diff(before, after, chosen)
+
+
 def check_types(chosen: ChangeFilter, *snapshots: Snapshot) -> None:
     """Refuse a filter by a type that neither side has."""
     known = {entity.name for snapshot in snapshots for entity in snapshot.entities()}

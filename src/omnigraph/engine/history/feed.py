@@ -13,7 +13,7 @@ from typing import Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_COMMITS_PER_PAGE
 from omnigraph.engine.history.change_rows import kind_of
-from omnigraph.engine.history.commit_changes import ChangeBlock, Comparer, Room, check_limit
+from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
 from omnigraph.engine.history.diff import check_types
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import ChangeFeedGap, CursorRejected, HistoryCleaned
@@ -21,7 +21,9 @@ from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.commits import first_parents
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
 from omnigraph.history.state import ManifestState
+from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.reader import Manifests
 
 NOW = "now"
 BEGINNING = "beginning"
@@ -168,6 +170,11 @@ class Feed:
             hint="omnigraph commit list shows its commits",
             commit=start.commit,
         )
+
+
+def open_feed(manifests: Manifests, branch: str, chosen: ChangeFilter, compared: Compared) -> Feed:
+    """The change feed of a branch up to its head."""
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared))
 
 
 def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:

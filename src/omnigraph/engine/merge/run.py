@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.choice import merging_elsewhere
 from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
 from omnigraph.errors import PreconditionFailed, UsageError
@@ -57,9 +57,17 @@ def merge(
 
 
 def resume(
-    context: WriteContext, preview: MergePreview, resolutions: Said, engine: Engine, options: WriteOptions
+    context: WriteContext,
+    preview: MergePreview,
+    into: str | None,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
 ) -> MergeResult:
     """Merge exactly what a preview showed; refused if one of the heads has moved."""
+    if into is not None or policy is not None or options.expected_head is not None:
+        raise UsageError("a preview says itself what is merged, where and how", hint="pass only resolutions")
     source, target = _heads(context, preview.source, preview.target)
     for state, seen in ((source, preview.source_head), (target, preview.target_head)):
         if state.head != seen:

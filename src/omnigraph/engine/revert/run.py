@@ -10,7 +10,7 @@ from functools import partial
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.engine.history.commit_filters import passes
 from omnigraph.engine.history.moments import moment_us
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.result import Policy
 from omnigraph.engine.merge.run import Said, read_rules
 from omnigraph.engine.revert.result import RevertPreview, RevertResult

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from omnigraph.core.commit import CommitKind
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.schema.result import SchemaResult
 from omnigraph.errors import InputError, NotFoundError
 from omnigraph.lang.source import Source

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from omnigraph.core.durations import Duration, duration_us
+from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, EMBEDDED, check_engine, has_spark
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.upkeep.cleanup_result import CleanupResult
 from omnigraph.errors import UsageError
 from omnigraph.history.retention import Policy
@@ -43,8 +43,7 @@ def clean(
 
 def _sweeper(engine: str, spark: Any) -> Sweeper:
     if check_engine(engine) == BY_SPARK:
-        on_spark: Sweeper = extension(SPARK).sweeper(spark)
-        return on_spark
+        return ports.cluster().sweeper(spark)
     return _sweep_by_size if engine == AUTO else sweep_here
 
 

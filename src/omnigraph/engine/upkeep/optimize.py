@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, is_large
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.manifest import branches
@@ -45,7 +45,7 @@ def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]
         if not is_wanted:
             return HERE
         if not cluster:
-            cluster.append(extension(SPARK).workers(spark))
+            cluster.append(ports.cluster().workers(spark))
         return cluster[0]
 
     return chosen

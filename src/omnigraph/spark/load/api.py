@@ -1,17 +1,17 @@
-"""``load`` and ``load_preview``: the doors of Spark loads. Says what can be loaded and turns it into tasks."""
+"""``load`` and ``load_preview``: from sources and options to the tasks of a Spark load."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omnigraph.engine.graph import Graph
-from omnigraph.engine.load.run import LoadRequest
+from omnigraph.engine.load_options import LoadOptions, takes
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import UsageError
-from omnigraph.spark.cluster.progress import Report, Watch
+from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.load.frames import MappedTables
 from omnigraph.spark.load.lines import LineFiles
@@ -19,93 +19,54 @@ from omnigraph.spark.load.publish import Checks
 from omnigraph.spark.load.rejects import require_new
 from omnigraph.spark.load.runs import Run, Work
 from omnigraph.spark.load.splits import plan_splits
-from omnigraph.write.load.plan import LoadMode
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Files of JSON lines."""
 
+Sources = Paths | Mapping[str, Any] | None
+"""Files of JSON lines, or frames and paths by name for a mapping."""
 
-def load(
-    graph: Graph,
-    sources: Paths | Mapping[str, Any] | None = None,
-    mode: str | LoadMode = LoadMode.MERGE,
-    *,
-    mapping: Mapping[str, Any] | None = None,
-    spark: SparkSession | None = None,
-    partitions: int | None = None,
-    checks: str | Checks = Checks.AUTO,
-    branch: str = "main",
-    base: str | None = None,
-    actor: str | None = None,
-    message: str | None = None,
-    idempotency_key: str | None = None,
-    provenance: Mapping[str, str] | None = None,
-    progress: Report | None = None,
-    reject_to: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    source_options: Mapping[str, str] | None = None,
-    profile: bool = False,
-) -> LoadResult:
-    """Load as one commit, on the session given or on one of this machine.
 
-    Without a ``mapping`` the sources are files of JSON lines, cut into about as many ``partitions`` as wanted. With
-    one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
-    ``checks`` says who compares keys: the ``driver`` alone, the ``cluster``, or by the number of rows (``auto``).
-    ``progress`` is told the stage, its tasks and the rows written so far. With ``reject_to``, rows that something is
-    wrong with are written into that new file, and the others are loaded. With ``resume``, a load that was asked for
-    the same and killed goes on where it was. ``source_options`` are options of the object store that files of JSON
-    lines are in, those of the graph if not given. With ``profile`` the result tells what every step did.
+def run_load(graph: Graph, sources: Sources, options: LoadOptions) -> LoadResult:
+    """Load as one atomic commit, on the session given or on one of this machine.
+
+    Without a ``mapping`` the sources are files of JSON lines, cut into about ``partitions`` slices. With one,
+    ``sources`` are frames or paths by the names that the mapping uses; a source whose path the mapping states may be
+    left out. ``LoadOptions`` describes the options.
     """
-    request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {}, profile)
-    request.parsed_mode()
-    chosen = _checks(checks)
-    aside = None if reject_to is None else os.fspath(reject_to)
+    options.parsed_mode()
+    chosen = _checks(options.checks)
+    aside = None if options.reject_to is None else os.fspath(options.reject_to)
     if aside is not None:
         require_new(aside)
-    work = _work(graph, sources, mapping, spark, partitions, source_options)
-    return Run(work, chosen, Watch(work.spark, progress), aside, resume).load(graph, request)
+    work = _work(graph, sources, options)
+    return Run(work, chosen, Watch(work.spark, options.progress), aside, options.resume).load(graph, options)
 
 
-def load_preview(
-    graph: Graph,
-    sources: Paths | Mapping[str, Any] | None = None,
-    mode: str | LoadMode = LoadMode.MERGE,
-    *,
-    mapping: Mapping[str, Any] | None = None,
-    spark: SparkSession | None = None,
-    partitions: int | None = None,
-    checks: str | Checks = Checks.AUTO,
-    branch: str = "main",
-    base: str | None = None,
-    progress: Report | None = None,
-    source_options: Mapping[str, str] | None = None,
-) -> WritePreview:
-    """What ``load`` would do to each table. All of the input is read, checked, embedded and written to files that
-    nobody can see, which are deleted again. With ``base`` a missing branch is taken to be like that one."""
-    request = LoadRequest(mode, branch, base)
-    request.parsed_mode()
-    chosen = _checks(checks)
-    work = _work(graph, sources, mapping, spark, partitions, source_options)
-    return Run(work, chosen, Watch(work.spark, progress)).preview(graph, request)
+def run_preview(graph: Graph, sources: Sources, options: LoadOptions) -> WritePreview:
+    """The counts per table that ``load`` would commit.
+
+    The whole input is read, checked, embedded and written to files that no reader can see, which are deleted again.
+    With ``base``, a missing branch is taken to be like that one.
+    """
+    options.parsed_mode()
+    chosen = _checks(options.checks)
+    work = _work(graph, sources, options)
+    return Run(work, chosen, Watch(work.spark, options.progress)).preview(graph, options)
 
 
-def _work(
-    graph: Graph,
-    sources: Paths | Mapping[str, Any] | None,
-    mapping: Mapping[str, Any] | None,
-    spark: SparkSession | None,
-    partitions: int | None,
-    source_options: Mapping[str, str] | None,
-) -> Work:
-    # What can be said without Spark is said before it starts.
-    options = graph.storage_options if source_options is None else source_options
-    splits = plan_splits(_paths(sources), partitions, options) if mapping is None else []
-    frames = {} if mapping is None else _named(sources)
-    running = session() if spark is None else check_session(spark)
-    return LineFiles(running, splits) if mapping is None else MappedTables(running, mapping, frames)
+load = takes(LoadOptions)(run_load)
+load_preview = takes(LoadOptions)(run_preview)
+
+
+def _work(graph: Graph, sources: Sources, options: LoadOptions) -> Work:
+    # Mistakes that can be found without Spark are reported before it starts.
+    store_options = graph.storage_options if options.source_options is None else options.source_options
+    is_mapped = options.mapping is not None
+    splits = [] if is_mapped else plan_splits(_paths(sources), options.partitions, store_options)
+    frames = _named(sources) if is_mapped else {}
+    running = session() if options.spark is None else check_session(options.spark)
+    return LineFiles(running, splits) if options.mapping is None else MappedTables(running, options.mapping, frames)
 
 
 def _checks(given: str | Checks) -> Checks:
@@ -113,10 +74,10 @@ def _checks(given: str | Checks) -> Checks:
         return Checks(given)
     except ValueError:
         known = ", ".join(kind.value for kind in Checks)
-        raise UsageError(f"{given!r} is not where checks are made", hint=f"it is one of {known}") from None
+        raise UsageError(f"unknown value for checks: {given!r}", hint=f"expected one of {known}") from None
 
 
-def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:
+def _paths(sources: Sources) -> list[str]:
     match sources:
         case None | Mapping():
             raise UsageError(
@@ -128,7 +89,7 @@ def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:
             return [os.fspath(path) for path in sources]
 
 
-def _named(sources: Paths | Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _named(sources: Sources) -> Mapping[str, Any]:
     if sources is not None and not isinstance(sources, Mapping):
         raise UsageError("with a mapping the sources have names", hint='pass {"name": path or DataFrame}')
     return sources or {}

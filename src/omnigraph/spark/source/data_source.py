@@ -22,7 +22,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.load.run import LoadJob, LoadRequest, row_embedding
+from omnigraph.engine.load.run import LoadJob, row_embedding
+from omnigraph.engine.load_options import LoadOptions
 from omnigraph.errors import UsageError
 from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, SRC, table_schema
@@ -39,7 +40,7 @@ from omnigraph.spark.source.options import SourceOptions, parse_options
 from omnigraph.storage.tables.filters import Condition
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 
 _QUERY_ID = "sql.streaming.queryId"
 """The property of tasks that says which query of a stream they work for."""
@@ -195,14 +196,14 @@ class _Writing:
         said: dict[str, Any] = {**self.options.said}
         if idempotency_key is not None:
             said["idempotency_key"] = idempotency_key
-        request = LoadRequest(self.mode, self.options.branch or "main", **said)
+        options = LoadOptions(self.mode, branch=self.options.branch or "main", **said)
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
         def load(job: LoadJob) -> tuple[dict[str, int], Published]:
             whole = LoadInput(job.context.store, job.mode, parts, replaced=replaced)
             return publish_input(job, whole, publish_checked)
 
-        self.options.graph().load_with(load, request)
+        self.options.graph().load_with(load, options)
 
 
 class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed

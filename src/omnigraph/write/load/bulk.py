@@ -29,7 +29,8 @@ from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.fragments import FragmentWriter
 from omnigraph.write.load.kept_files import check_files_kept
 from omnigraph.write.load.keys import InputKeys, KeyTable, open_keys
-from omnigraph.write.load.plan import WRITE_MODES, LoadMode, SourcedRows
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import WRITE_MODES, SourcedRows
 from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 import pyarrow as pa
 
@@ -24,23 +23,13 @@ from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.schema.cast import retyped
 from omnigraph.write.staging import stage_deltas
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
 """Rows, and the name of the source they came from."""
-
-
-class LoadMode(Enum):
-    """What a load does with entities that exist already."""
-
-    APPEND = "append"
-    """An id that exists, or twice in the input, is an error."""
-    MERGE = "merge"
-    """An entity replaces the one with its id; everything it does not say becomes null."""
-    OVERWRITE = "overwrite"
-    """The types in the input hold exactly the input afterwards; other types stay."""
 
 
 WRITE_MODES = {

@@ -13,7 +13,8 @@ from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, READ, run
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.load.plan import LoadMode, PreparedLoad, SourcedRows, gather, prepare_load
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load
 from omnigraph.write.preview import Previewed
 from omnigraph.write.staging import count_deltas
 from omnigraph.write.vectors.load_vectors import RowEmbedding

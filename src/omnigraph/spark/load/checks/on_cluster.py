@@ -41,7 +41,8 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, run
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.kept_files import check_files_kept
-from omnigraph.write.load.plan import WRITE_MODES, LoadMode
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import WRITE_MODES
 from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_of
