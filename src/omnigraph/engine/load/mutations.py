@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Embedder
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.previews import WritePreview
-from omnigraph.engine.previews import preview as preview_of
 from omnigraph.engine.query.run import Compiler
 from omnigraph.engine.results import MutationResult
 from omnigraph.errors import UsageError
@@ -21,11 +19,10 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.query.explain import statement_lines
 from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.mutate.statements import PreparedMutation, prepare_mutation
-from omnigraph.write.preview import Previewed
-from omnigraph.write.staging import count_deltas
+from omnigraph.write.preview import preview as preview_change
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
 
 FindEmbedder = Callable[[], Embedder | None]
@@ -66,30 +63,36 @@ def mutate(context: WriteContext, mutation: Mutation, branch: str, options: Writ
 
 def preview(context: WriteContext, mutation: Mutation, branch: str) -> WritePreview:
     """The counts that a mutation would commit."""
-    return preview_of(branch, lambda: _mutate(context, mutation, branch, WriteOptions(dry_run=True)))
+    ref = branches.find_ref(context.manifests, branch)
+    with _change(context, mutation, ref.incarnation, WriteOptions()) as change:
+        return WritePreview.of(branch, preview_change(context, change))
 
 
 def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: WriteOptions) -> MutationResult:
     ref = branches.find_ref(context.manifests, branch)
-    info = options.info(context, CommitKind.MUTATION)
-    now_ms = info.created_at_us // 1000
     earlier = earlier_commit(context, ref.incarnation, options)
-    query_name = mutation.name or ""
     if earlier is not None:
-        return MutationResult(branch, query_name, 0, 0, earlier.actor, earlier)
+        return MutationResult(branch, mutation.name or "", 0, 0, earlier.actor, earlier)
+    with _change(context, mutation, ref.incarnation, options) as change:
+        prepared, published = commit(context, change)
+    made = published.commit if published else None
+    return MutationResult(
+        branch, prepared.query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, made
+    )
 
-    def prepare(vectors: MutationVectors, capture: Capture) -> PreparedMutation:
-        nonlocal query_name
-        plan = mutation.plan(capture)
-        query_name = plan.name
-        bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), now_ms)
-        lines = statement_lines(plan)
-        prepared = prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
-        if options.dry_run:
-            raise Previewed(capture, count_deltas(context.store, capture, prepared.deltas, prepared.modes))
-        return prepared
 
+@contextmanager
+def _change(
+    context: WriteContext, mutation: Mutation, incarnation: str, options: WriteOptions
+) -> Iterator[Change[PreparedMutation]]:
+    """The change that a mutation is; vectors made for it are kept until it is done."""
+    info = options.info(context, CommitKind.MUTATION)
     with closing(MutationVectors(context.store, mutation.find_embedder)) as vectors:
-        prepared, published = run(context, ref.incarnation, partial(prepare, vectors), info, options)
-    commit = published.commit if published else None
-    return MutationResult(branch, query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, commit)
+
+        def prepare(capture: Capture) -> PreparedMutation:
+            plan = mutation.plan(capture)
+            bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), info.created_at_us // 1000)
+            lines = statement_lines(plan)
+            return prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
+
+        yield Change(incarnation, prepare, info, options)

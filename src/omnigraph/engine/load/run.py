@@ -18,7 +18,6 @@ from omnigraph.engine.load import sources
 from omnigraph.engine.load.mutations import FindEmbedder
 from omnigraph.engine.load_options import LoadOptions
 from omnigraph.engine.previews import WritePreview
-from omnigraph.engine.previews import preview as preview_of
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import InputError
 from omnigraph.history.plan import CommitInfo
@@ -32,6 +31,8 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.rows import load_rows
+from omnigraph.write.preview import Finish, Previewed, publish
+from omnigraph.write.preview import preview as preview_change
 from omnigraph.write.vectors.load_vectors import RowEmbedding, has_embedded_properties
 
 LOAD: Final = "Load"
@@ -50,6 +51,8 @@ class LoadJob:
     options: WriteOptions
     since: Fence
     """The newest fence of the branch that was known when the load began."""
+    finish: Finish
+    """Publishes or previews the change that the loader makes."""
     embedding: RowEmbedding | None = None
     """How vectors are made from texts, if an embedder is configured."""
 
@@ -59,20 +62,28 @@ class LoadJob:
         return self.catalog if self.embedding is None else self.embedding.reading
 
 
-Loader = Callable[[LoadJob], tuple[dict[str, int], Published]]
+Loader = Callable[[LoadJob], tuple[dict[str, int], Published | Previewed]]
 
 
 def embedded(data: sources.Loadable, options: LoadOptions) -> Loader:
     """The loader that reads in this process."""
     options.refuse_spark_only()
 
-    def read(job: LoadJob) -> tuple[dict[str, int], Published]:
+    def read(job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
         violations = Violations()
         store_options = job.context.store.options if options.source_options is None else options.source_options
         rows = sources.read(data, job.reading, options.type_name, job.context.ids.new_ids, violations, store_options)
-        progress = options.progress
         return load_rows(
-            job.context, job.incarnation, rows, job.mode, violations, job.info, job.options, progress, job.embedding
+            job.context,
+            job.incarnation,
+            rows,
+            job.mode,
+            violations,
+            job.info,
+            job.options,
+            options.progress,
+            job.embedding,
+            job.finish,
         )
 
     return read
@@ -112,10 +123,10 @@ def preview(context: WriteContext, loader: Loader, options: LoadOptions, find_em
     is_new = options.base is not None and not has_branch(context.manifests, options.branch)
     known = options.base or MAIN if is_new else options.branch
     branches.find_head(context.manifests, known)
-    dry = replace(options, branch=known, base=None)
-    return preview_of(
-        options.branch, lambda: _run_load(context, loader, dry, find_embedder, created=False, dry_run=True)
-    )
+    job = _job(context, replace(options, branch=known), find_embedder, preview_change)
+    seen = _loaded(job, loader)[1]
+    assert isinstance(seen, Previewed)
+    return WritePreview.of(options.branch, seen)
 
 
 def _profiled(
@@ -129,34 +140,15 @@ def _profiled(
 
 
 def _run_load(
-    context: WriteContext,
-    loader: Loader,
-    options: LoadOptions,
-    find_embedder: FindEmbedder,
-    *,
-    created: bool,
-    dry_run: bool = False,
+    context: WriteContext, loader: Loader, options: LoadOptions, find_embedder: FindEmbedder, *, created: bool
 ) -> LoadResult:
     mode = options.parsed_mode()
-    manifests = context.manifests
-    ref = branches.find_ref(manifests, options.branch)
-    write = replace(options.write_options(), dry_run=dry_run)
-    info = write.info(context, CommitKind.LOAD)
-    earlier = earlier_commit(context, ref.incarnation, write)
+    ref = branches.find_ref(context.manifests, options.branch)
+    earlier = earlier_commit(context, ref.incarnation, options.write_options())
     if earlier is not None:
         return LoadResult(options.branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
-    state = manifests.warm(ref.incarnation)
-    catalog = manifests.catalog(state.schema_digest)
-    embedding = row_embedding(context.store, state.tables, catalog, mode, find_embedder)
-    job = LoadJob(context, ref.incarnation, catalog, mode, info, write, state.fence, embedding)
-    try:
-        counts, published = loader(job)
-    except InputError as error:
-        # The state in memory may be stale, and the input may fit the newest schema, but it cannot be read twice.
-        newest = manifests.fresh(ref.incarnation)
-        if newest.schema_digest == state.schema_digest:
-            raise
-        raise schema_conflict(state, newest, error.message) from error
+    counts, published = _loaded(_job(context, options, find_embedder, publish), loader)
+    assert isinstance(published, Published)
     return LoadResult(
         options.branch,
         mode.value,
@@ -168,3 +160,26 @@ def _run_load(
         created,
         published.repeated,
     )
+
+
+def _job(context: WriteContext, options: LoadOptions, find_embedder: FindEmbedder, finish: Finish) -> LoadJob:
+    mode, write = options.parsed_mode(), options.write_options()
+    ref = branches.find_ref(context.manifests, options.branch)
+    state = context.manifests.warm(ref.incarnation)
+    catalog = context.manifests.catalog(state.schema_digest)
+    embedding = row_embedding(context.store, state.tables, catalog, mode, find_embedder)
+    info = write.info(context, CommitKind.LOAD)
+    return LoadJob(context, ref.incarnation, catalog, mode, info, write, state.fence, finish, embedding)
+
+
+def _loaded(job: LoadJob, loader: Loader) -> tuple[dict[str, int], Published | Previewed]:
+    manifests = job.context.manifests
+    state = manifests.warm(job.incarnation)
+    try:
+        return loader(job)
+    except InputError as error:
+        # The state in memory may be stale, and the input may fit the newest schema, but it cannot be read twice.
+        newest = manifests.fresh(job.incarnation)
+        if newest.schema_digest == state.schema_digest:
+            raise
+        raise schema_conflict(state, newest, error.message) from error

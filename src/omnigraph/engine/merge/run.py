@@ -22,7 +22,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
 from omnigraph.write.merge.formulas import read_formulas
@@ -99,8 +99,7 @@ def _merge(
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
         prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
-        decision, published = run(
-            context,
+        change = Change(
             target.incarnation,
             prepare,
             info,
@@ -108,6 +107,7 @@ def _merge(
             since=target.fence,
             renew=lambda _: branches.check_kept(context.manifests, source, f"{source.branch!r} was being merged"),
         )
+        decision, published = commit(context, change)
     return MergeResult(
         source.branch,
         target.branch,

@@ -23,6 +23,7 @@ from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.parts import PartWriter
 from omnigraph.spark.load.rejects import Rejects
 from omnigraph.write.attempt import READ
+from omnigraph.write.preview import Previewed, is_committed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ class Checks(Enum):
 
 def load_parts(
     spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
-) -> tuple[dict[str, int], Published]:
+) -> tuple[dict[str, int], Published | Previewed]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
@@ -57,7 +58,7 @@ def load_parts(
         job.context.profiler.say(f"tasks: {len(whole.parts):,}; {NOT_COUNTED}")
         step.rows = whole.rows_written
 
-    def publish(job: LoadJob, whole: LoadInput) -> Published:
+    def publish(job: LoadJob, whole: LoadInput) -> Published | Previewed:
         rows = sum(whole.counts().values())
         watch.is_read(rows)
         with watch.stage("checking"):
@@ -69,19 +70,19 @@ def load_parts(
 
 
 def publish_input(
-    job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published]
-) -> tuple[dict[str, int], Published]:
+    job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published | Previewed]
+) -> tuple[dict[str, int], Published | Previewed]:
     """Put an input together that tasks wrote, and publish it. What is not published is deleted, if that is certain."""
     try:
         whole.assemble(job.catalog, _pins(job))
-        published = publish(job, whole)
+        finished = publish(job, whole)
     except BaseException:
         # Once a plan is in the publisher's hands only the manifest can say whether it was published.
         whole.discard(with_data=not whole.is_handed_over)
         raise
     # The commit that was there before may be one of another run of this very load, with the same fragments.
-    whole.discard(with_data=published.commit.id != job.info.id and whole.disposable is None)
-    return whole.counts(), published
+    whole.discard(with_data=not is_committed(finished, job.info.id) and whole.disposable is None)
+    return whole.counts(), finished
 
 
 def _cores(spark: SparkSession) -> int | None:

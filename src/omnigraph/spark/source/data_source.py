@@ -41,6 +41,7 @@ from omnigraph.storage.tables.filters import Condition
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.preview import Previewed
 
 _QUERY_ID = "sql.streaming.queryId"
 """The property of tasks that says which query of a stream they work for."""
@@ -199,7 +200,7 @@ class _Writing:
         options = LoadOptions(self.mode, branch=self.options.branch or "main", **said)
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
-        def load(job: LoadJob) -> tuple[dict[str, int], Published]:
+        def load(job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
             whole = LoadInput(job.context.store, job.mode, parts, replaced=replaced)
             return publish_input(job, whole, publish_checked)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from omnigraph.core.tables import Counts
 from omnigraph.errors import KeyConflictError
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
@@ -25,7 +26,7 @@ from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.schema.cast import retyped
-from omnigraph.write.staging import stage_deltas
+from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
@@ -57,6 +58,9 @@ class PreparedLoad:
     @property
     def modes(self) -> dict[str, WriteMode]:
         return dict.fromkeys(self.deltas, WRITE_MODES[self.mode])
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return count_deltas(self.store, capture, self.deltas, self.modes)
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)

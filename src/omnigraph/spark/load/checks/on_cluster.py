@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import Counts, TablePin
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
@@ -38,12 +38,12 @@ from omnigraph.spark.load.rejects import Rejects, given_again
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import CHECK, run
+from omnigraph.write.attempt import CHECK, Change
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.kept_files import check_files_kept
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import WRITE_MODES
-from omnigraph.write.preview import Counts, Previewed
+from omnigraph.write.preview import Previewed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
@@ -106,12 +106,14 @@ class PreparedSparkLoad:
             version = staging.stage_shortened(store, base, pin.location, table.written, shortened.get(key, ()))
         if table.superseded:
             version = staging.stage_without(store, version, table.superseded.items())
-        counts = self.counts(capture, table)
+        counts = self._counts(capture, table)
         write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
         return write, version
 
-    def counts(self, capture: Capture, table: InputTable) -> Counts:
-        """What happens to the entities of a table."""
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return {key: self._counts(capture, table) for key, table in self.input.tables.items()}
+
+    def _counts(self, capture: Capture, table: InputTable) -> Counts:
         key = table.entity.table_key
         if self.input.mode is LoadMode.OVERWRITE:
             return table.rows, 0, capture.state.tables[key].rows
@@ -142,7 +144,7 @@ def _shorten_fragments(
 
 def publish_checked_on_cluster(
     spark: SparkSession, job: LoadJob, whole: LoadInput, rejects: Rejects | None = None
-) -> Published:
+) -> Published | Previewed:
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
     judging = Judging(spark, whole, rejects, [])
     if rejects is not None:
@@ -153,10 +155,7 @@ def publish_checked_on_cluster(
         with job.context.profiler.step(CHECK) as step, translated_jobs():
             job.context.profiler.say(f"by jobs of the cluster; {NOT_COUNTED}")
             step.rows = sum(whole.counts().values())
-            prepared = judging.prepare(capture)
-        if job.options.dry_run:
-            raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.tables.items()})
-        return prepared
+            return judging.prepare(capture)
 
     def renew(fence: Fence) -> None:
         every = (rows for table in whole.tables.values() for rows in table.written)
@@ -164,12 +163,10 @@ def publish_checked_on_cluster(
 
     since = whole.known_fence(job.since)
     try:
-        _, published = run(job.context, job.incarnation, prepare, job.info, job.options, since=since, renew=renew)
+        return job.finish(job.context, Change(job.incarnation, prepare, job.info, job.options, since, renew))
     finally:
         for frame in judging.cached:
             frame.unpersist()
-    assert published is not None, "a load is never empty"
-    return published
 
 
 @dataclass(frozen=True)
