@@ -44,7 +44,7 @@ def load_sources(
                 records,
                 catalog=catalog,
                 source=name,
-                mint_ids=graph._ids.new_ids,
+                mint_ids=graph._context.ids.new_ids,
                 violations=violations,
                 batch_rows=batch_rows,
             ):
