@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from benchmarks.processes import Cost, processor_seconds, timed
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import session
-from omnigraph.spark.progress import LoadProgress
+from omnigraph.spark.cluster.progress import LoadProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,8 +24,8 @@ from lance import LanceDataset, LanceOperation
 from lance.fragment import write_fragments
 
 from omnigraph.core.ports import UlidSource
-from omnigraph.engine import sources
 from omnigraph.engine.graph import Graph, create
+from omnigraph.engine.load import sources
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.violations import Violations
 

@@ -17,8 +17,8 @@ import click
 import omnigraph
 from omnigraph import errors
 from omnigraph.cli.root import root
-from omnigraph.engine.analysis import Analysis
-from omnigraph.engine.analysis_result import AnalysisResult
+from omnigraph.engine.analysis.result import AnalysisResult
+from omnigraph.engine.analysis.run import Analysis
 
 PAGES = Path(__file__).parent / "user"
 WIDTH = 100

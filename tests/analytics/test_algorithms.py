@@ -13,7 +13,7 @@ import networkx
 import numpy as np
 import pytest
 
-from omnigraph.engine.analysis_result import AnalysisResult
+from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.analytics import algorithms, triangles

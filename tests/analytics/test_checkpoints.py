@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from omnigraph.engine import analysis
-from omnigraph.engine.analysis_result import AnalysisResult
+from omnigraph.engine.analysis import run as analysis
+from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
 from omnigraph.exec.analytics import rounds

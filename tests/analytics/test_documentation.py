@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.engine.analysis import Analysis
+from omnigraph.engine.analysis.run import Analysis
 from omnigraph.engine.graph import open_graph
 from tests.cli.run import REPOSITORY
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.engine.table_names import table_names
+from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import CorruptionError, InputError, LimitExceeded
-from omnigraph.storage.table_source import TableSource
+from omnigraph.storage.tables.table_source import TableSource
 from tests.cli.graphs import everything
 from tests.exec.people import RECORDS, SCHEMA
 

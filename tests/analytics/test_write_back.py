@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.engine import write_back
+from omnigraph.engine.analysis import write_back
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ContentionError, NotFoundError, UsageError, ViolationError
 from omnigraph.manifest.publisher import Published

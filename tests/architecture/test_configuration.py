@@ -2,7 +2,7 @@
 
 import re
 
-from omnigraph.wire import operator_config
+from omnigraph.config import operator as operator_config
 from tests.architecture.source_tree import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "user" / "configuration.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 import omnigraph
 from omnigraph.engine.blobs import READ_BYTES_MAX
 from omnigraph.errors import BlobRangeError, CorruptionError, NotFoundError, UsageError
-from omnigraph.storage.blob_files import INLINE_BYTES_MAX
+from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX
 
 SCHEMA = """
 node Doc { slug: String @key

@@ -15,8 +15,8 @@ from omnigraph.rows.read_json import read_objects
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.load import LoadMode
-from omnigraph.write.load_rows import load_rows
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.rows import load_rows
 
 Record = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def load_sources(
                 records,
                 catalog=catalog,
                 source=name,
-                mint_ids=graph._ids.new_ids,
+                mint_ids=graph._context.ids.new_ids,
                 violations=violations,
                 batch_rows=batch_rows,
             ):

@@ -15,9 +15,11 @@ import pytest
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.errors import KeyConflictError, ViolationError
 from omnigraph.rows.typed_rows import TypedRows
-from omnigraph.storage import staging
-from omnigraph.write import bulk_fragments, bulk_load, limits
-from omnigraph.write.load import LoadMode
+from omnigraph.storage.stage import staging
+from omnigraph.write import limits
+from omnigraph.write.load import bulk as bulk_load
+from omnigraph.write.load import fragments as bulk_fragments
+from omnigraph.write.load.mode import LoadMode
 from tests.bulk.loading import lines, load_sources, through_disk
 
 SCHEMA = """

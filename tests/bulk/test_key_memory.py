@@ -7,7 +7,7 @@ import pytest
 
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.write import limits
-from omnigraph.write.bulk_keys import KeyDatabase, Stream, open_keys
+from omnigraph.write.load.keys import KeyDatabase, Stream, open_keys
 
 MEGABYTE = 2**20
 ROWS = 200_000

@@ -11,8 +11,8 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import AlreadyExistsError, InputError, NotFoundError, StorageError, UsageError, ViolationError
-from omnigraph.storage.source_files import find_files, open_ranges
-from omnigraph.storage.target_files import TargetDirectory
+from omnigraph.storage.objects.source_files import find_files, open_ranges
+from omnigraph.storage.objects.target_files import TargetDirectory
 from tests.faults.s3 import Bucket, Server
 
 SCHEMA = "node Person {\n name: String @key\n age: I32?\n}\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.write.scratch import scratch_directory
+from omnigraph.write.load.spill_directory import scratch_directory
 
 KILLED = """
 import os, signal

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 import omnigraph
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.changes import read_filter
-from omnigraph.storage import fold
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.changes.histories import Step, applied, make_history, steps
 from tests.protocol.graphs import START_US, create, edge, person, reopen, run
 

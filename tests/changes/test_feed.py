@@ -12,8 +12,8 @@ from hypothesis import given, settings
 
 import omnigraph
 from omnigraph.core import limits
-from omnigraph.engine import commit_changes, feed
-from omnigraph.engine.feed import ChangePage
+from omnigraph.engine.history import commit_changes, feed
+from omnigraph.engine.history.feed import ChangePage
 from omnigraph.errors import (
     ChangeFeedGap,
     CorruptionError,
@@ -23,8 +23,8 @@ from omnigraph.errors import (
     NotFoundError,
     UsageError,
 )
-from omnigraph.storage import fold
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.changes.histories import Step, applied, make_history, steps
 from tests.model import plain
 from tests.protocol.graphs import create, edge, insert, person, reopen, run

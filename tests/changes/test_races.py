@@ -7,7 +7,8 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import MergeConflicts
-from omnigraph.write import merge, revert
+from omnigraph.write.merge import decide as merge
+from omnigraph.write.merge import revert
 from tests.protocol.graphs import create, edge, insert, names, person, reopen, run
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import omnigraph
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed, UsageError
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.changes.histories import Step, make_history, steps
 from tests.cli.graphs import everything
 from tests.model.operations import parse

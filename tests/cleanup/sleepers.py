@@ -14,9 +14,9 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import HistoryCleaned, OmnigraphError, WriteExpired
-from omnigraph.storage import swap
-from omnigraph.write import cleanup as cleaning
+from omnigraph.storage.publish import swap
 from omnigraph.write import limits
+from omnigraph.write.upkeep import cleanup as cleaning
 from tests.protocol.graphs import SCHEMA, contents, edge, insert, note, person, run
 
 Pause = Callable[[pytest.MonkeyPatch, omnigraph.Graph, Callable[[], None]], None]
@@ -122,7 +122,7 @@ def before_manifest(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callab
 def at_swap(patch: pytest.MonkeyPatch, graph: omnigraph.Graph, sleep: Callable[[], None]) -> None:
     """The manifest is written and has no name: the next thing is the link, or the conditional request."""
     if graph._store.root.is_local:
-        _before(patch, "omnigraph.storage.swap.record_files", sleep)
+        _before(patch, "omnigraph.storage.publish.swap.record_files", sleep)
     else:
         _after(patch, swap, "write_fragments", sleep)
 

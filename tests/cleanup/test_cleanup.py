@@ -431,7 +431,7 @@ def test_another_cleanup_that_decides_first_makes_this_one_start_again(
             other.cleanup(keep=1, grace="0s")
         return create(*given)  # type: ignore[arg-type] # what the caller gave
 
-    monkeypatch.setattr("omnigraph.write.cleanup.create_record", late)
+    monkeypatch.setattr("omnigraph.write.upkeep.cleanup.create_record", late)
     result = graph.cleanup(keep=3)
     assert result.commits_retained == 1
     assert names(graph.snapshot(at=ids[3])) == ["p3"]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.engine import cleaning as engine_cleaning
+from omnigraph.engine.upkeep import cleanup as engine_cleaning
 from omnigraph.errors import HistoryCleaned, WriteExpired
 from omnigraph.manifest import fences, naming, publisher
-from omnigraph.storage import swap
+from omnigraph.storage.publish import swap
 from omnigraph.write import attempt, limits
-from omnigraph.write import cleanup as cleaning
+from omnigraph.write.upkeep import cleanup as cleaning
 from tests.cleanup.graphs import root
 from tests.protocol.graphs import contents, create, insert, names, person, reopen
 

@@ -13,7 +13,7 @@ import pytest
 import omnigraph
 from omnigraph.core.lru import Lru
 from omnigraph.engine import blobs
-from omnigraph.engine.diff import Diff
+from omnigraph.engine.history.diff import Diff
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import CorruptionError, HistoryCleaned, OmnigraphError
 from omnigraph.manifest import cleaned

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import omnigraph
-from omnigraph.storage.jobs import ENDED, owner_mark
-from omnigraph.storage.sealed import seal
-from omnigraph.storage.sweep import Fate
+from omnigraph.storage.objects.sealed import seal
+from omnigraph.storage.upkeep.jobs import ENDED, owner_mark
+from omnigraph.storage.upkeep.sweep import Fate
 from tests.cleanup.graphs import age, root
 from tests.cleanup.reachable import files
 from tests.protocol.graphs import insert

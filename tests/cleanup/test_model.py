@@ -13,7 +13,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from omnigraph.errors import AlreadyExistsError, HistoryCleaned, NotFoundError
 from omnigraph.manifest import commit_log
-from omnigraph.storage import fold
+from omnigraph.storage.stage import fold
 from omnigraph.write import limits
 from tests.cleanup.graphs import check_tidy
 from tests.cleanup.reachable import files, needed, readable_commits

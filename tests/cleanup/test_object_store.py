@@ -9,7 +9,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import HistoryCleaned
-from omnigraph.storage import s3_objects
+from omnigraph.storage.objects import s3 as s3_objects
 from tests.cleanup.reachable import files, needed
 from tests.faults.s3 import Bucket, Server
 from tests.protocol.graphs import SCHEMA, insert, names, person

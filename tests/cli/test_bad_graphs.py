@@ -12,8 +12,8 @@ import lance
 import pyarrow as pa
 import pytest
 
-from omnigraph.storage.places import CREDENTIAL_VARIABLES, remote_hint
-from omnigraph.storage.sealed import seal, unseal
+from omnigraph.storage.objects.places import CREDENTIAL_VARIABLES, remote_hint
+from omnigraph.storage.objects.sealed import seal, unseal
 from tests.cli.graphs import ADD, SCHEMA, everything, write_lines
 from tests.cli.run import PROGRAM, run
 

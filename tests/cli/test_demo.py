@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.cli.commit_graph import drawn
+from omnigraph.cli.show.commit_graph import drawn
 from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace
 from tests.cli.run import run
 
@@ -38,7 +38,7 @@ def test_the_tour_runs_twice_alike_and_leaves_a_graph(tmp_path: Path, monkeypatc
 def test_without_spark_the_tour_loads_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMNIGRAPH_STORE", "elsewhere")
-    monkeypatch.setattr("omnigraph.cli.demo.has_spark", lambda: False)
+    monkeypatch.setattr("omnigraph.cli.commands.demo.has_spark", lambda: False)
     shown = run("demo", "--people", "10")
     assert shown.exit_code == 0, shown.output
     assert "omnigraph[spark]" in shown.stderr
@@ -48,8 +48,8 @@ def test_without_spark_the_tour_loads_in_process(tmp_path: Path, monkeypatch: py
 def test_the_tour_ends_with_the_first_command_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMNIGRAPH_STORE", "elsewhere")
-    monkeypatch.setattr("omnigraph.cli.demo.SCHEMA", "missing.pg")
-    monkeypatch.setattr("omnigraph.cli.demo._prepare", lambda place, replace: place.mkdir())
+    monkeypatch.setattr("omnigraph.cli.commands.demo.SCHEMA", "missing.pg")
+    monkeypatch.setattr("omnigraph.cli.commands.demo._prepare", lambda place, replace: place.mkdir())
     failed = run("demo", "--people", "300", "--engine", "embedded")
     assert failed.exit_code != 0
     assert "What to try next" not in failed.output

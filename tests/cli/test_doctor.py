@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.storage import local_objects
+from omnigraph.storage.objects import local as local_objects
 from tests.cli.run import run
 
 
@@ -26,7 +26,7 @@ def test_without_a_graph_the_machine_is_looked_at() -> None:
 
 def test_without_java_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    monkeypatch.setattr("omnigraph.spark.java._wheel_runtime", lambda: None)
+    monkeypatch.setattr("omnigraph.spark.cluster.java._wheel_runtime", lambda: None)
     java = _findings()["java"]
     assert java["verdict"] == "advice"
     assert "only Spark needs it" in str(java["advice"])

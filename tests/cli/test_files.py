@@ -72,7 +72,7 @@ def test_a_file_without_permission(reader: list[str], tmp_path: Path, monkeypatc
     file = tmp_path / "secret.pg"
     file.touch(mode=0)
     if os.geteuid() == 0:  # root may read everything, so the refusal of the system has to be played
-        monkeypatch.setattr("omnigraph.cli.files.open", _refuse, raising=False)
+        monkeypatch.setattr("omnigraph.cli.args.files.open", _refuse, raising=False)
     assert f"cannot read {file}: permission denied" in _error(reader, file)
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.cli.addresses import DURABILITIES
-from omnigraph.cli.load import MODES
-from omnigraph.storage.durability import Durability
-from omnigraph.write.load import LoadMode
+from omnigraph.cli.args.addresses import DURABILITIES
+from omnigraph.cli.commands.load import MODES
+from omnigraph.storage.objects.durability import Durability
+from omnigraph.write.load.mode import LoadMode
 from tests.cli.graphs import ADD, LINES, SCHEMA, add, as_json, everything, exported, head, write_lines
 from tests.cli.run import run
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.cli.read_formats import table_lines
+from omnigraph.cli.show.read_formats import table_lines
 from omnigraph.core.temporal import format_datetime
 from omnigraph.embed import MockEmbedder
 from tests.cli.run import PROGRAM, run

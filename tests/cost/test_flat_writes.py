@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.storage.fold import TIERS
+from omnigraph.storage.stage.fold import TIERS
 from tests.cost.counting import PERSON, Counted, fragments, grow
 from tests.cost.counting import SCHEMA as GROWING
 from tests.faults.s3 import Bucket, Server

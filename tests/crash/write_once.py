@@ -8,7 +8,7 @@ import json
 import sys
 
 from omnigraph.errors import OmnigraphError
-from omnigraph.storage import extension
+from omnigraph.storage.upkeep import index_extension as extension
 from omnigraph.write import limits
 from tests.crash.writers import CREATE, WRITERS, create_counted, open_counted
 from tests.faults.window import armed

@@ -14,8 +14,8 @@ from unittest.mock import patch
 import omnigraph
 from omnigraph.core.ids import encode_ulid
 from omnigraph.engine.graph import Graph
-from omnigraph.storage.fold import TIERS
-from omnigraph.storage.store import Store
+from omnigraph.storage.stage.fold import TIERS
+from omnigraph.storage.tables.store import Store
 from omnigraph.write import limits
 
 SCHEMA = """

@@ -10,8 +10,8 @@ import pytest
 
 import omnigraph
 from omnigraph.manifest import commit_log
-from omnigraph.storage.jobs import DIRECTORY as JOBS
-from omnigraph.storage.sealed import seal
+from omnigraph.storage.objects.sealed import seal
+from omnigraph.storage.upkeep.jobs import DIRECTORY as JOBS
 from omnigraph.write import limits
 
 SCHEMA = """

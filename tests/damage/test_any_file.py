@@ -9,7 +9,7 @@ import pytest
 import omnigraph
 from omnigraph.core.commit import GraphCommit
 from omnigraph.history.state import ManifestState
-from omnigraph.storage.version_names import manifest_file
+from omnigraph.storage.objects.version_names import manifest_file
 from tests.damage import sweep
 from tests.damage.graphs import copy, files
 

@@ -9,7 +9,7 @@ import omnigraph
 from omnigraph.errors import CorruptionError
 from omnigraph.manifest.layout import STAMP_PATH
 from omnigraph.manifest.refs import mark_path
-from omnigraph.storage.sealed import seal, unseal
+from omnigraph.storage.objects.sealed import seal, unseal
 from tests.damage import sweep
 from tests.damage.graphs import insert
 from tests.protocol.graphs import create, names, reopen

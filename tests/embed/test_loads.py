@@ -17,7 +17,8 @@ from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed.providers import OpenAi
 from omnigraph.embed.remote import Patience, RemoteEmbedder
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable, OmnigraphError, ViolationError
-from omnigraph.write import committed_vectors, limits
+from omnigraph.write import limits
+from omnigraph.write.vectors import committed_vectors
 from tests.bulk.loading import through_disk
 from tests.embed.documents import SCHEMA, Recording, doc, note, stored, vector
 from tests.embed.service import Answer, openai_answer, serving

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.lang.gq_ast import ReadBody
 from omnigraph.lang.gq_parser import parse_queries

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.engine.graph import Graph
-from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.query.result import QueryResult
 
 NOW_MS = 1_577_836_800_000
 """2020-01-01T00:00:00Z"""

@@ -8,10 +8,11 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded
-from omnigraph.exec import multiplicity, row_groups
 from omnigraph.exec.graph_view import Traversal
-from omnigraph.exec.topologies import Topologies
-from omnigraph.exec.weights import ROWS_MAX, product, sums, total
+from omnigraph.exec.multiplicity import ROWS_MAX, product, sums, total
+from omnigraph.exec.shape import row_groups
+from omnigraph.exec.topology.cache import Topologies
+from omnigraph.exec.walk import counting as multiplicity
 from tests.exec.people import People, edge, person
 
 MATCHES = [
@@ -124,7 +125,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> People:
 )
 def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str, rest: str, expected: Any) -> None:
     # Numbers for every node and edge fit; the walks themselves would not.
-    result = dense.ask(match, returns, rest, profile=True, memory_limit=40_000)
+    result = dense.ask(match, returns, rest, stats=True, memory_limit=40_000)
     assert [tuple(row.values()) for row in result.to_pylist()] == expected
     assert max(made(result).values()) <= 30
     remarks = " ".join(remark for operator in result.operators for remark in operator.remarks)
@@ -133,7 +134,7 @@ def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str,
 
 def test_whether_a_walk_exists_is_asked_without_making_it(dense: People) -> None:
     for block in ("$a knows $x", "$a knows $x $x knows $y $y.age > 100", "$a knows $x $x knows $y"):
-        result = dense.ask(f"$a: Person not {{ {block} }}", "$a", profile=True)
+        result = dense.ask(f"$a: Person not {{ {block} }}", "$a", stats=True)
         assert len(result) == (30 if "100" in block else 0)
         assert max(made(result).values()) <= 30
 

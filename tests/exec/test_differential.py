@@ -21,20 +21,14 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import (
-    lookup,
-    multiplicity,
-    order,
-    partitions,
-    reach,
-    results,
-    row_groups,
-    scan,
-    tables,
-    topologies,
-)
+from omnigraph.exec import lookup, scan, tables
+from omnigraph.exec import shaper as results
 from omnigraph.exec.graph_view import Derived, Traversal
-from omnigraph.storage.array_cache import ArrayCache
+from omnigraph.exec.shape import order, partitions, row_groups
+from omnigraph.exec.topology import cache as topologies
+from omnigraph.exec.walk import counting as multiplicity
+from omnigraph.exec.walk import reach
+from omnigraph.storage.tables.array_cache import ArrayCache
 from omnigraph.write import limits
 from tests.exec.compare import assert_same, expected, read_data
 from tests.exec.generate import (

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from omnigraph.exec import order
-from omnigraph.exec.order import Key, first_rows
-from omnigraph.exec.shape import sorted_rows
+from omnigraph.exec.shape import order
+from omnigraph.exec.shape.order import Key, first_rows
+from omnigraph.exec.shape.steps import sorted_rows
 from omnigraph.exec.tables import Rows
 from tests.exec.people import People
 
@@ -98,7 +98,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_limit_stops_early(people: People, match: str, limit: int, starts: int) -> None:
     every = people.rows(match, "$p, $q")
-    result = people.ask(match, "$p, $q", f"limit {limit}", profile=True)
+    result = people.ask(match, "$p, $q", f"limit {limit}", stats=True)
     rows = [tuple(row.values()) for row in result.to_pylist()]
     assert len(rows) == min(limit, len(every))
     assert not [row for row in rows if row not in every]

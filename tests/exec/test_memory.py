@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import create
-from omnigraph.engine.query_memory import machine_bytes, parsed, query_memory
+from omnigraph.engine.query.memory import machine_bytes, parsed, query_memory
 from omnigraph.errors import LimitExceeded, QueryCancelled, UsageError
-from omnigraph.exec import partitions, results, tables
+from omnigraph.exec import shaper as results
+from omnigraph.exec import tables
+from omnigraph.exec.shape import partitions
 from tests.exec.people import People
 
 ROWS = 40_000
@@ -78,7 +80,7 @@ def test_a_condition_that_does_not_fit_is_tested_in_parts(many: People, monkeypa
 
 def test_a_profile_tells_that_work_was_done_in_parts(many: People) -> None:
     for rest in ("order { $n.text }", "distinct order { $n.text }"):
-        result = many.ask("$n: N", "$n.text", rest, memory_limit=LIMIT, profile=True)
+        result = many.ask("$n: N", "$n.text", rest, memory_limit=LIMIT, stats=True)
         assert any("in parts" in remark for operator in result.operators for remark in operator.remarks), rest
 
 

@@ -288,7 +288,7 @@ def test_a_mutation_is_not_run_as_a_query(people: People) -> None:
 
 def test_a_text_is_compiled_once(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     people.ask("$p: Person", "$p.name as once")
-    monkeypatch.setattr("omnigraph.engine.queries.compile_text", lambda *_, **__: pytest.fail("compiled again"))
+    monkeypatch.setattr("omnigraph.engine.query.run.compile_text", lambda *_, **__: pytest.fail("compiled again"))
     assert len(people.ask("$p: Person", "$p.name as once")) == 5
 
 

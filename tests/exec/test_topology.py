@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.exec import graph_view, tables, topologies, topology
+from omnigraph.exec import graph_view, tables
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.id_map import IdMaps
-from omnigraph.exec.indexed import IndexedTopology
-from omnigraph.exec.topologies import Topologies, build
-from omnigraph.exec.topology import Topology
-from omnigraph.exec.walks import Steps
-from omnigraph.storage.array_cache import ArrayCache
+from omnigraph.exec.topology import cache as topologies
+from omnigraph.exec.topology import neighbours as topology
+from omnigraph.exec.topology.cache import Topologies, build
+from omnigraph.exec.topology.indexed import IndexedTopology
+from omnigraph.exec.topology.neighbours import Topology
+from omnigraph.exec.topology.walkable import Steps
+from omnigraph.storage.tables.array_cache import ArrayCache
 
 SCHEMA = """
 node Person { name: String @key age: I32? }

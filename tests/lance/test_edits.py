@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.storage.text_index import TextIndex, words_of
+from omnigraph.storage.index.text_index import TextIndex, words_of
 
 WORDS = [
     "stone",

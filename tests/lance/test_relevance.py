@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.storage.relevance import SEPARATOR, CountedTexts, TextCounts
-from omnigraph.storage.text_index import TextIndex, words_of
+from omnigraph.storage.index.relevance import SEPARATOR, CountedTexts, TextCounts
+from omnigraph.storage.index.text_index import TextIndex, words_of
 
 WORDS = ["stone", "stones", "Running", "the", "Größe", "naïve", "日本", "a-b", "o'clock", "x_y", "3.5", "🦀", SEPARATOR]
 SPACES = [" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2003", "\x0b", "\x1c", "\u200b"]

@@ -18,7 +18,7 @@ def numbers(place) -> lance.LanceDataset:
 
 
 def test_a_fragment_takes_rows_by_their_position_among_its_live_rows_as_a_dataset_does(numbers):
-    """`storage/taking.py` reads fragments with deletions apart and everything else in one call."""
+    """`storage/tables/rows_by_position.py` reads fragments with deletions apart and everything else in one call."""
     start = 0
     for fragment in numbers.get_fragments():
         live = fragment.metadata.num_rows

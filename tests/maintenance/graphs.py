@@ -7,8 +7,8 @@ import lance
 
 import omnigraph
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.storage.indexes import Coverage, IndexKind, coverage_of
-from omnigraph.write.index_choice import wanted_indexes
+from omnigraph.storage.index.indexes import Coverage, IndexKind, coverage_of
+from omnigraph.write.upkeep.index_choice import wanted_indexes
 
 SCHEMA = """
 node Person {

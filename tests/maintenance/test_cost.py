@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.maintenance.graphs import fragments, indexes, load_people, uncovered
 
 SCHEMA = """

@@ -8,8 +8,10 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import StorageError
-from omnigraph.storage import extension, fold, key_cache
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables import key_cache
+from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.storage.upkeep import index_extension as extension
 from tests.cost.counting import SCHEMA, Counted, grow
 from tests.faults.s3 import Bucket, Server
 from tests.maintenance.graphs import answers, create, exported, fragments, indexes, load_people, person, table
@@ -169,7 +171,7 @@ def test_optimize_and_writers_that_extend_do_not_lose_each_others_work(graph: om
 def test_work_of_optimize_is_kept_when_a_writer_extended_an_index_meanwhile(
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omnigraph.write import optimize
+    from omnigraph.write.upkeep import optimize
 
     load_people(graph, 300, 400)
     graph.optimize(types=["Person"])

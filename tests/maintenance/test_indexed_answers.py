@@ -12,7 +12,7 @@ import omnigraph
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec import lookup
 from omnigraph.exec.tables import TableView
-from omnigraph.storage.filters import Condition
+from omnigraph.storage.tables.filters import Condition
 
 SCHEMA = """
 node Thing {

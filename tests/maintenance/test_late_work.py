@@ -7,12 +7,14 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
-from omnigraph.storage import fold, maintenance
-from omnigraph.storage.indexes import IndexKind, IndexSpec
-from omnigraph.storage.maintenance import StagedWork, TableWork, stage_work, work_on
-from omnigraph.storage.store import Store
-from omnigraph.write import limits, optimize
-from omnigraph.write.index_choice import wanted_indexes
+from omnigraph.storage.index.indexes import IndexKind, IndexSpec
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.store import Store
+from omnigraph.storage.upkeep import maintenance
+from omnigraph.storage.upkeep.maintenance import StagedWork, TableWork, stage_work, work_on
+from omnigraph.write import limits
+from omnigraph.write.upkeep import optimize
+from omnigraph.write.upkeep.index_choice import wanted_indexes
 from tests.maintenance.graphs import load_people, person, table, uncovered
 
 Change = Callable[[omnigraph.Graph], object]

@@ -7,9 +7,9 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
-from omnigraph.storage import key_cache
-from omnigraph.storage.filters import ids_filter
-from omnigraph.storage.tables import find_ids, rows_with
+from omnigraph.storage.tables import key_cache
+from omnigraph.storage.tables.filters import ids_filter
+from omnigraph.storage.tables.scan import find_ids, rows_with
 
 SCHEMA = "node P { name: String @key }\nedge K: P -> P"
 ROWS = 60_000

@@ -11,7 +11,7 @@ import pytest
 
 import omnigraph
 from omnigraph.exec import nearest
-from omnigraph.storage import index_building
+from omnigraph.storage.index import building as index_building
 
 SCHEMA = """
 node Doc {

@@ -9,7 +9,7 @@ import pytest
 import omnigraph
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import NotFoundError
-from omnigraph.storage import maintenance
+from omnigraph.storage.upkeep import maintenance
 from tests.maintenance.graphs import (
     answers,
     create,

@@ -8,9 +8,9 @@ import pytest
 
 import omnigraph
 from omnigraph.exec.tables import TableView
-from omnigraph.storage.filters import Condition, Part
-from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.index.indexes import IndexKind
+from omnigraph.storage.tables.filters import Condition, Part
+from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.write import limits
 
 SCHEMA = "node Note { slug: String @key\n text: String? @index\n group: I64? @index }"
@@ -118,7 +118,7 @@ def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: l
     every = found(graph, "tone")
     assert [slug for slug in every if slug == "n00288"] == found(graph, "tone", "$n.group < 2")
     assert found(graph, "tone", "$n.text contains $part") == every
-    result = graph.query(QUERY.format(more=""), {"part": "tone"}, profile=True)
+    result = graph.query(QUERY.format(more=""), {"part": "tone"}, stats=True)
     assert "text (ngram)" in result.profile()
     assert lookups
 

@@ -10,7 +10,8 @@ from threading import Event
 import pytest
 
 import omnigraph
-from omnigraph.storage import extension, fold
+from omnigraph.storage.stage import fold
+from omnigraph.storage.upkeep import index_extension as extension
 from tests.maintenance.graphs import SCHEMA, answers, exported, indexes, person, table
 
 WRITERS = 4

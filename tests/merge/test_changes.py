@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
+from omnigraph.compare.tables import TableChanges, rows_compared, table_changes
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.tables import TablePin
 from omnigraph.schema.ir import PropertyIR
 from omnigraph.schema.types import PropertyType
-from omnigraph.storage import fold
-from omnigraph.storage.difference import difference
-from omnigraph.storage.io_meter import IoMeter
-from omnigraph.write.changes import TableChanges, rows_compared, table_changes
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.difference import difference
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.protocol.graphs import create, reopen, run
 
 SCHEMA = """

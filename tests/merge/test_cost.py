@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.storage.io_meter import IoMeter
+from omnigraph.storage.tables.io_meter import IoMeter
 from tests.cost.counting import CITY, PERSON, THREE, Counted, grow
 from tests.faults.fixtures import s3_bucket, s3_server
 from tests.faults.request_log import Request

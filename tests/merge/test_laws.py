@@ -17,7 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 import omnigraph
 from omnigraph.errors import MergeConflicts
 from omnigraph.manifest import commit_log
-from omnigraph.storage import fold
+from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.store import Store
 from tests.merge.model import EDGES, NODES, SCHEMA, Conflict, History, Row, Tables, broken, empty
 from tests.protocol.graphs import Ticking
 
@@ -180,8 +181,7 @@ class MergeMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.graph = omnigraph.open(self.graph.uri, durability="os")
-        self.graph._clock = self.graph._ids.clock = Ticking(self.newest())  # type: ignore[attr-defined,assignment] # time goes on
+        self.graph = omnigraph.Graph(Store(self.graph.uri, None, "os"), clock=Ticking(self.newest()))
         self.graph._start()
 
     def newest(self) -> int:

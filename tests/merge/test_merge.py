@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.engine.merge_result import MergePreview
+from omnigraph.engine.merge.result import MergePreview
 from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed, SchemaConflict, UsageError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source

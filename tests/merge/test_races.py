@@ -10,7 +10,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import MergeConflicts
-from omnigraph.write import merge as merge_module
+from omnigraph.write.merge import decide as merge_module
 from tests.merge.graphs import fresh, kinds, people, put
 from tests.protocol.graphs import edge, insert, names, reopen, run
 

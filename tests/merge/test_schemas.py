@@ -7,7 +7,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import MergeConflicts, SchemaConflict, UsageError
-from omnigraph.write.merge import MergeOutcome
+from omnigraph.write.merge.decide import MergeOutcome
 from tests.protocol.graphs import contents, create, edge, person, reopen, run
 
 BASE = """

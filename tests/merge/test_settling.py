@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.engine.merge_result import MergePreview
+from omnigraph.compare.tables import rows_of
+from omnigraph.engine.merge.result import MergePreview
 from omnigraph.errors import CompileError, UsageError
-from omnigraph.write import merge_keeping
-from omnigraph.write.changes import rows_of
+from omnigraph.write.merge import tables as merge_keeping
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
 from tests.protocol.graphs import create, edge, run
 

@@ -35,7 +35,7 @@ from omnigraph.errors import (
     ReadSetConflict,
 )
 from omnigraph.manifest import commit_log
-from omnigraph.storage import fold
+from omnigraph.storage.stage import fold
 from omnigraph.write import limits
 from tests.model import plain
 from tests.model.operations import adopt, mutate_elsewhere, mutation, parse, records

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.engine.queries import run_query
+from omnigraph.engine.query.run import run_query
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
@@ -22,7 +22,7 @@ from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.rewrite.tree import map_inputs
-from omnigraph.spark.query import query_rows
+from omnigraph.spark.query.api import query_rows
 from tests.exec.people import FixedClock
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class BothEngines(Graph):
             found = query_rows(query, view, Budget(), self.spark).table()
             assert wanted is not None, "the embedded executor raises"
             whole = replace(query, root=uncut(query.root))
-            every = run_query(whole, view, Budget(), branch=None, profile=False).table if cuts(query.root) else wanted
+            every = run_query(whole, view, Budget(), branch=None, stats=False).table if cuts(query.root) else wanted
             assert_same_answer(query, wanted, found, every)
 
         self.query_with(run, text, params, **how)

@@ -16,7 +16,7 @@ import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.spark import limits
+from omnigraph.spark.cluster import limits
 from tests.exec.generate import Writer, make_schema
 from tests.exec.people import FixedClock
 from tests.exec.test_differential import places

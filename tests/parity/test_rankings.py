@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.spark import limits as spark_limits
-from omnigraph.spark.relevance import Relevance
-from omnigraph.storage import fold
+from omnigraph.spark.cluster import limits as spark_limits
+from omnigraph.spark.query.relevance import Relevance
+from omnigraph.storage.stage import fold
 from omnigraph.write import limits
 from tests.parity.both import BothEngines, made_both
 from tests.parity.test_generated_queries import divided

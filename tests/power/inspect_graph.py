@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import omnigraph
-from omnigraph.storage.newest import ASIDE
+from omnigraph.storage.publish.newest import ASIDE
 from tests.crash.observe import observe
 from tests.power.workload import INSERT
 

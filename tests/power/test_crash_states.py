@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.storage import beside
+from omnigraph.storage.objects import beside
 from tests.crash.observe import Seen, check_sound, look
 from tests.crash.sweep import PROGRAM
 from tests.crash.writers import CREATE, WRITERS, build

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph.engine.graph import create
-from omnigraph.storage import durability
+from omnigraph.storage.objects import durability
 
 SCHEMA = "node Person { name: String @key age: I32? }"
 

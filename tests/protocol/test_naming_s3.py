@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import omnigraph
-from omnigraph.storage.s3_client import delete_matching
-from omnigraph.storage.s3_objects import S3Objects
-from omnigraph.storage.uri import parse_root
+from omnigraph.storage.objects.s3 import S3Objects
+from omnigraph.storage.objects.s3_client import delete_matching
+from omnigraph.storage.objects.uri import parse_root
 from tests.faults.fault import DropAt, RespondAt
 from tests.faults.request_log import Request
 from tests.faults.s3 import Bucket, Server

@@ -19,7 +19,7 @@ from omnigraph.errors import (
 )
 from omnigraph.manifest import create as creation
 from omnigraph.manifest.layout import FORMAT, STAMP_PATH
-from omnigraph.storage.sealed import seal, unseal
+from omnigraph.storage.objects.sealed import seal, unseal
 from tests.protocol.graphs import SCHEMA, contents, create, edge, insert, names, person, reopen, run
 
 

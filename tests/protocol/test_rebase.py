@@ -9,7 +9,8 @@ import pytest
 import omnigraph
 from omnigraph.errors import ContentionError, KeyConflictError, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest import publisher
-from omnigraph.write import load, mutate
+from omnigraph.write.load import plan as load
+from omnigraph.write.mutate import statements as mutate
 from tests.protocol.graphs import SCHEMA, contents, edge, insert, names, note, person, reopen, run
 
 Meanwhile = Callable[[Callable[[omnigraph.Graph], object]], AbstractContextManager[None]]

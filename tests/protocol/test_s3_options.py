@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from omnigraph.storage.s3_options import split_options
+from omnigraph.storage.objects.s3_options import split_options
 
 
 @pytest.mark.parametrize(

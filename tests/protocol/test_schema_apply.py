@@ -16,7 +16,7 @@ from omnigraph.core.commit import CommitKind
 from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.schema.print import to_pg
-from omnigraph.storage import staging
+from omnigraph.storage.stage import staging
 from omnigraph.write import limits
 from tests.protocol.graphs import contents, create, edge, insert, names, person, reopen, run
 

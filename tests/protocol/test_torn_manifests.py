@@ -11,8 +11,8 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import CorruptionError, StorageError
-from omnigraph.storage import newest
-from omnigraph.storage.version_names import manifest_file
+from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.publish import newest
 from tests.protocol.graphs import insert, names, person, reopen
 
 

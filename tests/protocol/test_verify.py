@@ -103,7 +103,7 @@ def test_entities_that_do_not_fit_together_are_found(graph: omnigraph.Graph, mon
     graph.load([person("a"), person("b"), edge("Knows", "a", "b")])
     graph.create_branch("sound")
     for check in ("check_delta", "_refuse_existing"):
-        monkeypatch.setattr(f"omnigraph.write.load.{check}", lambda *_: None)
+        monkeypatch.setattr(f"omnigraph.write.load.plan.{check}", lambda *_: None)
     graph.load([person("a")], "append")
     graph.load([edge("Knows", "b", "nobody"), edge("Knows", "gone", "a"), edge("Knows", "b", "nowhere")])
     assert graph.verify(deep=False).is_clean

@@ -11,7 +11,7 @@ from omnigraph.rows.cardinality import (
     touched_sources,
 )
 from omnigraph.schema.catalog import EdgeType
-from omnigraph.write.bulk_keys import KeyDatabase, open_keys
+from omnigraph.write.load.keys import KeyDatabase, open_keys
 from tests.rows.schemas import catalog
 
 BOUNDS = [("", 0, None), ("@card(0..2)", 0, 2), ("@card(1..)", 1, None), ("@card(2..3)", 2, 3), ("@card(1..1)", 1, 1)]

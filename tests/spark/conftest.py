@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.spark.session import session
+from omnigraph.spark.cluster.session import session
 from tests.faults.fixtures import s3_bucket, s3_server
 
 if TYPE_CHECKING:

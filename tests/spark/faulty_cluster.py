@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.engine.merge_result import MergeResult
+from omnigraph.engine.merge.result import MergeResult
 from omnigraph.errors import SparkError, StorageError
 from omnigraph.exec.analytics.steps import Kernel, Vector
-from omnigraph.spark import merge
-from omnigraph.spark.analytics import SparkSteps
-from omnigraph.spark.parts import Part, PartWriter
-from omnigraph.spark.splits import FileSplit
-from omnigraph.storage.staging import WrittenRows
-from omnigraph.write.merge_images import Sides
-from omnigraph.write.merge_parts import Images
+from omnigraph.spark.jobs import merge
+from omnigraph.spark.jobs.analytics import SparkSteps
+from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.splits import FileSplit
+from omnigraph.storage.stage.staging import WrittenRows
+from omnigraph.write.merge.images import Sides
+from omnigraph.write.merge.parts import Images
 
 ROWS = 600
 WRITE = PartWriter.write_split

@@ -14,9 +14,10 @@ from typing import Any
 
 from omnigraph.engine.graph import open_graph
 from omnigraph.manifest.publisher import Publisher
-from omnigraph.spark import bulk_load, session
-from omnigraph.spark.parts import Part, PartWriter
-from omnigraph.spark.splits import FileSplit
+from omnigraph.spark import session
+from omnigraph.spark.load import publish as bulk_load
+from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.splits import FileSplit
 from tests.spark.conftest import TEST_SETTINGS
 
 PARTITIONS = 3

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from omnigraph.spark.cluster_checks import Judging
-from omnigraph.write import bulk_load
+from omnigraph.spark.load.checks.on_cluster import Judging
+from omnigraph.write.load import bulk as bulk_load
 
 CHECKS: dict[str, tuple[Any, str]] = {"cluster": (Judging, "prepare"), "driver": (bulk_load, "_prepare")}
 """Who checks an input, and where that is."""

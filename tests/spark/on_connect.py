@@ -14,8 +14,9 @@ from unittest.mock import patch
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import OmnigraphError
-from omnigraph.spark import analytics, check_session, export, query, register, session
-from omnigraph.spark.progress import LoadProgress
+from omnigraph.spark import check_session, export, query, register, session
+from omnigraph.spark.cluster.progress import LoadProgress
+from omnigraph.spark.jobs import analytics
 
 SCHEMA = "node Person {\n name: String @key\n age: I32?\n}\nedge Knows: Person -> Person\n"
 PEOPLE = 60

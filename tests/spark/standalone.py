@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from omnigraph.spark.java import java_home
+from omnigraph.spark.cluster.java import java_home
 
 LOOPBACK = "127.0.0.1"
 QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"

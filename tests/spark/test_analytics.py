@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from omnigraph.engine import query_engine
-from omnigraph.engine.analysis_result import AnalysisResult
+from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
+from omnigraph.engine.query import choice as query_engine
 from omnigraph.errors import UsageError
 from omnigraph.exec.analytics.local import LocalSteps
-from omnigraph.spark import analytics, edge_blocks
-from omnigraph.spark.edge_blocks import NodeMap, salted_hashes
+from omnigraph.spark.jobs import analytics, edge_blocks
+from omnigraph.spark.jobs.edge_blocks import NodeMap, salted_hashes
 from tests.analytics import test_algorithms as in_process
 from tests.analytics.shapes import SHAPES, Shape, random_shape
 from tests.analytics.test_documentation import programs

@@ -10,8 +10,8 @@ import pytest
 
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
-from omnigraph.spark.change_stream import parse_change_options
-from omnigraph.spark.source import register
+from omnigraph.spark.source.change_stream import parse_change_options
+from omnigraph.spark.source.data_source import register
 from tests.protocol.graphs import create, edge, insert, person, run
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.storage.sweep import Fate
+from omnigraph.storage.upkeep.sweep import Fate
 from tests.cleanup.graphs import age, check_tidy, root
 from tests.cleanup.reachable import files
 from tests.spark.outcomes import lines, write_lines

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnigraph.cli.load_engine import chosen_engine
-from omnigraph.cli.progress import counted
+from omnigraph.cli.args.load_engine import chosen_engine
+from omnigraph.cli.show.progress import counted
+from omnigraph.config import read_mapping
 from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
-from omnigraph.spark.parts import Part, PartWriter
-from omnigraph.spark.progress import LoadProgress
-from omnigraph.spark.splits import FileSplit
-from omnigraph.wire import read_mapping
+from omnigraph.spark.cluster.progress import LoadProgress
+from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.splits import FileSplit
 from tests.cli.graphs import LINES, SCHEMA, exported, head, write_lines
 from tests.cli.run import run
 

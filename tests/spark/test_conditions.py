@@ -17,12 +17,12 @@ from pyspark.errors import PySparkException
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError
-from omnigraph.spark.source import SourceReader
-from omnigraph.spark.source_options import parse_options
-from omnigraph.spark.spark_types import spark_schema
-from omnigraph.storage.filters import condition_filter
-from omnigraph.storage.io_meter import IoMeter
-from omnigraph.storage.tables import fragment_rows
+from omnigraph.spark.cluster.spark_types import spark_schema
+from omnigraph.spark.source.data_source import SourceReader
+from omnigraph.spark.source.options import parse_options
+from omnigraph.storage.tables.filters import condition_filter
+from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.storage.tables.scan import fragment_rows
 from omnigraph.write import limits
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 import omnigraph
 from omnigraph.engine.graph import open_graph
 from omnigraph.errors import SparkUnavailable
-from omnigraph.spark import connect
+from omnigraph.spark.cluster import connect
 from tests.spark import on_connect
 from tests.spark.connect_server import connect_server
 from tests.spark.outcomes import lines

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from omnigraph.engine.graph import open_graph
-from omnigraph.spark.mapping import parse_mapping
+from omnigraph.spark.load.mapping import parse_mapping
 from tests.cli.run import EXAMPLES, REPOSITORY
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import omnigraph
 from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed import MockEmbedder
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
-from omnigraph.spark.source import OmnigraphSource
+from omnigraph.spark.source.data_source import OmnigraphSource
 from tests.spark.outcomes import data_files, lines, outcome, write_lines
 
 if TYPE_CHECKING:

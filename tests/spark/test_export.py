@@ -11,7 +11,8 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, NotFoundError, StorageError, UsageError
-from omnigraph.spark import export, limits
+from omnigraph.spark import export
+from omnigraph.spark.cluster import limits
 from tests.spark.outcomes import lines
 from tests.spark.test_source import FULL, PEOPLE, SCHEMA
 

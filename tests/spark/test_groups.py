@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.errors import SparkError
-from omnigraph.spark.facts import Emission, Role
-from omnigraph.spark.groups import Buckets, Grouping, _group, _pack, grouped, packed
-from omnigraph.write.bulk_keys import KeyDatabase, open_keys
+from omnigraph.spark.load.checks.facts import Emission, Role
+from omnigraph.spark.load.checks.groups import Buckets, Grouping, _group, _pack, grouped, packed
+from omnigraph.write.load.keys import KeyDatabase, open_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,9 @@ import pytest
 from omnigraph.embed import MockEmbedder
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.errors import KeyConflictError
-from omnigraph.spark import bulk_load
-from omnigraph.spark.journal import Journal
-from omnigraph.spark.progress import LoadProgress
+from omnigraph.spark.cluster.progress import LoadProgress
+from omnigraph.spark.load import publish as bulk_load
+from omnigraph.spark.load.journal import Journal
 from tests.cli.run import run
 from tests.spark.outcomes import data_files, lines, write_lines
 
@@ -123,7 +123,7 @@ def test_a_load_that_was_only_slow_and_the_one_that_took_it_over_harm_nobody(
         if is_slow_one_first:
             done = publish(*values)
             monkeypatch.setattr(Journal, "finished", lambda journal: dict(enumerate(values[1].parts)))
-            monkeypatch.setattr("omnigraph.engine.loading.earlier_commit", lambda *values: None)
+            monkeypatch.setattr("omnigraph.engine.load.run.earlier_commit", lambda *values: None)
             with pytest.raises(KeyConflictError):
                 Graph(graph._store).load_spark(source, **asked, resume=True)
             return done

@@ -19,9 +19,10 @@ from omnigraph.errors import (
     UsageError,
     ViolationError,
 )
-from omnigraph.spark import bulk_load, limits
-from omnigraph.spark.tasks import attempts_max, run_tasks
-from omnigraph.write import bulk_checks
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.tasks import attempts_max, run_tasks
+from omnigraph.spark.load import publish as bulk_load
+from omnigraph.write.load import checks as bulk_checks
 from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines
 

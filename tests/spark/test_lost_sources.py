@@ -11,9 +11,9 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import InputError, NotFoundError, SparkError
-from omnigraph.spark.parts import Part, PartWriter
-from omnigraph.spark.splits import FileSplit
-from omnigraph.storage.s3_client import open_s3
+from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.splits import FileSplit
+from omnigraph.storage.objects.s3_client import open_s3
 from tests.faults.s3 import Bucket, Server
 from tests.spark.outcomes import data_files, write_lines
 

@@ -12,8 +12,8 @@ import pytest
 import omnigraph
 from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.errors import OmnigraphError, UsageError
-from omnigraph.spark.maintenance import _Cluster
-from omnigraph.storage import index_building
+from omnigraph.spark.jobs.optimize import _Cluster
+from omnigraph.storage.index import building as index_building
 from omnigraph.write import limits
 from tests.cli.run import run
 from tests.maintenance.graphs import (

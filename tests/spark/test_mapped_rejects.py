@@ -13,8 +13,8 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ViolationError
 from omnigraph.rows.violations import Place, Violations
-from omnigraph.spark.frame_parts import Numbering
-from omnigraph.spark.parts import Part
+from omnigraph.spark.load.frame_parts import Numbering
+from omnigraph.spark.load.parts import Part
 from tests.cli.run import run
 from tests.spark.outcomes import data_files, lines
 

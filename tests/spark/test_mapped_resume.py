@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import UsageError
-from omnigraph.spark.progress import LoadProgress
+from omnigraph.spark.cluster.progress import LoadProgress
 from tests.cli.run import run
 from tests.spark.outcomes import lines
 from tests.spark.test_journal import journals, kill_load, written
@@ -133,7 +133,7 @@ def test_parquet_is_resumed_and_the_command_does_it(graph: Graph, spark: SparkSe
     pq.write_table(table, tmp_path / "people.parquet", row_group_size=10)
     words = json.dumps({"sources": {"people": "people.parquet"}, **MAPPING})
     (tmp_path / "mapping.yaml").write_text(words)
-    from omnigraph.wire import read_mapping
+    from omnigraph.config import read_mapping
 
     kill_load(graph, {}, spark, mapping=read_mapping(tmp_path / "mapping.yaml"))
     before = written(graph)

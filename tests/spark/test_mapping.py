@@ -15,7 +15,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import NotFoundError, SparkError, UsageError, ViolationError
 from omnigraph.schema.catalog import Catalog
-from omnigraph.spark.mapping import parse_mapping, parse_source
+from omnigraph.spark.load.mapping import parse_mapping, parse_source
 from tests.spark.outcomes import data_files, lines
 from tests.spark.test_mapped_rejects import cut_small
 

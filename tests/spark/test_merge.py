@@ -15,8 +15,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import omnigraph
 from omnigraph.errors import MergeConflicts, UsageError
-from omnigraph.spark import merge as spark_merge
-from omnigraph.write import merge_parts
+from omnigraph.spark.jobs import merge as spark_merge
+from omnigraph.write.merge import parts as merge_parts
 from tests.merge import test_merge, test_regressions
 from tests.merge.graphs import edges, fresh, kinds, people, put
 from tests.merge.model import SCHEMA

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from omnigraph.cli.load_engine import chosen_engine
+from omnigraph.cli.args.load_engine import chosen_engine
 from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.engine.graph import create
 from omnigraph.errors import AlreadyExistsError, ViolationError
-from omnigraph.spark import export, limits
+from omnigraph.spark import export
+from omnigraph.spark.cluster import limits
 from tests.cli.run import run
 from tests.faults.request_log import Kind
 from tests.faults.s3 import Bucket, Server

@@ -12,12 +12,13 @@ import pytest
 from pyspark.sql import DataFrame
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.engine.query_engine import SPARK_FROM_ROWS, VARIABLE, estimated_rows
-from omnigraph.engine.query_result import QueryResult
+from omnigraph.engine.query.choice import SPARK_FROM_ROWS, VARIABLE, estimated_rows
+from omnigraph.engine.query.result import QueryResult
 from omnigraph.errors import InputError, LimitExceeded, QueryCancelled, UsageError
 from omnigraph.query.ir import QueryIR
-from omnigraph.spark import limits, query
-from omnigraph.spark.rankings import with_computed
+from omnigraph.spark import query
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.query.rankings import with_computed
 from tests.cli.run import run
 from tests.exec.people import RECORDS, SCHEMA, FixedClock
 

@@ -12,8 +12,8 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ConflictError
-from omnigraph.spark import bulk_load
-from omnigraph.spark.input import LoadInput
+from omnigraph.spark.load import publish as bulk_load
+from omnigraph.spark.load.input import LoadInput
 from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import write_lines
 

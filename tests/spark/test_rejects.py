@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, LimitExceeded, UsageError, ViolationError
-from omnigraph.spark import limits
+from omnigraph.spark.cluster import limits
 from tests.cli.run import run
 from tests.spark.meanwhile import CHECKS, meanwhile
 from tests.spark.outcomes import data_files, lines, write_lines

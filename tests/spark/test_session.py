@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.errors import SparkUnavailable
-from omnigraph.spark import java
-from omnigraph.spark.session import check_session, session
-from omnigraph.spark.workers import mapped
+from omnigraph.spark.cluster import java
+from omnigraph.spark.cluster.python_workers import mapped
+from omnigraph.spark.cluster.session import check_session, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

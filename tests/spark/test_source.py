@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import UsageError
 from omnigraph.schema.catalog import Catalog
-from omnigraph.spark import limits
-from omnigraph.spark.source import SourceReader
-from omnigraph.spark.source_options import parse_options
-from omnigraph.spark.spark_types import spark_schema
-from omnigraph.storage.tables import scan
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.spark_types import spark_schema
+from omnigraph.spark.source.data_source import SourceReader
+from omnigraph.spark.source.options import parse_options
+from omnigraph.storage.tables.scan import scan
 from tests.spark.outcomes import lines, write_lines
 
 if TYPE_CHECKING:

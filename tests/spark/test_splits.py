@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.spark import limits
-from omnigraph.spark.splits import SplitLines, plan_splits
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.load.splits import SplitLines, plan_splits
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bb\r", b"", b"long line", b"\xc3\xa9"]), max_size=12)
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage import taking
-from omnigraph.storage.store import Store
-from omnigraph.storage.taking import live_offsets, long_walks, take
+from omnigraph.storage.tables import rows_by_position as taking
+from omnigraph.storage.tables.rows_by_position import live_offsets, long_walks, take
+from omnigraph.storage.tables.store import Store
 
 ROWS = 1_000
 NAMES = ["vector", "number", "text"]

@@ -12,8 +12,8 @@ import pytest
 import omnigraph
 from omnigraph.manifest import publisher
 from omnigraph.manifest.contention import TURN_AFTER_LONG
-from omnigraph.storage.store import Store
-from omnigraph.storage.turns import FILE, LocalTurns, RemoteTurns
+from omnigraph.storage.objects.turns import FILE, LocalTurns, RemoteTurns
+from omnigraph.storage.tables.store import Store
 from tests.faults.s3 import Bucket, Server
 
 SCHEMA = "node Person { name: String @key }"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
-from omnigraph.cli.output import paint, say, say_json
+from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import (
     ChangeFeedGap,
     CompileError,
@@ -128,7 +128,7 @@ def _status(error: OmnigraphError) -> int:
 def tell(error: OmnigraphError) -> None:
     """Print an error of ours for people: located ones with their excerpts, others with their hint."""
     if diagnostics := located(error):
-        from omnigraph.cli.excerpts import draw_all
+        from omnigraph.cli.show.excerpts import draw_all
 
         say(draw_all(diagnostics), to_stderr=True)
     else:

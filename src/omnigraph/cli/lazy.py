@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.logs import log_options
+from omnigraph.cli.show.logs import log_options
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import click
 
 from omnigraph.cli.errors import report
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.habits import translated
 from omnigraph.cli.lazy import Entry, LazyGroup
-from omnigraph.cli.logs import log_options
+from omnigraph.cli.reference_syntax import translated
+from omnigraph.cli.show.logs import log_options
 
 _GRAPHS: Final = "Graphs"
 _HISTORY: Final = "History"
@@ -20,33 +20,39 @@ _LANGUAGES: Final = "Languages"
 _ABOUT: Final = "About"
 
 COMMANDS: Final = {
-    "init": Entry(_GRAPHS, "omnigraph.cli.init", "Create a graph from a schema."),
-    "load": Entry(_GRAPHS, "omnigraph.cli.load", "Load entities from JSON lines as one commit."),
-    "query": Entry(_GRAPHS, "omnigraph.cli.query", "Run a read and print its rows.", deprecated=("read",)),
-    "sql": Entry(_GRAPHS, "omnigraph.cli.sql", "Run one SQL select over the tables of a graph."),
-    "analyze": Entry(_GRAPHS, "omnigraph.cli.analyze", "Run an algorithm over a whole graph."),
-    "mutate": Entry(_GRAPHS, "omnigraph.cli.mutate", "Insert, update and delete as one commit.", ("change",)),
-    "embed": Entry(_GRAPHS, "omnigraph.cli.embed", "Make vectors for the nodes of a file of JSON lines."),
-    "export": Entry(_GRAPHS, "omnigraph.cli.export", "Write a graph as JSON lines."),
-    "blob": Entry(_GRAPHS, "omnigraph.cli.blob", "Read and describe the values of Blob properties."),
-    "snapshot": Entry(_GRAPHS, "omnigraph.cli.snapshot", "Show the tables of a graph with their versions and counts."),
-    "optimize": Entry(_GRAPHS, "omnigraph.cli.optimize", "Compact files and bring indexes up to date."),
-    "cleanup": Entry(_GRAPHS, "omnigraph.cli.cleanup", "Give up old commits and delete unreferenced files."),
-    "verify": Entry(_GRAPHS, "omnigraph.cli.verify", "Check that no file of the history is missing or damaged."),
-    "repair": Entry(_GRAPHS, "omnigraph.cli.repair", "Set damaged files aside and restore what has a copy."),
-    "branch": Entry(_HISTORY, "omnigraph.cli.branch", "Create, list, merge, rename and delete branches."),
-    "merge": Entry(_HISTORY, "omnigraph.cli.merge", "Look at merges before they are made."),
-    "commit": Entry(_HISTORY, "omnigraph.cli.commit", "List and show commits, and what they changed."),
-    "diff": Entry(_HISTORY, "omnigraph.cli.diff", "Show what differs between two branches, commits or times."),
-    "changes": Entry(_HISTORY, "omnigraph.cli.changes", "Follow the changes of a branch."),
-    "revert": Entry(_HISTORY, "omnigraph.cli.revert", "Undo what some commits did, as one commit on top of the head."),
-    "lint": Entry(_LANGUAGES, "omnigraph.cli.lint", "Check a schema, and query files against it.", ("check",)),
-    "fmt": Entry(_LANGUAGES, "omnigraph.cli.fmt", "Format .pg and .gq files in place."),
-    "explain": Entry(_LANGUAGES, "omnigraph.cli.explain", "Show how a query or mutation would run."),
-    "schema": Entry(_LANGUAGES, "omnigraph.cli.schema", "Show and change schemas, and plan migrations."),
-    "demo": Entry(_ABOUT, "omnigraph.cli.demo", "Show what Omnigraph does, on a graph of a million entities."),
-    "doctor": Entry(_ABOUT, "omnigraph.cli.doctor", "Look at this machine and a graph, and advise."),
-    "profile": Entry(_ABOUT, "omnigraph.cli.profile", "Show the profiles of the operator's settings."),
+    "init": Entry(_GRAPHS, "omnigraph.cli.commands.init", "Create a graph from a schema."),
+    "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load entities from JSON lines as one commit."),
+    "query": Entry(_GRAPHS, "omnigraph.cli.commands.query", "Run a read and print its rows.", deprecated=("read",)),
+    "sql": Entry(_GRAPHS, "omnigraph.cli.commands.sql", "Run one SQL select over the tables of a graph."),
+    "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
+    "mutate": Entry(_GRAPHS, "omnigraph.cli.commands.mutate", "Insert, update and delete as one commit.", ("change",)),
+    "embed": Entry(_GRAPHS, "omnigraph.cli.commands.embed", "Make vectors for the nodes of a file of JSON lines."),
+    "export": Entry(_GRAPHS, "omnigraph.cli.commands.export", "Write a graph as JSON lines."),
+    "blob": Entry(_GRAPHS, "omnigraph.cli.commands.blob", "Read and describe the values of Blob properties."),
+    "snapshot": Entry(
+        _GRAPHS, "omnigraph.cli.commands.snapshot", "Show the tables of a graph with their versions and counts."
+    ),
+    "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
+    "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Give up old commits and delete unreferenced files."),
+    "verify": Entry(
+        _GRAPHS, "omnigraph.cli.commands.verify", "Check that no file of the history is missing or damaged."
+    ),
+    "repair": Entry(_GRAPHS, "omnigraph.cli.commands.repair", "Set damaged files aside and restore what has a copy."),
+    "branch": Entry(_HISTORY, "omnigraph.cli.commands.branch", "Create, list, merge, rename and delete branches."),
+    "merge": Entry(_HISTORY, "omnigraph.cli.commands.merge", "Look at merges before they are made."),
+    "commit": Entry(_HISTORY, "omnigraph.cli.commands.commit", "List and show commits, and what they changed."),
+    "diff": Entry(_HISTORY, "omnigraph.cli.commands.diff", "Show what differs between two branches, commits or times."),
+    "changes": Entry(_HISTORY, "omnigraph.cli.commands.changes", "Follow the changes of a branch."),
+    "revert": Entry(
+        _HISTORY, "omnigraph.cli.commands.revert", "Undo what some commits did, as one commit on top of the head."
+    ),
+    "lint": Entry(_LANGUAGES, "omnigraph.cli.commands.lint", "Check a schema, and query files against it.", ("check",)),
+    "fmt": Entry(_LANGUAGES, "omnigraph.cli.commands.fmt", "Format .pg and .gq files in place."),
+    "explain": Entry(_LANGUAGES, "omnigraph.cli.commands.explain", "Show how a query or mutation would run."),
+    "schema": Entry(_LANGUAGES, "omnigraph.cli.commands.schema", "Show and change schemas, and plan migrations."),
+    "demo": Entry(_ABOUT, "omnigraph.cli.commands.demo", "Show what Omnigraph does, on a graph of a million entities."),
+    "doctor": Entry(_ABOUT, "omnigraph.cli.commands.doctor", "Look at this machine and a graph, and advise."),
+    "profile": Entry(_ABOUT, "omnigraph.cli.commands.profile", "Show the profiles of the operator's settings."),
     "version": Entry(_ABOUT, "omnigraph.cli.version", "Show the version of the program and of the storage format."),
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from omnigraph import __version__
+from omnigraph.cli.args.options import json_option
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.options import json_option
-from omnigraph.cli.output import say, say_json
+from omnigraph.cli.show.output import say, say_json
 
 STORAGE_FORMAT = 1
 """The format of stored graphs that this program reads and writes."""

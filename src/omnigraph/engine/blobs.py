@@ -11,8 +11,8 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.storage.blobs import StoredBlob, find_blob
-from omnigraph.storage.tables import find_ids
+from omnigraph.storage.tables.blobs import StoredBlob, find_blob
+from omnigraph.storage.tables.scan import find_ids
 
 READ_BYTES_MAX = 4 * 1024 * 1024
 """Bytes asked of the store at once."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.engine.query_result import QueryResult
-from omnigraph.exec.result_rows import table_rows
+from omnigraph.engine.query.result import QueryResult
+from omnigraph.exec.shape.result_rows import table_rows
 
 _TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 

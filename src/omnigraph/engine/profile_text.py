@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from omnigraph.exec.profile import OperatorProfile
+from omnigraph.core.profile import OperatorProfile
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 

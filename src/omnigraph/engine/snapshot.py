@@ -17,8 +17,8 @@ from omnigraph.manifest.schemas import read_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.write_json import write_lines
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.store import Store
-from omnigraph.storage.tables import scan
+from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.store import Store
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import pyarrow as pa
 from omnigraph.exec.adjacency import Adjacency
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
-from omnigraph.exec.row_groups import frame_groups
+from omnigraph.exec.multiplicity import product
+from omnigraph.exec.shape.row_groups import frame_groups
 from omnigraph.exec.tables import Rows
-from omnigraph.exec.weights import product
 from omnigraph.query.ir import Operator, OptionalJoin
 from omnigraph.query.liveness import outer_variables
 

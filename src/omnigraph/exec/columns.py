@@ -16,9 +16,9 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
-from omnigraph.storage.layout import Layout, Part
-from omnigraph.storage.parts import layout_of, read_parts
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.columns_by_fragment import layout_of, read_parts
+from omnigraph.storage.tables.row_layout import Layout, Part
+from omnigraph.storage.tables.store import Store
 
 CACHED_BYTES_MAX = 512 * 1024 * 1024
 """Columns remembered in one process."""

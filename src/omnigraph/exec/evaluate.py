@@ -18,7 +18,7 @@ from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.types import PropertyType
-from omnigraph.storage.indexes import Coverage
+from omnigraph.storage.index.indexes import Coverage
 
 Op = BinaryOperator
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]

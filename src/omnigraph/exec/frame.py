@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.exec.multiplicity import product
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.exec.weights import product
 
 BLOCK_MARK = "#"
 """Bindings and columns that belong to the executor and to no variable begin with this, and are always kept."""

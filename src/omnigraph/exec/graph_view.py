@@ -10,18 +10,18 @@ from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.id_map import IdMaps
-from omnigraph.exec.indexed import SOURCE, TARGET, IndexedTopology
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
-from omnigraph.exec.topologies import Pins, Topologies
-from omnigraph.exec.topology import Topology
-from omnigraph.exec.walks import Steps, Walkable
+from omnigraph.exec.topology.cache import Pins, Topologies
+from omnigraph.exec.topology.indexed import SOURCE, TARGET, IndexedTopology
+from omnigraph.exec.topology.neighbours import Topology
+from omnigraph.exec.topology.walkable import Steps, Walkable
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import HopRange
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.array_cache import ArrayCache
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.array_cache import ArrayCache
+from omnigraph.storage.tables.store import Store
 
 INDEXED_STARTS_MAX = 20
 INDEXED_HOPS_MAX = 2

@@ -17,10 +17,10 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Integers
-from omnigraph.storage.array_cache import ArrayCache
-from omnigraph.storage.layout import Part
-from omnigraph.storage.parts import read_parts
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.array_cache import ArrayCache
+from omnigraph.storage.tables.columns_by_fragment import read_parts
+from omnigraph.storage.tables.row_layout import Part
+from omnigraph.storage.tables.store import Store
 
 FORMAT = 1
 WORD = 8

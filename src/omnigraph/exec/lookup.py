@@ -17,8 +17,8 @@ from omnigraph.exec.tables import TableView
 from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.storage.filters import AllOf, Comparison, Condition, Membership, Part
-from omnigraph.storage.indexes import Coverage, IndexKind
+from omnigraph.storage.index.indexes import Coverage, IndexKind
+from omnigraph.storage.tables.filters import AllOf, Comparison, Condition, Membership, Part
 
 ITEMS_MAX = 200
 """Items of a list that are looked up: each costs some 30 us, and a scan of a few hundred thousand rows 10 ms."""

@@ -16,8 +16,8 @@ from omnigraph.exec.search import distances
 from omnigraph.exec.tables import TAIL_ROWS_MAX, Rows, TableView
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score, Slice, Sort
-from omnigraph.storage.index_reads import nearest_rows
-from omnigraph.storage.indexes import Coverage, IndexKind
+from omnigraph.storage.index.indexes import Coverage, IndexKind
+from omnigraph.storage.index.reads import nearest_rows
 
 EXACT_NODES_MAX = 1_000
 """Up to so many nodes every distance is computed: that takes some milliseconds, and needs no index."""

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.exec import shape
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import Searcher, distances
+from omnigraph.exec.shape import steps as shape
 from omnigraph.exec.tables import Rows, TableView, distinct
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
-from omnigraph.storage.indexes import Coverage
+from omnigraph.storage.index.indexes import Coverage
 
 
 def score(operator: Score, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> Frame:

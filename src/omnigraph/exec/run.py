@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
+from omnigraph.core.profile import Profiler
 from omnigraph.exec.blocks import InnerBlocks, with_matches, without_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.multiplicity import arrive, forget_walk
 from omnigraph.exec.nearest import closest, wanted_rows
-from omnigraph.exec.order import SELECT_ROWS_MIN, bounds
-from omnigraph.exec.partitions import ordered, rows_at_once
-from omnigraph.exec.profile import Profiler
 from omnigraph.exec.ranking import score
-from omnigraph.exec.reach_counts import count_reached
-from omnigraph.exec.row_groups import collapse
 from omnigraph.exec.scan import scan_rows
-from omnigraph.exec.shaped import FrameReader
-from omnigraph.exec.traverse import expand_rows, shortest_rows
+from omnigraph.exec.shape.order import SELECT_ROWS_MIN, bounds
+from omnigraph.exec.shape.partitions import ordered, rows_at_once
+from omnigraph.exec.shape.row_groups import collapse
+from omnigraph.exec.shape.shaped import FrameReader
+from omnigraph.exec.walk.counting import arrive, forget_walk
+from omnigraph.exec.walk.reach_counts import count_reached
+from omnigraph.exec.walk.traverse import expand_rows, shortest_rows
 from omnigraph.query import expressions as ir
+from omnigraph.query.explain import describe
 from omnigraph.query.ir import (
     AntiJoin,
     CrossJoin,
@@ -77,7 +77,9 @@ class Runner:
     def frame(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of an operator, with what is wanted of them."""
         self.budget.check()
-        made = self.profiler.timed(operator, lambda: self._noted(operator, demand), lambda frame: frame.length)
+        with self.profiler.step(operator, describe) as step:
+            made = self._noted(operator, demand)
+            step.rows = made.length
         return made.kept(demand.variables, demand.reads)
 
     def _input(self, operator: Operator, demand: Demand) -> Frame:
@@ -167,7 +169,9 @@ class Runner:
         if isinstance(below, Sort):
             self.budget.check()
             self._wanted = wanted_rows(operator)
-            frame = self.profiler.timed(below, lambda: self._sorted(below, demand, stop), lambda made: made.length)
+            with self.profiler.step(below, describe) as step:
+                frame = self._sorted(below, demand, stop)
+                step.rows = frame.length
         elif stop is not None and (pipeline := _pipeline(below)):
             frame = self._first_few(pipeline, demand, stop)
         else:
@@ -225,14 +229,17 @@ class Runner:
             self.graph.remarks.append(f"{len(steps)} hops counted, no walk made")
             return walked
         for step, wanted in zip(steps[:-1], demands[1:-1], strict=True):
-            frame = self.profiler.timed(step, partial(self._step, step, frame, wanted), lambda made: made.length)
+            with self.profiler.step(step, describe) as measured:
+                frame = self._step(step, frame, wanted)
+                measured.rows = frame.length
         return self._step(operator, frame, demand)
 
     def _below(self, steps: tuple[Expand, ...], demand: Demand) -> Frame:
         """The rows that a walk starts from; its steps take their places in the profile."""
         if len(steps) == 1:
             return self.frame(steps[0].input, demand)
-        return self.profiler.timed(steps[-2], lambda: self._below(steps[:-1], demand), lambda _: 0)
+        with self.profiler.step(steps[-2], describe):
+            return self._below(steps[:-1], demand)
 
     def _step(self, step: Expand, frame: Frame, demand: Demand) -> Frame:
         """Follow one edge from rows that may collapse."""

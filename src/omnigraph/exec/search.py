@@ -17,9 +17,9 @@ from omnigraph.core.lru import Lru
 from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.query import expressions as ir
-from omnigraph.storage.index_reads import search_text
-from omnigraph.storage.indexes import Coverage, IndexKind
-from omnigraph.storage.text_index import TextIndex
+from omnigraph.storage.index.indexes import Coverage, IndexKind
+from omnigraph.storage.index.reads import search_text
+from omnigraph.storage.index.text_index import TextIndex
 
 TEXT_INDEXES_MAX = 32
 """Text columns indexed in memory by one process."""

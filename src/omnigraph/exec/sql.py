@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from omnigraph.errors import InputError, LimitExceeded, OmnigraphError
-from omnigraph.storage.table_source import TableSource
+from omnigraph.storage.tables.table_source import TableSource
 
 if TYPE_CHECKING:
     import duckdb

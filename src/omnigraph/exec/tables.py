@@ -1,7 +1,7 @@
 """Tables of a snapshot as the executor sees them: numbered rows, columns on demand.
 
-A row's number is its place in the pinned version, deleted rows included (``storage.layout``), so that most numbers
-outlive a commit.
+A row's number is its position in the pinned version, deleted rows included (``storage.tables.row_layout``), so most
+numbers outlive a commit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from omnigraph.exec.adjacency import contains
 from omnigraph.exec.columns import Columns, Spread
 from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.storage.filters import Comparison, Condition
-from omnigraph.storage.index_reads import known_indexes, look_up
-from omnigraph.storage.indexes import Coverage, IndexKind
-from omnigraph.storage.layout import Layout
-from omnigraph.storage.parts import layout_of
-from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids, find_ids_in, matching_rows, rows_with_ids, take_rows
+from omnigraph.storage.index.indexes import Coverage, IndexKind
+from omnigraph.storage.index.reads import known_indexes, look_up
+from omnigraph.storage.tables.columns_by_fragment import layout_of
+from omnigraph.storage.tables.filters import Comparison, Condition
+from omnigraph.storage.tables.row_layout import Layout
+from omnigraph.storage.tables.scan import find_ids, find_ids_in, matching_rows, rows_with_ids, take_rows
+from omnigraph.storage.tables.store import Store
 
 Rows = npt.NDArray[np.int64]
 

@@ -1,7 +1,7 @@
 """The merge, decided: what becomes of an entity, and what of a property, given what both sides did to it.
 
 Two tables of values, walked by a test in every combination. Whoever merges many entities asks once for each kind of
-change and applies the answer to all of them (``write.merge_rows``), so there is one classification however large a
+change and applies the answer to all of them (``write.merge.rows``), so there is one classification however large a
 merge is.
 """
 

@@ -12,7 +12,7 @@ from omnigraph.manifest.commit_log import find_commit
 from omnigraph.manifest.layout import read_stamp
 from omnigraph.manifest.reader import Manifests, history_cleaned
 from omnigraph.manifest.refs import Damaged
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.store import Store
 
 
 @contextmanager

@@ -19,11 +19,11 @@ from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
-from omnigraph.storage import staging
-from omnigraph.storage.filters import Comparison
-from omnigraph.storage.fold import fold_in_order
-from omnigraph.storage.store import Store
-from omnigraph.storage.tables import scan
+from omnigraph.storage.stage import staging
+from omnigraph.storage.stage.fold import fold_in_order
+from omnigraph.storage.tables.filters import Comparison
+from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.store import Store
 
 _SCHEMA = pa.schema(
     [

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
-from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
+from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 TURN_AFTER = 1
 """Lost swaps after which a short write holds the turn: a second try in the open would most likely be lost as well."""

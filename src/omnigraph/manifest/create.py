@@ -16,10 +16,10 @@ from omnigraph.manifest.layout import FORMAT, MAIN, MAIN_MANIFEST, STAMP_PATH, S
 from omnigraph.manifest.schemas import read_schema, store_schema
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, shape_hash
-from omnigraph.storage import staging
-from omnigraph.storage.objects import honours_create_if_absent
-from omnigraph.storage.store import Store
-from omnigraph.storage.swap import SwapLost, create_manifest, latest_manifest
+from omnigraph.storage.objects.protocol import honours_create_if_absent
+from omnigraph.storage.publish.swap import SwapLost, create_manifest, latest_manifest
+from omnigraph.storage.stage import staging
+from omnigraph.storage.tables.store import Store
 
 
 def create_graph(

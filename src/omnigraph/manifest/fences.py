@@ -16,7 +16,7 @@ from omnigraph.manifest.branches import is_confirmed
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
-from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
+from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 FENCE_ATTEMPTS_MAX = 200
 """Swaps tried to fence one branch, as for a write."""

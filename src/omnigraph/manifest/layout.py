@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from omnigraph.errors import CorruptionError, FormatError, NotAGraphError
 from omnigraph.history.state import ManifestRow
-from omnigraph.storage.places import what_is_there
-from omnigraph.storage.sealed import seal, unseal
-from omnigraph.storage.store import Store
+from omnigraph.storage.objects.places import what_is_there
+from omnigraph.storage.objects.sealed import seal, unseal
+from omnigraph.storage.tables.store import Store
 
 FORMAT = 1
 STAMP_PATH = "omnigraph.json"

@@ -32,7 +32,7 @@ from omnigraph.manifest.layout import DELETED, MAIN, WITHDRAWN, ref_path, rows_t
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Ref, add_mark, marks, read_ref, remove_mark, stored_refs
 from omnigraph.manifest.replacement import replace_state
-from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear, create_manifest
+from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear, create_manifest
 
 ATTEMPTS_MAX = 200
 """Swaps tried for one change of a name, as for a write."""

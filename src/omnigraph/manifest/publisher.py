@@ -33,7 +33,7 @@ from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.manifest.replacement import replace_state
-from omnigraph.storage.swap import SwapLost, SwapNotDurable, SwapUnclear
+from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
 

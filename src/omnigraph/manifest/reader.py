@@ -22,8 +22,8 @@ from omnigraph.manifest.records import newest_record
 from omnigraph.manifest.schemas import read_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.checked_reads import CheckedReads, wants_checks
-from omnigraph.storage.store import Store
-from omnigraph.storage.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
+from omnigraph.storage.publish.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
+from omnigraph.storage.tables.store import Store
 
 WARM_SECONDS_MAX = 600
 """Age up to which a state in memory is worked on without asking. Cleanup deletes what it pins only much later."""

@@ -7,9 +7,9 @@ after the other however many cleanups run. Readers learn from it that a commit w
 from __future__ import annotations
 
 from omnigraph.history.retention import Record
-from omnigraph.storage.objects import Listed
-from omnigraph.storage.sealed import damaged, seal, unseal
-from omnigraph.storage.store import Store
+from omnigraph.storage.objects.protocol import Listed
+from omnigraph.storage.objects.sealed import damaged, seal, unseal
+from omnigraph.storage.tables.store import Store
 
 DIRECTORY = "cleanup"
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from omnigraph.errors import ContentionError, CorruptionError, OmnigraphError, OutcomeUnknown, StorageError
 from omnigraph.manifest.layout import BRANCHES, REFS_PREFIX, branch_of_ref, ref_path
-from omnigraph.storage.sealed import damaged, seal, unseal
-from omnigraph.storage.store import Store
+from omnigraph.storage.objects.sealed import damaged, seal, unseal
+from omnigraph.storage.tables.store import Store
 
 LISTINGS_MAX = 100
 """How often refs are listed because one of them vanished; each time only new ones are read."""

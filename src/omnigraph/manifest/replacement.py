@@ -11,7 +11,7 @@ from dataclasses import replace
 from omnigraph.history.state import ManifestState, to_rows
 from omnigraph.manifest.layout import rows_to_arrow
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.swap import ManifestVersion, swap_manifest
+from omnigraph.storage.publish.swap import ManifestVersion, swap_manifest
 
 
 def replace_state(

@@ -6,8 +6,8 @@ from omnigraph.errors import CorruptionError, NotAGraphError, StorageError
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.layout import FORMAT, MAIN_MANIFEST, Stamp, read_stamp
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.store import Store
-from omnigraph.storage.version_names import version_of
+from omnigraph.storage.objects.version_names import version_of
+from omnigraph.storage.tables.store import Store
 
 
 def stored_versions(store: Store, location: str) -> list[int]:

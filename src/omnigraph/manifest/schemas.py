@@ -16,8 +16,8 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, from_json_text, shape_hash, to_json_text
-from omnigraph.storage.durability import digest_bytes
-from omnigraph.storage.store import Store
+from omnigraph.storage.objects.durability import digest_bytes
+from omnigraph.storage.tables.store import Store
 
 
 def text_path(schema_digest: str) -> str:

@@ -78,3 +78,16 @@ def scalar_type(scalar: Scalar) -> pa.DataType:
             return pa.date32()
         case _:
             assert_never(scalar)
+
+
+def column_identity(field: pa.Field) -> object:
+    """A property's column is known by the property's id, and the others by their names."""
+    number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
+    return field.name if number is None else int(number)
+
+
+def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
+    """The columns of a type, by name, as a stored version holds them; columns that the version lacks are missing."""
+    known = {column_identity(field): field for field in stored}
+    wanted = {field.name: column_identity(field) for field in table_schema(entity)}
+    return {name: known[identity] for name, identity in wanted.items() if identity in known}

@@ -5,14 +5,15 @@ Loads, exports, queries, merges, maintenance, algorithms, views and the data sou
 Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
 """
 
-from omnigraph.spark.cleanup import sweeper
-from omnigraph.spark.export import export
-from omnigraph.spark.load import load, load_preview
-from omnigraph.spark.maintenance import workers
-from omnigraph.spark.merge import merger
-from omnigraph.spark.query import query, query_frame, query_rows
-from omnigraph.spark.session import check_session, register, session
-from omnigraph.spark.views import views
+from omnigraph.spark.cluster.session import at_start, check_session, session
+from omnigraph.spark.jobs.cleanup import sweeper
+from omnigraph.spark.jobs.export import export
+from omnigraph.spark.jobs.merge import merger
+from omnigraph.spark.jobs.optimize import workers
+from omnigraph.spark.jobs.views import views
+from omnigraph.spark.load.api import load, load_preview
+from omnigraph.spark.query.api import query, query_frame, query_rows
+from omnigraph.spark.source.registration import register
 
 __all__ = [
     "check_session",
@@ -29,3 +30,6 @@ __all__ = [
     "views",
     "workers",
 ]
+
+# The session cannot import the data source, which loads through it.
+at_start(register)

@@ -15,10 +15,10 @@ import lance
 
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError
-from omnigraph.storage.durability import mismatch
 from omnigraph.storage.files import SegmentFiles, dataset_files
-from omnigraph.storage.store import Store
-from omnigraph.storage.version_names import manifest_file
+from omnigraph.storage.objects.durability import mismatch
+from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.tables.store import Store
 
 VARIABLE = "OMNIGRAPH_CHECK_READS"
 

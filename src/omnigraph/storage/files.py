@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from lance import LanceDataset
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.blob_files import has_blobs
-from omnigraph.storage.failures import translated
-from omnigraph.storage.indexes import segment_ids
-from omnigraph.storage.store import Store
-from omnigraph.storage.version_names import manifest_file
+from omnigraph.storage.index.indexes import segment_ids
+from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.tables.blob_files import has_blobs
+from omnigraph.storage.tables.store import Store
 
 
 class SegmentFiles:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Clock, IdSource
-from omnigraph.exec.profile import Profiler
+from omnigraph.core.profile import Profiler
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
-from omnigraph.storage.store import Store
+from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.storage.tables.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class WriteContext:
 
     def profiled(self) -> WriteContext:
         """The same world for one write that is watched."""
-        return replace(self, profiler=Profiler.started(self.store))
+        return replace(self, profiler=Profiler([], IoMeter(self.store)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,6 @@ class WriteOptions:
     idempotency_key: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
     expected_head: str | None = None
-    dry_run: bool = False
-    """Whether the write ends with ``Previewed`` before anything that others could see is written."""
 
     def info(self, context: WriteContext, kind: CommitKind) -> CommitInfo:
         """The commit's own words, with a fresh id."""

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import Counts, TablePin
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.validate import TableDelta
-from omnigraph.storage import staging
-from omnigraph.storage.extension import extend_indexes
-from omnigraph.storage.fold import fold_tail
-from omnigraph.storage.store import Store
-from omnigraph.storage.tables import find_ids
+from omnigraph.storage.stage import staging
+from omnigraph.storage.stage.fold import fold_tail
+from omnigraph.storage.tables.scan import find_ids
+from omnigraph.storage.tables.store import Store
+from omnigraph.storage.upkeep.index_extension import extend_indexes
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.preview import Counts
 
 STAGING_THREADS_MAX = 8
 """Tables staged at once: the work is waiting for the store."""

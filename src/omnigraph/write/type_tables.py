@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from omnigraph.core.tables import TableId, TablePin
-from omnigraph.rows.arrow_types import PROPERTY_ID_METADATA, Entity, table_schema
+from omnigraph.rows.arrow_types import Entity, column_identity, stored_fields, table_schema
 from omnigraph.schema.catalog import Catalog, EdgeType
-from omnigraph.storage import staging
-from omnigraph.storage.evolution import stage_columns
-from omnigraph.storage.store import Store
-from omnigraph.storage.tables import scan
+from omnigraph.storage.stage import staging
+from omnigraph.storage.stage.evolution import stage_columns
+from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.store import Store
 
 
 def entities(catalog: Catalog) -> list[Entity]:
@@ -26,19 +26,6 @@ def entities(catalog: Catalog) -> list[Entity]:
 def table_id(entity: Entity) -> TableId:
     """The table of a type."""
     return TableId("edge" if isinstance(entity, EdgeType) else "node", entity.ir.id, entity.ir.incarnation)
-
-
-def column_identity(field: pa.Field) -> object:
-    """A property's column is known by the property's id, and the others by their names."""
-    number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
-    return field.name if number is None else int(number)
-
-
-def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
-    """The columns of a type with those that hold them in a version; what the version has not is missing."""
-    known = {column_identity(field): field for field in stored}
-    wanted = {field.name: column_identity(field) for field in table_schema(entity)}
-    return {name: known[identity] for name, identity in wanted.items() if identity in known}
 
 
 def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

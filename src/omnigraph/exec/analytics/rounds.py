@@ -16,7 +16,7 @@ import numpy as np
 
 from omnigraph.errors import StorageError
 from omnigraph.exec.analytics.steps import Vector
-from omnigraph.storage.objects import Objects
+from omnigraph.storage.objects.protocol import Objects
 
 KEPT_EVERY = 5
 """Rounds from one file to the next. At most so many are made twice."""

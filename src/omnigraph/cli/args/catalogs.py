@@ -1,0 +1,23 @@
+"""The catalog that a command works with: of a schema file, or of a graph."""
+
+from __future__ import annotations
+
+from omnigraph.cli.args.addresses import Address
+from omnigraph.cli.args.files import read_source
+from omnigraph.lang.pg_parser import ParsedSchema, parse_schema
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+from omnigraph.schema.migrate import PLANNING_DOMAIN
+
+
+def catalog_of(parsed: ParsedSchema) -> Catalog:
+    """The catalog of a schema that belongs to no graph; raises CompileError with everything that is wrong."""
+    return Catalog(accept(parsed, domain=PLANNING_DOMAIN))
+
+
+def read_catalog(schema_path: str | None, address: Address | None) -> Catalog:
+    """The catalog of a schema file, or of the main branch of a graph."""
+    if schema_path is not None:
+        return catalog_of(parse_schema(read_source(schema_path)))
+    assert address is not None, "there is a schema or a graph"
+    return address.open().catalog()

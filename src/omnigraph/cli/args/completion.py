@@ -1,0 +1,33 @@
+"""Branches and types of the graph that a command line names so far, for the shell to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.addresses import Address, chosen_store
+from omnigraph.cli.args.offers import offering
+
+if TYPE_CHECKING:
+    from omnigraph.engine.graph import Graph
+
+
+def _graph(ctx: click.Context) -> Graph:
+    given = ctx.params
+    store = chosen_store(given.get("uri"), given.get("store"), given.get("profile"))
+    return Address(store or "", given.get("storage_options") or {}).open()
+
+
+def _branches(ctx: click.Context) -> Iterable[str]:
+    return [branch.name for branch in _graph(ctx).branches()]
+
+
+def _types(ctx: click.Context) -> Iterable[str]:
+    catalog = _graph(ctx).catalog(ctx.params.get("branch") or "main")
+    return {*catalog.nodes, *catalog.edges}
+
+
+branch_names = offering(_branches)
+type_names = offering(_types)

@@ -1,0 +1,102 @@
+"""What `branch merge` and `merge preview` share: how conflicts are to be settled, and how they are shown."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from omnigraph.cli.args.files import read_source
+from omnigraph.cli.show.output import count, say
+from omnigraph.cli.show.tables import aligned
+from omnigraph.errors import InputError
+
+if TYPE_CHECKING:
+    from omnigraph.history.conflicts import MergeConflict
+    from omnigraph.write.merge.decide import TableCounts
+
+SHOWN_CHARS_MAX = 40
+SHOWN_MAX = 50
+"""Conflicts in a table for people; programs get all of them."""
+
+
+def settles_conflicts(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that settle conflicts: it is called with ``policy`` and ``resolutions``."""
+
+    @functools.wraps(command)
+    def run(*, policies: tuple[str, ...], resolve: tuple[str, ...], resolutions_path: str | None, **others: Any) -> int:
+        given = [_parse(text, "--resolve") for text in resolve]
+        if resolutions_path is not None:
+            source = read_source(resolutions_path)
+            listed = _parse(source.text, source.name)
+            given += listed if isinstance(listed, list) else [listed]
+        for item in given:
+            if not isinstance(item, dict):
+                raise InputError(f"a resolution is an object, not {json.dumps(item)[:40]}", hint=_EXAMPLE)
+        return command(policy=_policy(policies), resolutions=given, **others)
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return run
+
+
+_EXAMPLE = 'for example {"type": "Person", "property": "age", "take": "source"}'
+_OPTIONS = (
+    click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="[TYPE[.PROPERTY]=]POLICY",
+        help="How two changes of one property are settled where the schema does not say; may be repeated.",
+    ),
+    click.option(
+        "--resolve", multiple=True, metavar="JSON", help="How conflicts that fit it are settled; may be repeated."
+    ),
+    click.option("--resolutions", "resolutions_path", metavar="FILE", help="A JSON list of the same."),
+)
+
+
+def _parse(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not JSON: {error}", hint=_EXAMPLE) from error
+
+
+def _policy(said: tuple[str, ...]) -> dict[str, str] | None:
+    policies: dict[str, str] = {}
+    for text in said:
+        place, sign, word = text.rpartition("=")
+        policies[place if sign else "*"] = word
+    return policies or None
+
+
+def show_tables(tables: tuple[TableCounts, ...]) -> None:
+    """What happens to each table."""
+    if tables:
+        rows = [
+            (item.key, item.inserted, item.updated, item.deleted, "taken whole" if item.adopted else "merged")
+            for item in tables
+        ]
+        say(aligned(("table", "inserted", "updated", "deleted", "how"), rows))
+
+
+def show_conflicts(conflicts: tuple[MergeConflict, ...]) -> None:
+    """Conflicts with the values of both sides."""
+    rows = [
+        (item.table, item.id, item.kind.value, item.property, *map(_short, (item.base, item.source, item.target)))
+        for item in conflicts[:SHOWN_MAX]
+    ]
+    say(aligned(("table", "id", "conflict", "property", "base", "source", "target"), rows))
+    if len(conflicts) > SHOWN_MAX:
+        say(f"... and {count(len(conflicts) - SHOWN_MAX, 'more conflict')}; --json shows all")
+
+
+def _short(value: object) -> str | None:
+    if value is None:
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 3] + "..."

@@ -1,0 +1,79 @@
+"""A query and its parameters as commands take them: in the command line or from a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import click
+
+from omnigraph.cli.args.addresses import Command
+from omnigraph.cli.args.files import read_source
+from omnigraph.errors import CompileError, InputError, ParameterError
+from omnigraph.lang.diagnostics import Diagnostic
+from omnigraph.lang.source import Source
+
+_OPTIONS = (
+    click.argument("name", required=False),
+    click.option("-e", "--query-string", "text", metavar="TEXT", help="The query itself."),
+    click.option("--query", "query_path", metavar="FILE.gq", help="A file with the query."),
+    click.option("--params", "params_text", metavar="JSON", help="Parameters, as an object."),
+    click.option("--params-file", "params_path", metavar="FILE", help="A file with the parameters."),
+)
+
+
+def takes_query(command: Command) -> Command:
+    """Give a command NAME and the options that ``query_source`` and ``given_params`` read."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def query_source(text: str | None, query_path: str | None) -> Source:
+    """The text of the query or queries."""
+    if text is not None and query_path is not None:
+        raise click.UsageError("pass either -e or --query, not both")
+    if query_path is not None:
+        source = read_source(query_path)
+    elif text is not None:
+        source = Source(text, "<query>")
+    else:
+        raise click.UsageError("pass a query with -e, or a file with --query")
+    if not source.text.strip():
+        raise InputError(
+            f"{source.name} is empty", hint="a query looks like: query all() { match { $p: Person } return { $p } }"
+        )
+    return source
+
+
+def given_params(text: str | None, path: str | None) -> dict[str, object] | None:
+    """The parameters, or None if there are none; whether they fit is for the query to say."""
+    if text is not None and path is not None:
+        raise click.UsageError("pass either --params or --params-file, not both")
+    if path is not None:
+        source = read_source(path)
+        return _parse(source.text, source.name)
+    return None if text is None else _parse(text, "--params")
+
+
+def _parse(text: str, name: str) -> dict[str, object]:
+    from omnigraph.query.params import kind_of
+
+    example = 'write an object, for example --params \'{"name": "Ada"}\''
+    try:
+        params = json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        place = f"{error.msg.lower()} at {line}column {error.colno}"
+        raise ParameterError(f"{name} is not JSON: {place}", hint=example) from error
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{name} is not JSON we can read: too deep or too long a number", hint=example) from error
+    if not isinstance(params, dict):
+        raise ParameterError(f"{name} must be an object, got {kind_of(params)}", hint=example)
+    return params
+
+
+def named_by_file(error: CompileError, source: Source) -> CompileError:
+    """The same error with the diagnostics in the file that the user named; a graph only knows the text."""
+    located = [replace(item, source=source) if isinstance(item, Diagnostic) else item for item in error.diagnostics]
+    return CompileError(located)

@@ -1,0 +1,121 @@
+"""``omnigraph blob``: the bytes of one Blob property of one entity."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.addresses import Address, Command, reads_graph
+from omnigraph.cli.args.completion import type_names
+from omnigraph.cli.args.files import replacing
+from omnigraph.cli.args.moments import chosen_moment, reads_moment
+from omnigraph.cli.args.options import json_option
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import count, paint, say, say_json
+
+if TYPE_CHECKING:
+    from omnigraph.engine.blobs import Blob
+
+_SELECTOR = (
+    click.argument("entity", type=click.Choice(["node", "edge"])),
+    click.argument("type_name", metavar="TYPE", shell_complete=type_names),
+    click.argument("id_", metavar="ID"),
+    click.argument("property_name", metavar="PROPERTY"),
+)
+
+
+def _selects(command: Command) -> Command:
+    for argument in reversed(_SELECTOR):
+        command = argument(command)
+    return command
+
+
+@click.group("blob", cls=CommandGroup)
+def command() -> None:
+    """Read and describe the values of Blob properties."""
+
+
+@command.command("get")
+@_selects
+@reads_moment
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="The first byte; 0 if not given.")
+@click.option("--length", type=click.IntRange(min=1), help="How many bytes; all that follow if not given.")
+@click.option("--out", "out_path", metavar="PATH", help="A file to write instead of standard output.")
+@reads_graph
+@json_option
+def get_command(
+    address: Address,
+    entity: str,
+    type_name: str,
+    id_: str,
+    property_name: str,
+    branch: str | None,
+    at: str | None,
+    snapshot: str | None,
+    offset: int,
+    length: int | None,
+    out_path: str | None,
+    as_json: bool,
+) -> int:
+    """Write the bytes of a blob, or some of them.
+
+    With --out the file is replaced when all bytes are there; --json then prints what was written.
+    """
+    moment = chosen_moment(at, snapshot)
+    blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)
+    chunks = blob.chunks(offset, length)
+    if out_path is None:
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+        return OK
+    with replacing(out_path) as file:
+        written = sum(file.write(chunk) for chunk in chunks)
+    if as_json:
+        say_json({"out": out_path, "bytes": written, "graph_commit_id": blob.commit_id})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: {count(written, 'byte')} in {click.format_filename(out_path)}")
+    return OK
+
+
+@command.command("stat")
+@_selects
+@reads_moment
+@reads_graph
+@json_option
+def stat_command(
+    address: Address,
+    entity: str,
+    type_name: str,
+    id_: str,
+    property_name: str,
+    branch: str | None,
+    at: str | None,
+    snapshot: str | None,
+    as_json: bool,
+) -> int:
+    """Show the size and the tag of a blob."""
+    moment = chosen_moment(at, snapshot)
+    blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)
+    if as_json:
+        selector = {"entity": entity, "type": type_name, "id": id_, "property": property_name}
+        say_json(_described(selector, blob, branch, moment))
+        return OK
+    say(f"size: {blob.size}")
+    say(f"etag: {blob.etag}")
+    say(f"commit: {blob.commit_id}")
+    return OK
+
+
+def _described(selector: dict[str, str], blob: Blob, branch: str | None, moment: str | None) -> dict[str, object]:
+    target = {"branch": branch or "main"} if moment is None else {"snapshot": blob.commit_id}
+    return {
+        "selector": selector,
+        "kind": "managed",
+        "size": blob.size,
+        "etag": blob.etag,
+        "target": {**target, "resolved_snapshot": blob.commit_id},
+    }

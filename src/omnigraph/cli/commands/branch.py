@@ -1,0 +1,142 @@
+"""``omnigraph branch``: lines of history that go on from any commit."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.args.addresses import Address, reads_graph, uri_argument, writes_graph
+from omnigraph.cli.args.completion import branch_names
+from omnigraph.cli.args.options import actor_option, dry_run_option, json_option, quiet_option, yes_option
+from omnigraph.cli.args.row_output import chosen_format, format_option, show_list
+from omnigraph.cli.commands.branch_merge import merge_command
+from omnigraph.cli.commands.commit import when
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import count, paint, say, say_json
+
+
+@click.group("branch", cls=CommandGroup)
+def command() -> None:
+    """Create, list, merge, rename and delete branches."""
+
+
+command.add_command(merge_command)
+
+
+@command.command("create")
+@click.argument("name")
+@click.option(
+    "--from",
+    "parent",
+    metavar="BRANCH",
+    shell_complete=branch_names,
+    help="The branch to start from; main if not given.",
+)
+@click.option("--at", "commit_id", metavar="COMMIT", help="The commit to start from, instead of a branch.")
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def create_command(
+    address: Address,
+    name: str,
+    parent: str | None,
+    commit_id: str | None,
+    actor: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Make a branch from a branch or from any commit. No data is copied."""
+    if parent is not None and commit_id is not None:
+        raise click.UsageError("pass either --from or --at, not both")
+    graph = address.open()
+    address.announce("branch create", quiet)
+    start = parent or "main"
+    made = graph.create_branch(name, start, at=commit_id, actor=actor)
+    if as_json:
+        say_json({"uri": graph.uri, "from": commit_id or start, **made.to_json()})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: branch {made.name} at {made.head}")
+    return OK
+
+
+@command.command("list")
+@uri_argument
+@reads_graph
+@format_option
+@json_option
+def list_command(address: Address, format_: str | None, as_json: bool) -> int:
+    """List the branches with their heads.
+
+    Branches that cannot be read are listed as damaged, and the exit code is 1 then.
+    """
+    chosen = chosen_format(format_, as_json=as_json)
+    branches = address.open().branches()
+    status = FAILED if branches.damaged else OK
+    if chosen == "json":
+        by_name = sorted(branches, key=lambda branch: branch.name)
+        details = [item.to_json() for item in by_name]
+        damaged = [item.to_json() for item in branches.damaged]
+        say_json({"branches": [item.name for item in by_name], "details": details, "damaged": damaged})
+        return status
+    rows: list[tuple[str | None, ...]] = [
+        (item.name, item.head, when(item.created_at_us), item.actor) for item in branches
+    ]
+    rows += [(item.branch or item.path, "damaged", None, None) for item in branches.damaged]
+    show_list("branch list", {"branch": str, "head": str, "created": str, "actor": str}, rows, chosen)
+    for item in branches.damaged:
+        say(f"{paint('damaged', 'red', bold=True)}: {item.path} {item.what}", to_stderr=True)
+    return status
+
+
+@command.command("delete")
+@click.argument("name", shell_complete=branch_names)
+@dry_run_option
+@writes_graph
+@actor_option
+@yes_option
+@quiet_option
+@json_option
+def delete_command(
+    address: Address, name: str, dry_run: bool, actor: str | None, yes: bool, quiet: bool, as_json: bool
+) -> int:
+    """Delete a branch.
+
+    Its commits can be read until cleanup. --dry-run counts those that no other branch has.
+    """
+    graph = address.open()
+    if dry_run:
+        loss = graph.delete_branch_preview(name)
+        if as_json:
+            say_json({"uri": graph.uri, **loss.to_json()})
+        else:
+            only_here = count(len(loss.commits), "commit")
+            say(f"would delete branch {loss.name} and {only_here} that only it has; nothing was changed")
+        return OK
+    address.confirm_loss(f"delete branch {name}", yes=yes)
+    address.announce("branch delete", quiet)
+    graph.delete_branch(name)
+    if as_json:
+        say_json({"uri": graph.uri, "name": name, "actor_id": actor})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: deleted branch {name}")
+    return OK
+
+
+@command.command("rename")
+@click.argument("name", metavar="OLD", shell_complete=branch_names)
+@click.argument("new_name", metavar="NEW")
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def rename_command(address: Address, name: str, new_name: str, actor: str | None, quiet: bool, as_json: bool) -> int:
+    """Give a branch another name."""
+    graph = address.open()
+    address.announce("branch rename", quiet)
+    graph.rename_branch(name, new_name)
+    if as_json:
+        say_json({"uri": graph.uri, "old_name": name, "name": new_name, "actor_id": actor})
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: branch {name} is called {new_name}")
+    return OK

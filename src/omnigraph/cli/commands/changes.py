@@ -1,0 +1,122 @@
+"""``omnigraph changes``: what the commits of a branch changed, for programs that follow it."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from omnigraph.cli.args.addresses import Address, reads_graph
+from omnigraph.cli.args.change_options import chooses_changes, page_limit_option, say_changes, show_blocks
+from omnigraph.cli.args.files import locked, replacing
+from omnigraph.cli.args.options import branch_option, json_option
+from omnigraph.cli.args.row_output import chosen_format, format_option
+from omnigraph.cli.commands.commit import when
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import count, paint, say, say_json
+
+_STARTS = ("now", "beginning")
+
+
+@click.group("changes", cls=CommandGroup)
+def command() -> None:
+    """Follow the changes of a branch."""
+
+
+def _start(_ctx: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    if given is None or given in _STARTS or given.startswith("after:"):
+        return given
+    raise click.BadParameter(f"{given!r} is none of now, beginning and after:COMMIT")
+
+
+@command.command("poll")
+@branch_option
+@click.option("--cursor", metavar="TEXT", help="Go on after this: the cursor or page token that came last.")
+@click.option(
+    "--start",
+    callback=_start,
+    metavar="now|beginning|after:COMMIT",
+    help="Where to begin without a cursor; now if not given.",
+)
+@page_limit_option
+@chooses_changes
+@reads_graph
+@format_option
+@json_option
+def poll_command(
+    address: Address,
+    branch: str,
+    cursor: str | None,
+    start: str | None,
+    limit: int,
+    kinds: tuple[str, ...],
+    types: tuple[str, ...],
+    ops: tuple[str, ...],
+    format_: str | None,
+    as_json: bool,
+) -> int:
+    """Show the next page of a branch's changes, commit by commit.
+
+    Each commit is compared with its first parent. The cursor at the end leads on: keep it when the page is dealt with.
+    """
+    if cursor is not None and start is not None:
+        raise click.UsageError("pass either --cursor or --start, not both")
+    chosen = chosen_format(format_, as_json=as_json)
+    graph = address.open()
+    page = graph.changes(cursor or start or "now", limit=limit, branch=branch, kind=kinds, type=types, op=ops)
+    if chosen == "json":
+        say_json(page.to_json())
+        return OK
+    if chosen != "table":
+        leads_on = {key: value for key, value in page.to_json().items() if key != "blocks"}
+        show_blocks("changes poll", page.blocks, chosen, leads_on)
+        return OK
+    for block in page:
+        commit = block.commit
+        said = "  ".join(item for item in (commit.actor, commit.message) if item)
+        say(paint(f"{commit.id}  {when(commit.created_at_us)}  {commit.kind.value}  {said}".rstrip(), bold=True))
+        say_changes(block, indent="  ")
+    if not page.blocks:
+        say("no changes")
+    state = "more of the last commit follows" if page.is_partial else "caught up" if page.caught_up else "more follows"
+    say(f"{state}; cursor: {page.cursor}")
+    return OK
+
+
+@command.command("baseline")
+@branch_option
+@click.option("--out", "out_path", required=True, metavar="PATH", help="The file to write.")
+@chooses_changes
+@reads_graph
+@json_option
+def baseline_command(
+    address: Address,
+    branch: str,
+    out_path: str,
+    kinds: tuple[str, ...],
+    types: tuple[str, ...],
+    ops: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Write a branch as a whole, and tell the cursor that leads on from there.
+
+    The lines are those of `export`; the last one holds the commit and the cursor. The file is replaced at the end, so a
+    failure leaves the old one, and it is on disk when the cursor is told. PATH.lock keeps others from writing it
+    meanwhile. --op says what the cursor is for and leaves the lines as they are.
+    """
+    graph = address.open()
+    baseline = graph.change_baseline(branch, kind=kinds, type=types, op=ops)
+    entities = 0
+    with locked(out_path), replacing(out_path, is_durable=True) as file:
+        for chunk in baseline.lines():
+            entities += chunk.count(b"\n")
+            file.write(chunk)
+        file.write(json.dumps(baseline.to_json()).encode() + b"\n")
+    if as_json:
+        say_json({"uri": graph.uri, "out": out_path, "entities": entities, **baseline.to_json()})
+        return OK
+    ok = paint("ok", "green", bold=True)
+    say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")
+    say(f"cursor: {baseline.cursor}")
+    return OK

@@ -1,0 +1,188 @@
+"""``omnigraph fmt``: the canonical form of ``.pg`` and ``.gq`` files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import Final
+
+import click
+
+from omnigraph.cli.args.files import read_source, read_stdin, replace_text
+from omnigraph.cli.args.options import json_option
+from omnigraph.cli.errors import tell, told
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.errors import OmnigraphError, UsageError
+from omnigraph.lang.source import Source
+
+
+def _format_pg(source: Source) -> str:
+    from omnigraph.lang.pg_format import format_schema
+    from omnigraph.lang.pg_parser import parse_schema
+
+    return format_schema(parse_schema(source))
+
+
+def _format_gq(source: Source) -> str:
+    from omnigraph.lang.gq_format import format_queries
+    from omnigraph.lang.gq_parser import parse_queries
+
+    return format_queries(parse_queries(source))
+
+
+LANGUAGES: Final[dict[str, Callable[[Source], str]]] = {"pg": _format_pg, "gq": _format_gq}
+
+
+class Outcome(Enum):
+    """What happened to a file."""
+
+    UNCHANGED = "unchanged"
+    FORMATTED = "formatted"
+    WOULD_CHANGE = "would change"
+    FAILED = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """One file of a run: its text before and after, or why there is no text after."""
+
+    path: str
+    outcome: Outcome
+    before: str = ""
+    after: str = ""
+    error: OmnigraphError | None = None
+
+
+@click.command("fmt")
+@click.argument("files", nargs=-1)
+@click.option("--check", is_flag=True, help="Change nothing; list the files that would change, and exit with 1 if any.")
+@click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Format standard input to standard output; needs --lang.")
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="The language, where no suffix tells it.")
+@json_option
+def command(files: tuple[str, ...], check: bool, diff: bool, from_stdin: bool, lang: str | None, as_json: bool) -> int:
+    """Format .pg and .gq files in place.
+
+    Comments are kept and formatting twice changes nothing more. A file that does not parse is left as it is.
+    """
+    if from_stdin == bool(files):
+        raise click.UsageError("name the files to format, or pass --stdin")
+    if from_stdin and lang is None:
+        raise click.UsageError("--stdin needs --lang pg or --lang gq")
+    in_place = not (check or diff or from_stdin)
+    if lang is not None and from_stdin:
+        results = [_format(read_stdin, "<stdin>", lang)]
+    else:
+        results = [_format_file(path, lang, in_place) for path in files]
+    if as_json:
+        say_json(_as_json(results, with_diff=diff, with_text=from_stdin))
+    elif from_stdin:
+        _show_stdin(results[0], check=check, diff=diff)
+    else:
+        _show(results, check=check, diff=diff)
+    would_change = any(result.outcome is Outcome.WOULD_CHANGE for result in results)
+    failed = any(result.outcome is Outcome.FAILED for result in results)
+    return FAILED if failed or (check and would_change) else OK
+
+
+def _format_file(path: str, lang: str | None, in_place: bool) -> Formatted:
+    result = _format(lambda: read_source(path), click.format_filename(path), lang)
+    if result.outcome is not Outcome.WOULD_CHANGE or not in_place:
+        return result
+    try:
+        replace_text(path, result.after)
+    except OmnigraphError as error:
+        return Formatted(result.path, Outcome.FAILED, error=error)
+    return Formatted(result.path, Outcome.FORMATTED, result.before, result.after)
+
+
+def _format(read: Callable[[], Source], path: str, lang: str | None) -> Formatted:
+    """Format one text; errors become part of the result, because the other files are still to be formatted."""
+    try:
+        source = read()
+        after = _language(path, lang)(source)
+    except OmnigraphError as error:
+        return Formatted(path, Outcome.FAILED, error=error)
+    outcome = Outcome.UNCHANGED if after == source.text else Outcome.WOULD_CHANGE
+    return Formatted(path, outcome, source.text, after)
+
+
+def _language(path: str, lang: str | None) -> Callable[[Source], str]:
+    wanted = lang or PurePath(path).suffix.removeprefix(".")
+    if wanted not in LANGUAGES:
+        raise UsageError(
+            f"cannot tell the language of {path}: its name ends neither in .pg nor in .gq",
+            hint="say it with --lang pg or --lang gq",
+        )
+    return LANGUAGES[wanted]
+
+
+def _diff(result: Formatted) -> Iterator[str]:
+    before, after = result.before.splitlines(), result.after.splitlines()
+    names = (f"{result.path} (now)", f"{result.path} (formatted)")
+    return difflib.unified_diff(before, after, *names, lineterm="")
+
+
+def _as_json(results: Sequence[Formatted], *, with_diff: bool, with_text: bool) -> dict[str, object]:
+    shown = []
+    for result in results:
+        file: dict[str, object] = {"path": result.path, "status": result.outcome.value.replace(" ", "_")}
+        if result.error is not None:
+            file.update(told(result.error))
+        elif with_text:
+            file["text"] = result.after
+        if with_diff and result.outcome is Outcome.WOULD_CHANGE:
+            file["diff"] = "\n".join(_diff(result))
+        shown.append(file)
+    failed = any(result.outcome is Outcome.FAILED for result in results)
+    return {"status": "error" if failed else "ok", "files": shown}
+
+
+def _show_stdin(result: Formatted, *, check: bool, diff: bool) -> None:
+    if result.error is not None:
+        tell(result.error)
+    elif diff:
+        _show_diff(result)
+    elif check and result.outcome is Outcome.WOULD_CHANGE:
+        say(f"would reformat {result.path}")
+    elif not check:
+        click.echo(result.after, nl=False)
+
+
+def _show(results: Sequence[Formatted], *, check: bool, diff: bool) -> None:
+    """Files and diffs on standard output; what failed, and the summary, on the other one."""
+    for result in results:
+        if result.error is not None:
+            tell(result.error)
+        elif result.outcome is Outcome.FORMATTED:
+            say(f"formatted {result.path}")
+        elif result.outcome is Outcome.WOULD_CHANGE and diff:
+            _show_diff(result)
+        elif result.outcome is Outcome.WOULD_CHANGE and check:
+            say(f"would reformat {result.path}")
+    say(_summary(results), to_stderr=True)
+
+
+def _show_diff(result: Formatted) -> None:
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in _diff(result):
+        is_name = line.startswith(("+++", "---"))
+        say(paint(line, bold=True) if is_name else paint(line, colours.get(line[:1])))
+
+
+def _summary(results: Sequence[Formatted]) -> str:
+    parts = []
+    for outcome, words in (
+        (Outcome.FORMATTED, "formatted"),
+        (Outcome.WOULD_CHANGE, "would change"),
+        (Outcome.UNCHANGED, "already formatted"),
+        (Outcome.FAILED, "not formatted because of errors"),
+    ):
+        number = sum(result.outcome is outcome for result in results)
+        if number:
+            parts.append(f"{count(number, 'file')} {words}")
+    return ", ".join(parts)

@@ -1,0 +1,54 @@
+"""``omnigraph init``: a new graph from a schema."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.args.catalogs import catalog_of
+from omnigraph.cli.args.files import read_source
+from omnigraph.cli.args.options import actor_option, json_option, quiet_option
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.errors import UsageError
+from omnigraph.lang.pg_parser import parse_schema
+
+
+@click.command("init")
+@uri_argument
+@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema of the new graph.")
+@click.option("--force", is_flag=True, hidden=True)
+@writes_graph
+@actor_option
+@quiet_option
+@json_option
+def command(address: Address, schema_path: str, force: bool, actor: str | None, quiet: bool, as_json: bool) -> int:
+    """Create a graph from a schema.
+
+    URI is where it will be: a directory, or a prefix of a bucket. What is there already is never overwritten.
+    """
+    if force:
+        # Writers of the old graph that are still at work would write into the new one.
+        raise UsageError(
+            "a graph is never overwritten, so there is no --force",
+            hint=f"when nobody works with it any more, delete {address.uri} and run init again",
+        )
+    source = read_source(schema_path)
+    # Compiled here as well as in the engine: mistakes are shown in the file that the user named.
+    catalog = catalog_of(parse_schema(source))
+    address.announce("init", quiet)
+    graph = address.create(source.text, actor)
+    if as_json:
+        say_json(
+            {
+                "uri": graph.uri,
+                "graph_id": graph.id,
+                "graph_commit_id": graph.snapshot().commit_id,
+                "nodes": sorted(catalog.nodes),
+                "edges": sorted(catalog.edges),
+            }
+        )
+    else:
+        types = f"{count(len(catalog.nodes), 'node type')}, {count(len(catalog.edges), 'edge type')}"
+        say(f"{paint('ok', 'green', bold=True)}: a graph with {types}")
+    return OK

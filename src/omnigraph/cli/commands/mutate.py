@@ -1,0 +1,97 @@
+"""``omnigraph mutate``: the statements of a mutation query, as one commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.addresses import Address, writes_graph
+from omnigraph.cli.args.options import (
+    actor_option,
+    branch_option,
+    dry_run_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    stats_option,
+)
+from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.cli.show.previews import show_preview
+from omnigraph.errors import CompileError
+
+if TYPE_CHECKING:
+    from omnigraph.engine.results import MutationResult
+
+
+@click.command("mutate")
+@takes_query
+@branch_option
+@click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
+@dry_run_option
+@stats_option
+@message_option
+@idempotency_key_option
+@writes_graph
+@actor_option
+@json_option
+def command(
+    address: Address,
+    name: str | None,
+    text: str | None,
+    query_path: str | None,
+    params_text: str | None,
+    params_path: str | None,
+    branch: str,
+    if_commit: str | None,
+    dry_run: bool,
+    stats: bool,
+    message: str | None,
+    idempotency_key: str | None,
+    actor: str | None,
+    as_json: bool,
+) -> int:
+    """Insert, update and delete as one commit.
+
+    NAME selects a query where there are several. Its statements see each other's changes; others see all or none.
+    """
+    source = query_source(text, query_path)
+    params = given_params(params_text, params_path)
+    if dry_run and stats:
+        raise click.UsageError("pass either --dry-run or --stats, not both")
+    graph = address.open()
+    try:
+        if dry_run:
+            show_preview(graph.uri, graph.mutate_preview(source.text, params, name=name, branch=branch), as_json)
+            return OK
+        result = graph.mutate(
+            source.text,
+            params,
+            name=name,
+            branch=branch,
+            actor=actor,
+            message=message,
+            idempotency_key=idempotency_key,
+            if_commit=if_commit,
+            stats=stats,
+        )
+    except CompileError as error:
+        raise named_by_file(error, source) from error
+    if as_json:
+        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        return OK
+    _show(result)
+    if stats:
+        say(result.profile(), to_stderr=True)
+    return OK
+
+
+def _show(result: MutationResult) -> None:
+    ok = paint("ok", "green", bold=True)
+    if result.commit is None:
+        say(f"{ok}: nothing to change, no commit")
+        return
+    affected = f"{count(result.affected_nodes, 'node')}, {count(result.affected_edges, 'edge')}"
+    say(f"{ok}: {affected} changed on {result.branch}, commit {result.commit.id}")

@@ -1,0 +1,74 @@
+"""``omnigraph profile``: the names that the operator's settings give to graphs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.options import json_option
+from omnigraph.cli.args.row_output import chosen_format, format_option, show_list
+from omnigraph.cli.args.settings import PROFILE_VARIABLE, settings
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import say, say_json
+from omnigraph.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from omnigraph.config.operator import Profile
+
+
+@click.group("profile", cls=CommandGroup)
+def command() -> None:
+    """Show the profiles of the operator's settings."""
+
+
+@command.command("list")
+@format_option
+@json_option
+def list_command(format_: str | None, as_json: bool) -> int:
+    """List the profiles."""
+    chosen = chosen_format(format_, as_json=as_json)
+    config = settings()
+    profiles = [_told(profile) for profile in config.profiles.values()]
+    if chosen == "json":
+        say_json(profiles)
+    elif not profiles and chosen == "table":
+        say(f"no profiles; they are written in {config.path}")
+    else:
+        rows = [("*" if item["active"] else "", item["name"], item["target"], item["error"]) for item in profiles]
+        show_list("profile list", {"used": str, "profile": str, "graph": str, "problem": str}, rows, chosen)
+    return OK
+
+
+@command.command("show")
+@click.argument("name", required=False)
+@json_option
+def show_command(name: str | None, as_json: bool) -> int:
+    """Show one profile; without NAME the one in use."""
+    config = settings()
+    chosen = name or os.environ.get(PROFILE_VARIABLE)
+    if chosen is None:
+        raise NotFoundError("no profile is in use", hint=f"name one, or set {PROFILE_VARIABLE}")
+    told = _told(config.profile(chosen))
+    if as_json:
+        say_json(told)
+    else:
+        for key, value in told.items():
+            say(f"{key}: {'-' if value is None else str(value).lower() if isinstance(value, bool) else value}")
+    return OK
+
+
+def _told(profile: Profile) -> dict[str, object]:
+    kind, target = next(iter(profile.bindings.items())) if len(profile.bindings) == 1 else (None, None)
+    return {
+        "name": profile.name,
+        "binding": dict(profile.bindings),
+        "scope_kind": kind,
+        "target": target,
+        "valid": profile.problem is None,
+        "error": profile.problem,
+        "default_graph": profile.default_graph,
+        "active": os.environ.get(PROFILE_VARIABLE) == profile.name,
+    }

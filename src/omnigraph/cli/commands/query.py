@@ -1,0 +1,91 @@
+"""``omnigraph query``: the rows of a read, in a format for people or programs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from omnigraph.cli.args.addresses import Address, reads_graph
+from omnigraph.cli.args.moments import chosen_moment, reads_moment
+from omnigraph.cli.args.options import json_option, stats_option
+from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
+from omnigraph.cli.args.row_output import chosen_format, format_option, show_rows
+from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.show.output import say, say_json
+from omnigraph.engine.engine_choice import ENGINES
+from omnigraph.errors import CompileError
+
+
+@click.command("query")
+@takes_query
+@reads_moment
+@format_option
+@stats_option
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="embedded",
+    show_default=True,
+    help="Who runs it: this process, Spark, or auto: Spark for very large queries.",
+)
+@reads_graph
+@json_option
+def command(
+    address: Address,
+    name: str | None,
+    text: str | None,
+    query_path: str | None,
+    params_text: str | None,
+    params_path: str | None,
+    branch: str | None,
+    at: str | None,
+    snapshot: str | None,
+    format_: str | None,
+    stats: bool,
+    timeout: float | None,
+    engine: Literal["embedded", "auto", "spark"],
+    as_json: bool,
+) -> int:
+    """Run a read and print its rows.
+
+    NAME selects a query where there are several. Texts that are compared with vectors are embedded as the variables
+    OMNIGRAPH_EMBED_* say.
+    """
+    chosen = chosen_format(format_, as_json=as_json)
+    if engine == "spark" and stats:
+        raise click.UsageError("--stats is about this process; leave out --engine spark")
+    source = query_source(text, query_path)
+    params = given_params(params_text, params_path)
+    moment = chosen_moment(at, snapshot)
+    from omnigraph.embed import from_environment
+
+    graph = address.open(from_environment())
+    try:
+        if engine == "spark":
+            from omnigraph.spark import query as query_on_spark
+
+            result = query_on_spark(graph, source.text, params, name=name, branch=branch, at=moment, timeout=timeout)
+        else:
+            result = graph.query(
+                source.text,
+                params,
+                engine=engine,
+                name=name,
+                branch=branch,
+                at=moment,
+                timeout=timeout,
+                stats=stats,
+            )
+    except CompileError as error:
+        raise named_by_file(error, source) from error
+    if chosen == "json":
+        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        return OK
+    show_rows(result, chosen)
+    if stats:
+        say(result.profile(), to_stderr=True)
+    return OK

@@ -1,0 +1,44 @@
+"""``omnigraph repair``: set damaged files aside, and restore what has a copy."""
+
+from __future__ import annotations
+
+import click
+
+from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.args.options import json_option, quiet_option, yes_option
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.show.output import count, paint, say, say_json
+
+
+@click.command("repair")
+@uri_argument
+@click.option("--apply", "apply_", is_flag=True, help="Do what is listed; without it nothing is changed.")
+@writes_graph
+@yes_option
+@quiet_option
+@json_option
+def command(address: Address, apply_: bool, yes: bool, quiet: bool, as_json: bool) -> int:
+    """Set damaged files aside and restore what has a copy.
+
+    Lists what would be done, and does it with --apply. A damaged file is moved to aside/ below the graph; nothing is
+    deleted. Works on a graph that cannot be opened; no other process may write meanwhile. Exits with 1 if something is
+    damaged, or with --apply if something remains so.
+    """
+    if apply_:
+        address.confirm_loss("set damaged files aside", yes=yes)
+        address.announce("repair", quiet)
+    report = address.repair(apply=apply_)
+    if as_json:
+        say_json({"uri": address.uri, **report.to_json()})
+        return OK if report.is_clean else FAILED
+    for step in report.steps:
+        say(f"{paint(step.path, bold=True)} {step.what}")
+        say(f"  {step.action}: {step.effect}")
+    for item in report.unrepaired:
+        hurt = f"; needed by {count(len(item.commits), 'commit')}" if item.commits else ""
+        say(f"{paint(item.path, bold=True)} {item.what}{hurt}")
+        say(f"  {paint('hint', 'cyan')}: {item.advice}")
+    verdict = paint("ok", "green", bold=True) if report.is_clean else paint("damaged", "red", bold=True)
+    verb = "made" if report.applied else "to be made with --apply"
+    say(f"{verdict}: {count(len(report.steps), 'repair')} {verb}, {count(len(report.unrepaired), 'problem')} left")
+    return OK if report.is_clean else FAILED

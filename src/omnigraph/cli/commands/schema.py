@@ -1,0 +1,194 @@
+"""``omnigraph schema``: commands about schemas and how they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.addresses import Address, may_read_graph, reads_graph, uri_argument, writes_graph
+from omnigraph.cli.args.files import read_source
+from omnigraph.cli.args.options import (
+    actor_option,
+    branch_option,
+    idempotency_key_option,
+    json_option,
+    message_option,
+    quiet_option,
+    yes_option,
+)
+from omnigraph.cli.args.queries import named_by_file
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.errors import CompileError
+from omnigraph.lang.source import Source
+from omnigraph.schema.migrate import plan_texts
+from omnigraph.schema.migration import MigrationPlan, step_text
+from omnigraph.schema.steps import DropProperty, DropType, Safety
+
+if TYPE_CHECKING:
+    from omnigraph.engine.graph import Graph
+    from omnigraph.engine.schema.result import SchemaResult
+
+_COLOURS = {Safety.SAFE: "green", Safety.NEEDS_DATA_CHECK: "yellow", Safety.REFUSED: "red"}
+_WORDS = {Safety.SAFE: "safe", Safety.NEEDS_DATA_CHECK: "to be checked", Safety.REFUSED: "refused"}
+
+
+@click.group("schema", cls=CommandGroup, aliases={"get": "show"})
+def command() -> None:
+    """Show and change schemas, and plan migrations."""
+
+
+_allow_option = click.option(
+    "--allow-data-loss", is_flag=True, help="Plan drops as hard ones, after which nobody relies on the data."
+)
+
+
+@command.command("plan")
+@uri_argument
+@click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema that is wanted of a graph.")
+@click.option("--from", "before_path", metavar="FILE.pg", help="Instead of a graph: the schema that is in use.")
+@click.option("--to", "after_path", metavar="FILE.pg", help="With --from: the schema that is wanted.")
+@branch_option
+@_allow_option
+@may_read_graph
+@json_option
+def plan_command(
+    address: Address | None,
+    schema_path: str | None,
+    before_path: str | None,
+    after_path: str | None,
+    branch: str,
+    allow_data_loss: bool,
+    as_json: bool,
+) -> int:
+    """Show the steps of a migration, from the schema of a graph or from another file.
+
+    Nothing is changed and no data is read. Exits with 1 if a step is not supported.
+    """
+    if (before_path is None) != (after_path is None) or (before_path is None) == (schema_path is None):
+        raise click.UsageError("pass a graph and --schema, or two files with --from and --to")
+    if before_path is not None and after_path is not None:
+        before, after = read_source(before_path), read_source(after_path)
+        plan = plan_texts(before, after, allow_data_loss=allow_data_loss)
+        return _show_plan({"from": before.name, "to": after.name}, plan, as_json)
+    if address is None or schema_path is None:
+        raise click.UsageError("which graph? name it, or pass two files with --from and --to")
+    return _show_plan(*_planned(address.open(), read_source(schema_path), branch, allow_data_loss), as_json)
+
+
+def _planned(
+    graph: Graph, source: Source, branch: str, allow_data_loss: bool
+) -> tuple[dict[str, object], MigrationPlan]:
+    """The steps from the schema of a branch to that of a file, with what they are about."""
+    try:
+        plan = graph.plan_schema(source.text, branch=branch, allow_data_loss=allow_data_loss)
+    except CompileError as error:
+        raise named_by_file(error, source) from error
+    return {"uri": graph.uri, "branch": branch, "applied": False}, plan
+
+
+@command.command("apply")
+@uri_argument
+@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema that is wanted.")
+@branch_option
+@_allow_option
+@click.option("--dry-run", is_flag=True, help="Show the steps; change nothing. Exits with 1 if one is not supported.")
+@click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
+@message_option
+@idempotency_key_option
+@writes_graph
+@actor_option
+@yes_option
+@quiet_option
+@json_option
+def apply_command(
+    address: Address,
+    schema_path: str,
+    branch: str,
+    allow_data_loss: bool,
+    dry_run: bool,
+    if_commit: str | None,
+    message: str | None,
+    idempotency_key: str | None,
+    actor: str | None,
+    yes: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Give a branch another schema, as one commit.
+
+    Entities that do not comply with it are named, and then nothing is changed. Older commits keep their schema and
+    their data.
+    """
+    source = read_source(schema_path)
+    graph = address.open()
+    about, plan = _planned(graph, source, branch, allow_data_loss)
+    if dry_run:
+        return _show_plan(about, plan, as_json)
+    if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
+        address.confirm_loss("drop types or properties with their data", yes=yes)
+    address.announce("schema apply", quiet)
+    result = graph.apply_schema(
+        source.text,
+        branch=branch,
+        allow_data_loss=allow_data_loss,
+        actor=actor,
+        message=message,
+        idempotency_key=idempotency_key,
+        if_commit=if_commit,
+    )
+    if as_json:
+        say_json(result.to_json())
+    else:
+        _show_applied(result)
+    return OK
+
+
+@command.command("show")
+@uri_argument
+@branch_option
+@reads_graph
+@json_option
+def show_command(address: Address, branch: str, as_json: bool) -> int:
+    """Show the schema of a graph."""
+    text = address.open().schema_text(branch)
+    if as_json:
+        say_json({"schema_source": text})
+    else:
+        say(text.removesuffix("\n"))
+    return OK
+
+
+def _show_plan(about: dict[str, object], plan: MigrationPlan, as_json: bool) -> int:
+    if as_json:
+        say_json({**about, "step_count": len(plan.steps), **plan.to_json()})
+    else:
+        _show_steps(plan)
+        say(_summary(plan))
+    return OK if plan.supported else FAILED
+
+
+def _show_applied(result: SchemaResult) -> None:
+    ok = paint("ok", "green", bold=True)
+    _show_steps(result.plan)
+    if result.commit is None:
+        say(f"{ok}: {result.branch} has this schema already, no commit")
+    else:
+        say(f"{ok}: {count(len(result.plan.steps), 'step')} on {result.branch}, commit {result.commit.id}")
+
+
+def _show_steps(plan: MigrationPlan) -> None:
+    for step in plan.steps:
+        say(f"{paint('-', _COLOURS[step.safety], bold=True)} {step_text(step)}")
+
+
+def _summary(plan: MigrationPlan) -> str:
+    if not plan.steps:
+        return "no changes: both schemas mean the same"
+    found = [step.safety for step in plan.steps]
+    parts = [f"{found.count(kind)} {_WORDS[kind]}" for kind in Safety if kind in found]
+    kinds = ", ".join(parts) if len(parts) > 1 else f"all {_WORDS[found[0]]}"
+    verdict = paint("ok", "green", bold=True) if plan.supported else paint("refused", "red", bold=True)
+    return f"{verdict}: {count(len(plan.steps), 'step')}, {kinds}"

@@ -1,0 +1,22 @@
+"""How commands show what a write would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnigraph.cli.show.output import count, say, say_json
+from omnigraph.cli.show.tables import aligned
+
+if TYPE_CHECKING:
+    from omnigraph.engine.previews import WritePreview
+
+
+def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
+    """Print what a dry run found."""
+    if as_json:
+        say_json({"uri": uri, **preview.to_json()})
+        return
+    if preview.tables:
+        rows = [(item.key, item.inserted, item.updated, item.deleted) for item in preview.tables]
+        say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    say(f"would change {count(preview.total, 'entity', 'entities')} on {preview.branch}; nothing was changed")

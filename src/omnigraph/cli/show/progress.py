@@ -1,0 +1,76 @@
+"""Progress of long work on a terminal. Elsewhere nothing is drawn, and the library that draws is not loaded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from omnigraph.spark.cluster.progress import LoadProgress
+
+Report = Callable[[int, int], None]
+"""Tells how much of the total is done, and how many things that was."""
+
+
+def _silent(done: int, count: int) -> None:
+    """Draws nothing."""
+
+
+@contextmanager
+def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> Iterator[Report]:
+    """A bar on standard error while the block runs; without a ``total`` only counts are shown."""
+    if quiet or not sys.stderr.isatty():
+        yield _silent
+        return
+    with _drawing() as drawing:
+        task = drawing.add_task(label, total=total, counted="")
+
+        def report(done: int, count: int) -> None:
+            elapsed = drawing.tasks[0].elapsed or 0.0
+            drawing.update(task, completed=done, counted=counted(count, things, elapsed))
+
+        yield report
+
+
+@contextmanager
+def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], None] | None]:
+    """A bar for work in stages of many tasks; None where nothing is drawn."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with _drawing() as drawing:
+        task = drawing.add_task("starting Spark", total=None, counted="")
+
+        def report(seen: LoadProgress) -> None:
+            rows = f", {counted(seen.rows, things, seen.seconds, seen.reused)}" if seen.rows else ""
+            tasks = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
+            drawing.update(
+                task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=tasks
+            )
+
+        yield report
+
+
+def counted(count: int, things: str, seconds: float, reused: int = 0) -> str:
+    """How many things, and how many a second once that says something. Those ``reused`` were there before."""
+    rate = f" ({(count - reused) / seconds:,.0f}/s)" if seconds > 1 and count > reused else ""
+    return f"{count:,} {things}{rate}"
+
+
+def _drawing() -> Progress:
+    """The library's part of a bar, loaded when there is one to draw."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[counted]}"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)

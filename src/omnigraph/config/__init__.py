@@ -1,0 +1,5 @@
+"""YAML files that people write: operator settings, load mappings, embedding jobs."""
+
+from omnigraph.config.mapping_file import read_mapping
+
+__all__ = ["read_mapping"]

@@ -1,0 +1,1 @@
+"""Graph algorithms: run, result, write-back, checkpoints."""

@@ -1,0 +1,27 @@
+"""Where the rounds of an analysis are kept: a file named by the commit, the algorithm and all it was told."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.exec.analytics.rounds import NOTHING_KEPT, KeptRounds, Rounds
+from omnigraph.storage.objects.open import open_objects
+from omnigraph.storage.objects.uri import parse_root
+
+
+def rounds_of(
+    directory: str | os.PathLike[str] | None, snapshot: Snapshot, algorithm: str, told: Mapping[str, object]
+) -> Rounds:
+    """The rounds of one analysis, kept below a local directory or ``s3://...`` if one is given.
+
+    Nodes are numbered by the tables of the commit, so vectors of the same commit fit, whoever made them.
+    """
+    if directory is None:
+        return NOTHING_KEPT
+    store = snapshot.store
+    objects = open_objects(parse_root(directory), store.options, store.durability)
+    digest = hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:16]
+    return KeptRounds(objects, f"{algorithm}-{snapshot.commit_id}-{digest}.npz")

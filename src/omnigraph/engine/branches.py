@@ -1,0 +1,61 @@
+"""Branches of a graph: create, list, and what a deletion would lose."""
+
+from __future__ import annotations
+
+from omnigraph.engine.history.commits import find_commit
+from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
+from omnigraph.errors import NotFoundError
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest import branches, naming
+from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.reader import Manifests
+from omnigraph.manifest.refs import Damaged, Ref
+from omnigraph.write.context import WriteContext
+
+
+def create_branch(context: WriteContext, name: str, parent: str, at: str | None, actor: str | None) -> BranchInfo:
+    """Create a branch at the head of another one, or at a commit."""
+    manifests = context.manifests
+    checked = branches.check_name(name)
+
+    def capture() -> ManifestState:
+        if at is not None:
+            return manifests.at(find_commit(manifests, at))
+        return branches.find_head(manifests, parent)
+
+    wanted = Ref(checked, context.ids.new_id(), None, actor, context.clock.now_us())
+    return _branch_info(*naming.create_branch(manifests, wanted, capture))
+
+
+def list_branches(manifests: Manifests) -> BranchList:
+    """Every readable branch, ``main`` first, and the damaged ones beside them."""
+    found = list(branches.every_branch(manifests))
+    readable = [_branch_info(*item) for item in found if not isinstance(item, Damaged)]
+    return BranchList(readable, (item for item in found if isinstance(item, Damaged)))
+
+
+def branch_loss(manifests: Manifests, name: str) -> BranchLoss:
+    """The commits that no other branch has."""
+    naming.check_deletable(name)
+    head = branches.find_head(manifests, name)
+    others = {
+        commit.id
+        for item in branches.every_branch(manifests)
+        if not isinstance(item, Damaged) and item[0].name != head.branch
+        for commit in newest_first(manifests.store, item[1])
+    }
+    lost = [commit.id for commit in newest_first(manifests.store, head) if commit.id not in others]
+    return BranchLoss(head.branch, head.head, tuple(lost))
+
+
+def has_branch(manifests: Manifests, name: str) -> bool:
+    """Whether a branch of that name exists."""
+    try:
+        branches.find_ref(manifests, name)
+    except NotFoundError:
+        return False
+    return True
+
+
+def _branch_info(ref: Ref, state: ManifestState) -> BranchInfo:
+    return BranchInfo(ref.name, state.head, ref.created_at_us, ref.parent_commit, ref.actor)

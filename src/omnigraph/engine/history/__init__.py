@@ -1,0 +1,1 @@
+"""History of a graph: diff, change feed, changes of a commit, moments in time."""

@@ -1,0 +1,174 @@
+"""What one commit changed: its difference to its first parent, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.limits import FEED_BYTES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
+from omnigraph.core.lru import Lru
+from omnigraph.engine.history.change_rows import ChangeRows
+from omnigraph.engine.history.commits import find_commit
+from omnigraph.engine.history.diff import changes_table, diff_rows
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import LimitExceeded, UsageError
+from omnigraph.history.changes import Change, ChangeFilter, cause_json
+from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest.reader import Manifests
+from omnigraph.storage.tables.store import Store
+
+Compared: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
+"""Changes by commit and filter, of commits whose pages are being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBlock:
+    """A commit and what it changed, or a part of that where a page begins or ends within it."""
+
+    commit: GraphCommit
+    changes: tuple[Change, ...]
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cause": cause_json(self.commit), "changes": [change.to_json() for change in self.changes]}
+
+
+def blocks_table(blocks: Iterable[ChangeBlock]) -> pa.Table:
+    """Changes of several commits as one table, each with its commit; images are JSON texts."""
+    known = list(blocks)
+    commits = [block.commit.id for block in known for _ in block]
+    changes = changes_table(change for block in known for change in block)
+    return changes.add_column(0, pa.field("commit", pa.string(), nullable=False), pa.array(commits, pa.string()))
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """A page of a commit's changes. ``next_page_token`` leads to the next one, if there is one."""
+
+    block: ChangeBlock
+    next_page_token: str | None = None
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.block)
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def to_json(self) -> dict[str, Any]:
+        token = {} if self.next_page_token is None else {"next_page_token": self.next_page_token}
+        return {**self.block.to_json(), **token}
+
+
+@dataclass(slots=True)
+class Room:
+    """What still fits on a page."""
+
+    changes: int
+    bytes: int = FEED_BYTES_PER_PAGE
+    is_used: bool = False
+
+    def take(self, sizes: list[int]) -> int:
+        """How many of the next changes fit. The first of a page always does."""
+        taken = 0
+        for size in sizes:
+            if self.changes == 0 or (self.bytes < size and self.bytes < FEED_BYTES_PER_PAGE):
+                break
+            self.changes -= 1
+            self.bytes -= size
+            taken += 1
+        self.is_used = self.changes == 0 or self.bytes <= 0
+        return taken
+
+
+def check_limit(limit: int) -> None:
+    """Refuse a page without changes, and one that is too large."""
+    if limit < 1:
+        raise UsageError(f"a page has at least one change, not {limit}")
+    if limit > FEED_CHANGES_PER_PAGE_MAX:
+        raise LimitExceeded(
+            f"a page has at most {FEED_CHANGES_PER_PAGE_MAX:,} changes, not {limit:,}",
+            hint="read several pages",
+            resource="commit_changes_page_changes",
+            limit=FEED_CHANGES_PER_PAGE_MAX,
+            actual=limit,
+        )
+
+
+@dataclass(frozen=True)
+class Comparer:
+    """Compares commits with their parents, as one reader wants it."""
+
+    manifests: Manifests
+    chosen: ChangeFilter
+    compared: Compared
+    _snapshots: dict[str, Snapshot] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Store:
+        return self.manifests.store
+
+    @property
+    def graph_id(self) -> str:
+        return self.manifests.stamp.graph_id
+
+    def block(self, commit: GraphCommit, parent: GraphCommit | None, done: int, room: Room) -> tuple[ChangeBlock, bool]:
+        """The changes of a commit after the first ``done`` ones, as far as there is room, and whether that is all."""
+        key = (commit.id, self.chosen.digest)
+        rows = self.compared.get(key) or self._rows(commit, parent)
+        changes: list[Change] = []
+        left = done
+        is_whole = True
+        for table in rows:
+            waiting = max(0, len(table) - left)
+            part = table.slice(left, min(waiting, room.changes))
+            left = max(0, left - len(table))
+            taken = room.take(part.sizes())
+            changes.extend(part.slice(0, taken).exact(self.store))
+            if taken < waiting:
+                is_whole = False
+                self.compared.put(key, rows)
+                break
+        return ChangeBlock(commit, tuple(changes)), is_whole
+
+    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
+        """All changes of a commit."""
+        for rows in self._rows(commit, parent):
+            yield from rows.exact(self.store)
+
+    def _rows(self, commit: GraphCommit, parent: GraphCommit | None) -> tuple[ChangeRows, ...]:
+        if not commit.kind.is_logical or not commit.tables:
+            return ()
+        before = None if parent is None else self._at(parent)
+        after = self._at(commit)
+        # The next commit is compared with this one; others are not asked for again.
+        self._snapshots.clear()
+        self._snapshots[commit.id] = after
+        return tuple(rows for rows in diff_rows(before, after, self.chosen) if len(rows))
+
+    def _at(self, commit: GraphCommit) -> Snapshot:
+        return self._snapshots.get(commit.id) or self.snapshot(self.manifests.at(commit))
+
+    def snapshot(self, state: ManifestState) -> Snapshot:
+        return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest))
+
+
+def changes_of(comparer: Comparer, commit_id: str, page_token: str | None, limit: int) -> CommitChanges:
+    """One page of the changes of a commit against its first parent."""
+    check_limit(limit)
+    commit = find_commit(comparer.manifests, commit_id)
+    parent = find_commit(comparer.manifests, commit.parents[0]) if commit.parents else None
+    scope = Scope(comparer.graph_id, f"commit:{commit.id}", comparer.chosen.digest)
+    done = 0 if page_token is None else read_cursor(page_token, scope).changes or 0
+    block, is_whole = comparer.block(commit, parent, done, Room(limit))
+    token = None if is_whole else write_cursor(scope, Position(commit.id, done + len(block)))
+    return CommitChanges(block, token)

@@ -1,0 +1,299 @@
+"""The difference of two snapshots, whatever their relation: counts first, then every change with both images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from omnigraph.compare.tables import table_changes
+from omnigraph.core.html import html_table
+from omnigraph.core.tables import TablePin
+from omnigraph.engine.history.change_rows import ChangeRows, change_rows, kind_of
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import NotFoundError
+from omnigraph.history.changes import Change, ChangeFilter, Image, Op
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.rows.arrow_types import Entity
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped] # has no types of its own
+
+SHOWN_CHANGES = 10
+
+_FLAT_SCHEMA = pa.schema(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("id", pa.string()),
+        pa.field("op", pa.string()),
+        pa.field("changed", pa.list_(pa.string())),
+        pa.field("before", pa.json_()),
+        pa.field("after", pa.json_()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many entities changed how."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.inserted + self.updated + self.deleted
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
+
+    def __str__(self) -> str:
+        signs = (("+", self.inserted), ("~", self.updated), ("-", self.deleted))
+        return " ".join(f"{sign}{number:,}" for sign, number in signs if number) or "nothing"
+
+
+@dataclass(frozen=True)
+class TableDiff:
+    """The changes of one type, in the order of ids."""
+
+    rows: ChangeRows = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """The type as ``node:Person``."""
+        return self.rows.entity.table_key
+
+    @property
+    def counts(self) -> Counts:
+        return Counts(*(self.rows.count(op) for op in Op))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Change]:
+        return self.rows.shown()
+
+    def __repr__(self) -> str:
+        return f"<TableDiff {self.key}: {self.counts}>"
+
+    def head(self, limit: int) -> Iterator[Change]:
+        """The first changes."""
+        return self.rows.slice(0, limit).shown()
+
+    def to_arrow(self) -> pa.Table:
+        """``op``, ``id``, ``changed``, and the structs ``before`` and ``after`` with the properties in their types."""
+        return self.rows.to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self.to_arrow().to_pandas()
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What must happen to the first snapshot to make it the second.
+
+    Entities are found by id and types by what they are, so a renamed type is no change. Values are told under the
+    schema of the second snapshot. ``before`` is None for the difference to an empty graph.
+    """
+
+    before: Snapshot | None = field(repr=False)
+    after: Snapshot = field(repr=False)
+    chosen: ChangeFilter = field(default_factory=ChangeFilter)
+
+    @cached_property
+    def tables(self) -> tuple[TableDiff, ...]:
+        """The types that differ: nodes, then edges, each in the order in which types were made."""
+        return tuple(TableDiff(rows) for rows in diff_rows(self.before, self.after, self.chosen) if len(rows))
+
+    def __iter__(self) -> Iterator[TableDiff]:
+        return iter(self.tables)
+
+    def __getitem__(self, key: str) -> TableDiff:
+        found = next((table for table in self.tables if key in (table.key, table.rows.entity.name)), None)
+        if found is None:
+            raise NotFoundError(f"nothing of {key!r} differs", table=key)
+        return found
+
+    def __len__(self) -> int:
+        return self.total.total
+
+    def __bool__(self) -> bool:
+        return bool(self.tables)
+
+    @property
+    def counts(self) -> Mapping[str, Counts]:
+        """Changes by type, such as ``node:Person``."""
+        return {table.key: table.counts for table in self.tables}
+
+    @property
+    def total(self) -> Counts:
+        return sum(self.counts.values(), Counts())
+
+    def changes(self, limit: int | None = None) -> Iterator[Change]:
+        """Every change, or the first ones: nodes before edges, by type and id."""
+        left = len(self) if limit is None else limit
+        for table in self.tables:
+            yield from table.head(left)
+            left -= min(left, len(table))
+
+    def __repr__(self) -> str:
+        before = "nothing" if self.before is None else self.before.commit_id
+        lines = [f"<Diff {before} -> {self.after.commit_id}: {self.total}>"]
+        lines += [f"  {key}: {counts}" for key, counts in self.counts.items()]
+        lines += [f"    {change_text(change)}" for change in self.changes(SHOWN_CHANGES)]
+        if len(self) > SHOWN_CHANGES:
+            lines.append(f"    ... {len(self) - SHOWN_CHANGES:,} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(key, item.inserted, item.updated, item.deleted) for key, item in self.counts.items()]
+        counts = html_table(f"{len(self):,} changes", ("type", "inserted", "updated", "deleted"), rows)
+        lines = [(change_text(change),) for change in self.changes(SHOWN_CHANGES)]
+        return counts + html_table(f"the first {len(lines)}", ("change",), lines)
+
+    def to_arrow(self, limit: int | None = None) -> pa.Table:
+        """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
+        return changes_table(self.changes(limit))
+
+    def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
+        return self.to_arrow(limit).to_pandas()
+
+    def to_json(self, limit: int | None = None, *, summary: bool = False) -> dict[str, Any]:
+        total = self.total
+        shown: dict[str, Any] = {
+            "from": None if self.before is None else self.before.commit_id,
+            "to": self.after.commit_id,
+            "stats": {
+                "inserts": total.inserted,
+                "updates": total.updated,
+                "deletes": total.deleted,
+                "types_affected": len(self.tables),
+            },
+            "tables": [
+                {
+                    "table_key": key,
+                    "inserted": counts.inserted,
+                    "updated": counts.updated,
+                    "deleted": counts.deleted,
+                }
+                for key, counts in self.counts.items()
+            ],
+        }
+        if not summary:
+            shown["changes"] = [change.to_json() for change in self.changes(limit)]
+            shown["truncated"] = limit is not None and limit < total.total
+        return shown
+
+
+def changes_table(changes: Iterable[Change]) -> pa.Table:
+    """Changes of any types, images as JSON texts."""
+    rows = [
+        {
+            "kind": change.kind,
+            "type": change.type_name,
+            "id": change.id,
+            "op": change.op.value,
+            "changed": list(change.changed),
+            "before": _image_text(change.before),
+            "after": _image_text(change.after),
+        }
+        for change in changes
+    ]
+    return pa.Table.from_pylist(rows, schema=_FLAT_SCHEMA)
+
+
+def _image_text(image: Image | None) -> str | None:
+    return None if image is None else json.dumps(image.to_json(), ensure_ascii=False)
+
+
+def change_text(change: Change) -> str:
+    """One line: ``~ node Person ann  age: 3 -> 4``."""
+    name = f"{change.kind} {change.type_name} {change.id}"
+    match change.op:
+        case Op.INSERT:
+            assert change.after is not None
+            return f"+ {name}{_ends(change.after)}{_values(change.after)}"
+        case Op.DELETE:
+            assert change.before is not None
+            return f"- {name}{_ends(change.before)}"
+        case Op.UPDATE:
+            assert change.before is not None and change.after is not None
+            old, new = _flat(change.before), _flat(change.after)
+            steps = [f"{item}: {_value(old[item])} -> {_value(new[item])}" for item in change.changed]
+            return f"~ {name}  {', '.join(steps)}"
+
+
+def _flat(image: Image) -> dict[str, Any]:
+    return {"src": image.source, "dst": image.target, **image.properties}
+
+
+def _ends(image: Image) -> str:
+    return "" if image.source is None else f" ({image.source} -> {image.target})"
+
+
+def _values(image: Image) -> str:
+    present = [f"{name}: {_value(value)}" for name, value in image.properties.items() if value is not None]
+    return f"  {', '.join(present)}" if present else ""
+
+
+VALUE_CHARS_MAX = 60
+"""A value in a line for people is cut after this; a vector would fill pages."""
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_CHARS_MAX else text[: VALUE_CHARS_MAX - 1] + "…"
+
+
+def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
+    """The changes type by type; a type whose tables are the same version is not looked at."""
+    old, new = _tables(before), _tables(after)
+    for location in sorted({*old, *new}, key=_order):
+        entity, pin = new.get(location, (None, None))
+        old_entity, old_pin = old.get(location, (None, None))
+        known = entity or old_entity
+        assert known is not None
+        # A renamed type may be meant by either name.
+        is_wanted = any(chosen.wants_type(kind_of(known), item.name) for item in (entity, old_entity) if item)
+        if _is_same(old_pin, pin) or not is_wanted:
+            continue
+        pins = (old_pin, pin)
+        with nullcontext() if before is None else before.reading(), after.reading():
+            found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
+        yield found.wanted(chosen)
+
+
+def _tables(snapshot: Snapshot | None) -> dict[str, tuple[Entity, TablePin]]:
+    if snapshot is None:
+        return {}
+    pins = snapshot.state.tables
+    return {pins[item.table_key].location: (item, pins[item.table_key]) for item in snapshot.entities()}
+
+
+def _order(location: str) -> tuple[bool, str]:
+    """Nodes before edges, older types before younger ones."""
+    return location.startswith("edge"), location
+
+
+def _is_same(before: TablePin | None, after: TablePin | None) -> bool:
+    return before is not None and after is not None and before.lance_version == after.lance_version
+
+
+def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
+    """The difference of two snapshots, computed when it is read."""
+    check_types(chosen, before, after)
+    return Diff(before, after, chosen)
+
+
+def check_types(chosen: ChangeFilter, *snapshots: Snapshot) -> None:
+    """Refuse a filter by a type that neither side has."""
+    known = {entity.name for snapshot in snapshots for entity in snapshot.entities()}
+    for name in sorted((chosen.types or frozenset()) - known):
+        raise NotFoundError(f"there is no type {name!r}", hint=did_you_mean(name, sorted(known)), type=name)

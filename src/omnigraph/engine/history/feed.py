@@ -1,0 +1,204 @@
+"""The change feed: what each commit of a branch changed, in order, page by page.
+
+A commit's changes are its difference to its first parent, so a merge tells what it brought to this branch. Nothing is
+kept for a reader: where it stands is in the cursor it brings along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.limits import FEED_COMMITS_PER_PAGE
+from omnigraph.engine.history.change_rows import kind_of
+from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
+from omnigraph.engine.history.diff import check_types
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import ChangeFeedGap, CursorRejected, HistoryCleaned
+from omnigraph.history.changes import Change, ChangeFilter
+from omnigraph.history.commits import first_parents
+from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest import branches
+from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.reader import Manifests
+
+NOW = "now"
+BEGINNING = "beginning"
+AFTER = "after:"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """Some commits of a branch, oldest first. ``cursor`` leads on from here; keep it once the page is dealt with.
+
+    ``is_partial`` says that the page ended within its last commit, ``caught_up`` that nothing followed it.
+    """
+
+    branch: str
+    blocks: tuple[ChangeBlock, ...] = field(repr=False)
+    cursor: str
+    caught_up: bool
+    is_partial: bool = False
+
+    def __iter__(self) -> Iterator[ChangeBlock]:
+        return iter(self.blocks)
+
+    def __len__(self) -> int:
+        """How many changes there are."""
+        return sum(map(len, self.blocks))
+
+    def changes(self) -> Iterator[Change]:
+        """The changes of all commits."""
+        for block in self.blocks:
+            yield from block
+
+    def to_json(self) -> dict[str, Any]:
+        blocks = [block.to_json() for block in self.blocks]
+        if self.is_partial:
+            return {"blocks": blocks, "next_page_token": self.cursor}
+        return {"blocks": blocks, "cursor": self.cursor, "caught_up": self.caught_up}
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The changes of one branch up to a head, as one reader wants them."""
+
+    head: ManifestState
+    comparer: Comparer
+
+    @property
+    def _scope(self) -> Scope:
+        return Scope(self.comparer.graph_id, self.head.incarnation, self.comparer.chosen.digest)
+
+    def baseline(self) -> ChangeBaseline:
+        """Everything up to the head at once."""
+        snapshot = self.comparer.snapshot(self.head)
+        check_types(self.comparer.chosen, snapshot)
+        return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
+
+    def poll(self, since: str, limit: int) -> ChangePage:
+        """The changes that follow a cursor, ``now``, the ``beginning``, or a commit (``after:01...``)."""
+        check_limit(limit)
+        if since in (NOW, BEGINNING) or since.startswith(AFTER):
+            # A cursor may be older than a type that was dropped; a name that is new now is a mistake.
+            check_types(self.comparer.chosen, self.comparer.snapshot(self.head))
+        start = self._position(since)
+        behind, waiting = self._walk(start)
+        position = Position(behind.id) if start is None else start
+        room = Room(limit)
+        blocks: list[ChangeBlock] = []
+        for commit in waiting[:FEED_COMMITS_PER_PAGE]:
+            if room.is_used:
+                break
+            done = position.changes or 0 if commit.id == position.commit else 0
+            try:
+                block, is_whole = self.comparer.block(commit, behind, done, room)
+            except HistoryCleaned as error:
+                if blocks:
+                    break
+                cursor = None if since in (NOW, BEGINNING) else since
+                raise gap(self.head.branch, commit, cursor) from error
+            blocks.append(block)
+            if not is_whole:
+                return self._page(blocks, Position(commit.id, done + len(block)))
+            position, behind = Position(commit.id), commit
+        return self._page(blocks, position)
+
+    def start(self, since: str) -> str:
+        """The cursor of ``now``, the ``beginning``, or a commit; one that is given already is checked."""
+        position = self._position(since)
+        behind, _ = self._walk(position)
+        return self.cursor(behind.id) if position is None else write_cursor(self._scope, position)
+
+    def cursor(self, commit_id: str) -> str:
+        """The cursor of somebody who knows everything up to a commit."""
+        return write_cursor(self._scope, Position(commit_id))
+
+    def commits(self, since: str, until: str | None = None) -> list[GraphCommit]:
+        """The commits from one cursor to another, or to the head, oldest first, with the one at the first cursor."""
+        behind, waiting = self._walk(read_cursor(since, self._scope))
+        line = [behind, *waiting]
+        if until is None:
+            return line
+        last = read_cursor(until, self._scope).commit
+        place = next((number for number, commit in enumerate(line) if commit.id == last), 0)
+        return line[: place + 1]
+
+    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
+        """All changes of one commit; raises ChangeFeedGap."""
+        try:
+            yield from self.comparer.changes(commit, parent)
+        except HistoryCleaned as error:
+            raise gap(self.head.branch, commit, None) from error
+
+    def _page(self, blocks: Sequence[ChangeBlock], position: Position) -> ChangePage:
+        is_partial = position.changes is not None
+        caught_up = position.commit == self.head.head and not is_partial
+        return ChangePage(
+            self.head.branch, tuple(blocks), write_cursor(self._scope, position), caught_up, is_partial=is_partial
+        )
+
+    def _position(self, since: str) -> Position | None:
+        """Where to go on; None is the first commit, whichever that is."""
+        if since == BEGINNING:
+            return None
+        if since == NOW:
+            return Position(self.head.head)
+        if since.startswith(AFTER):
+            return Position(since.removeprefix(AFTER))
+        return read_cursor(since, self._scope)
+
+    def _walk(self, start: Position | None) -> tuple[GraphCommit, list[GraphCommit]]:
+        """The commits that are not told yet, oldest first, and the one before them."""
+        waiting: list[GraphCommit] = []
+        for commit in first_parents(newest_first(self.comparer.store, self.head), self.head.head):
+            if start is None:
+                is_behind = not commit.parents
+            elif start.changes is None:
+                is_behind = commit.id == start.commit
+            else:
+                is_behind = bool(waiting) and waiting[-1].id == start.commit
+            if is_behind:
+                return commit, waiting[::-1]
+            waiting.append(commit)
+        assert start is not None, "every history begins with a commit that has no parent"
+        raise CursorRejected(
+            f"change cursor rejected: commit {start.commit!r} is not in the history of {self.head.branch}",
+            hint="omnigraph commit list shows its commits",
+            commit=start.commit,
+        )
+
+
+def open_feed(manifests: Manifests, branch: str, chosen: ChangeFilter, compared: Compared) -> Feed:
+    """The change feed of a branch up to its head."""
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared))
+
+
+def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
+    """The answer to a reader that was away for too long."""
+    return ChangeFeedGap(
+        f"the changes of commit {commit.id} on {branch} can no longer be told: what they were made from is cleaned up",
+        hint="start again from a baseline: graph.change_baseline, or omnigraph changes baseline",
+        cursor=cursor,
+        first_unreadable_commit_id=commit.id,
+    )
+
+
+@dataclass(frozen=True)
+class ChangeBaseline:
+    """The whole of a branch at its head, and the cursor that leads on from there."""
+
+    snapshot: Snapshot = field(repr=False)
+    cursor: str
+    chosen: ChangeFilter = field(repr=False)
+
+    def lines(self) -> Iterator[bytes]:
+        """The entities as JSON lines in the form that ``load`` reads, by type and id."""
+        wanted = [item for item in self.snapshot.entities() if self.chosen.wants_type(kind_of(item), item.name)]
+        return self.snapshot.export_types(wanted)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"baseline": {"snapshot_commit_id": self.snapshot.commit_id, "resume_cursor": self.cursor}}

@@ -1,0 +1,1 @@
+"""Writes of a graph: loads and mutations, and their previews."""

@@ -1,0 +1,1 @@
+"""Merges of branches: run, choice of engine, result."""

@@ -1,0 +1,231 @@
+"""Merges from what a caller says to what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from omnigraph.core.commit import CommitKind
+from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
+from omnigraph.engine.idempotency import earlier_commit
+from omnigraph.engine.merge.choice import merging_elsewhere
+from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
+from omnigraph.errors import PreconditionFailed, UsageError
+from omnigraph.history.conflicts import Resolution, read_resolutions
+from omnigraph.history.merge import Policies
+from omnigraph.history.state import ManifestState
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.manifest import branches
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.annotations import policy_misfit
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.ir import MergePolicy
+from omnigraph.write.attempt import Change, commit
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
+from omnigraph.write.merge.formulas import read_formulas
+from omnigraph.write.merge.images import MergeRules
+from omnigraph.write.merge.policies import type_of
+from omnigraph.write.merge.schema import merged_catalog
+
+Said = Sequence[Mapping[str, Any] | Resolution]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who shall merge large tables: ``auto``, ``embedded`` or ``spark``, and on which session."""
+
+    name: str
+    spark: Any | None = None
+
+
+def merge(
+    context: WriteContext,
+    source: str,
+    target: str,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
+) -> MergeResult:
+    """Merge the head that the source has now."""
+    heads = _heads(context, source, target)
+    rules = _rules(context, *heads, policy, resolutions)
+    return _merge(context, *heads, rules, engine, options)
+
+
+def resume(
+    context: WriteContext,
+    preview: MergePreview,
+    into: str | None,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
+) -> MergeResult:
+    """Merge exactly what a preview showed; refused if one of the heads has moved."""
+    if into is not None or policy is not None or options.expected_head is not None:
+        raise UsageError("a preview says itself what is merged, where and how", hint="pass only resolutions")
+    source, target = _heads(context, preview.source, preview.target)
+    for state, seen in ((source, preview.source_head), (target, preview.target_head)):
+        if state.head != seen:
+            raise PreconditionFailed(
+                f"{state.branch} has moved since the preview was made: it was at {seen} and is at {state.head}",
+                hint="make the preview again",
+                expected=seen,
+                actual=state.head,
+                branch=state.branch,
+            )
+    rules = _rules(context, source, target, preview.policy, [*resolutions, *preview.resolutions])
+    return _merge(context, source, target, rules, engine, replace(options, expected_head=preview.target_head))
+
+
+def _merge(
+    context: WriteContext,
+    source: ManifestState,
+    target: ManifestState,
+    rules: MergeRules,
+    engine: Engine,
+    options: WriteOptions,
+) -> MergeResult:
+    earlier = earlier_commit(context, target.incarnation, options)
+    if earlier is not None:
+        outcome = MergeOutcome.MERGED
+        return MergeResult(
+            source.branch, target.branch, outcome, None, source.head, (), earlier.actor, earlier, repeated=True
+        )
+    info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
+    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
+        prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
+        change = Change(
+            target.incarnation,
+            prepare,
+            info,
+            options,
+            since=target.fence,
+            renew=lambda _: branches.check_kept(context.manifests, source, f"{source.branch!r} was being merged"),
+        )
+        decision, published = commit(context, change)
+    return MergeResult(
+        source.branch,
+        target.branch,
+        decision.outcome,
+        decision.base,
+        source.head,
+        decision.counts,
+        options.actor,
+        published.commit if published else None,
+        repeated=published is not None and published.repeated,
+        engine=_used(decision),
+    )
+
+
+def _used(decision: MergeDecision) -> str:
+    return BY_SPARK if decision.is_away else EMBEDDED
+
+
+def preview(
+    context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
+) -> MergePreview:
+    """What a merge of the two heads would do. Writes nothing."""
+    mine, theirs = _heads(context, source, target)
+    rules = _rules(context, mine, theirs, policy, resolutions)
+    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
+        decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules, elsewhere)
+    return MergePreview(
+        mine.branch,
+        theirs.branch,
+        decision.outcome,
+        decision.base,
+        mine.head,
+        theirs.head,
+        decision.counts,
+        decision.conflicts,
+        policy,
+        rules.resolutions.given,
+        _used(decision),
+    )
+
+
+def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestState, ManifestState]:
+    if source.strip() == target.strip():
+        raise UsageError(f"{source!r} cannot be merged into itself")
+    # The target first: a fence that is put on it after this was read is noticed when the merge is published, and the
+    # source that is read then was not deleted before.
+    target_head = branches.find_head(context.manifests, target)
+    source_head = branches.find_head(context.manifests, source)
+    branches.check_confirmed(context.manifests, source_head)
+    return source_head, target_head
+
+
+def _rules(
+    context: WriteContext, source: ManifestState, target: ManifestState, policy: Policy, resolutions: Said
+) -> MergeRules:
+    """Rules name things as the conflicts do: as the merged schema has them."""
+    if not policy and not resolutions:
+        return MergeRules()
+    catalog = merged_catalog(context.manifests, source, context.manifests.capture(target))
+    return read_rules([catalog], policy, resolutions)
+
+
+def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -> MergeRules:
+    """What a caller says about how conflicts are settled; every name is one of a schema."""
+    checked = read_resolutions(resolutions)
+    named = {
+        (item.type_name, item.property): _entities(catalogs, item.type_name, item.property)
+        for item in checked.given
+        if item.type_name is not None
+    }
+    return MergeRules(read_policies(catalogs, policy), checked, read_formulas(catalogs[0], checked, named))
+
+
+def read_policies(catalogs: Sequence[Catalog], said: Policy) -> Policies:
+    """What a caller says about policies, with every name checked."""
+    if said is None:
+        return Policies()
+    if isinstance(said, str):
+        return Policies(_policy(said))
+    types: dict[str, MergePolicy] = {}
+    properties: dict[tuple[str, str], MergePolicy] = {}
+    for key, word in said.items():
+        name, _, member = key.partition(".")
+        if key == "*":
+            continue
+        entities = _entities(catalogs, name, member or None)
+        if not member:
+            types[name] = _policy(word)
+            continue
+        properties[name, member] = _policy(word)
+        for entity in entities:
+            _check_fits(entity, member, properties[name, member])
+    return Policies(_policy(said["*"]) if "*" in said else None, types, properties)
+
+
+def _policy(word: str) -> MergePolicy:
+    words = {policy.value: policy for policy in MergePolicy}
+    if word not in words:
+        hint = did_you_mean(word, list(words)) or f"the policies are {', '.join(words)}"
+        raise UsageError(f"{word!r} is no merge policy", hint=hint)
+    return words[word]
+
+
+def _entities(catalogs: Sequence[Catalog], name: str, member: str | None) -> list[Entity]:
+    """The types of a name that have a property, if one is meant."""
+    found = [kinds[name] for catalog in catalogs for kinds in (catalog.nodes, catalog.edges) if name in kinds]
+    if not found:
+        hint = did_you_mean(name, [known for catalog in catalogs for known in (*catalog.nodes, *catalog.edges)])
+        raise UsageError(f"there is no type {name!r}", hint=hint, type=name)
+    having = [entity for entity in found if member is None or type_of(entity, member) is not None]
+    if not having:
+        hint = did_you_mean(str(member), [known for entity in found for known in entity.properties])
+        raise UsageError(f"{name} has no property {member!r}", hint=hint, type=name, property=member)
+    return having
+
+
+def _check_fits(entity: Entity, name: str, policy: MergePolicy) -> None:
+    type_ = type_of(entity, name)
+    wanted = None if type_ is None else policy_misfit(policy, type_)
+    if wanted is not None:
+        raise UsageError(f"{policy.value} of {entity.name}.{name} requires {wanted}, got {type_}")

@@ -1,0 +1,1 @@
+"""Queries of a graph: compile, choose the engine, run, and return the result."""

@@ -1,0 +1,1 @@
+"""Reverts of commits: run and result."""

@@ -1,0 +1,85 @@
+"""What reverts and their previews answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.core.commit import GraphCommit
+from omnigraph.engine.results import commit_json
+from omnigraph.engine.table_counts import table_json, table_lines
+from omnigraph.history.conflicts import MergeConflict
+from omnigraph.write.merge.conflicts import conflicts_table
+from omnigraph.write.merge.decide import TableCounts
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RevertResult:
+    """A revert that was made. ``reverted`` are the commits it undid, newest first; ``commit`` is None if nothing of
+    what they did was left."""
+
+    branch: str
+    reverted: tuple[str, ...]
+    tables: tuple[TableCounts, ...]
+    actor: str | None
+    commit: GraphCommit | None
+
+    @property
+    def outcome(self) -> str:
+        return "nothing_to_do" if self.commit is None else "reverted"
+
+    def __repr__(self) -> str:
+        head = f"<RevertResult on {self.branch}: {_number(self.reverted)}, {self.outcome}>"
+        return head + table_lines(self.tables)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "outcome": self.outcome,
+            "reverted_commit_ids": list(self.reverted),
+            "tables": [table_json(item) for item in self.tables],
+            "actor_id": self.actor,
+            "commit": None if self.commit is None else commit_json(self.commit),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RevertPreview:
+    """What a revert would do. In its conflicts the source is the state before the undone commits, the base the state
+    after them, and the target the head."""
+
+    branch: str
+    head: str
+    reverted: tuple[str, ...]
+    tables: tuple[TableCounts, ...]
+    conflicts: tuple[MergeConflict, ...]
+
+    @property
+    def outcome(self) -> str:
+        if self.conflicts:
+            return "conflicts"
+        return "reverted" if self.tables else "nothing_to_do"
+
+    def __repr__(self) -> str:
+        head = f"<RevertPreview on {self.branch}: {_number(self.reverted)}, {self.outcome}>"
+        return head + table_lines(self.tables) + "".join(f"\n  {conflict}" for conflict in self.conflicts[:10])
+
+    def conflicts_table(self) -> pa.Table:
+        """The conflicts as Arrow: table, id, kind, property, and the values of base, source and target as JSON."""
+        return conflicts_table(self.conflicts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "branch": self.branch,
+            "outcome": self.outcome,
+            "head_commit_id": self.head,
+            "reverted_commit_ids": list(self.reverted),
+            "tables": [table_json(item) for item in self.tables],
+            "merge_conflicts": [conflict.to_json() for conflict in self.conflicts],
+        }
+
+
+def _number(reverted: tuple[str, ...]) -> str:
+    return "1 commit" if len(reverted) == 1 else f"{len(reverted)} commits"

@@ -1,0 +1,1 @@
+"""Care of a graph: optimize, cleanup, verify, repair, doctor."""

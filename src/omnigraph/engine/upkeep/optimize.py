@@ -1,0 +1,51 @@
+"""Maintenance of a branch: from the names of types to what was done to their tables, and who does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from omnigraph.engine import ports
+from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, is_large
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.upkeep.optimize_result import OptimizeResult
+from omnigraph.manifest import branches
+from omnigraph.storage.upkeep.work import HERE, Workers
+from omnigraph.write import limits
+from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.upkeep.optimize import Settings, optimize
+
+
+def maintain(
+    context: WriteContext,
+    branch: str,
+    types: Sequence[str] | None,
+    options: WriteOptions,
+    progress: Callable[[int], None] | None,
+    settings: Settings,
+) -> OptimizeResult:
+    """Optimize the tables of all types of a branch, or of the named ones."""
+    ref = branches.find_ref(context.manifests, branch)
+    state = context.manifests.fresh(ref.incarnation)
+    snapshot = Snapshot(context.store, state, context.manifests.catalog(state.schema_digest))
+    chosen = snapshot.entities() if types is None else [item for name in types for item in snapshot.entities(name)]
+    keys = list(dict.fromkeys(entity.table_key for entity in chosen))
+    outcomes, commits = optimize(context, ref.incarnation, keys, settings, options, progress)
+    return OptimizeResult(branch, tuple(outcomes), tuple(commits))
+
+
+def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]:
+    """Who maintains a table of so many rows and bytes. ``spark`` is a session, None for the one of this machine."""
+    if check_engine(engine) == EMBEDDED:
+        return lambda rows, size: HERE
+    cluster: list[Workers] = []
+
+    def chosen(rows: int, size: int) -> Workers:
+        is_wanted = rows >= limits.SPARK_TABLE_ROWS_MIN if engine == BY_SPARK else is_large(size)
+        if not is_wanted:
+            return HERE
+        if not cluster:
+            cluster.append(ports.cluster().workers(spark))
+        return cluster[0]
+
+    return chosen

@@ -1,0 +1,1 @@
+"""From bound rows to result rows: grouping, ordering, deduplication, partitioning."""

@@ -1,0 +1,146 @@
+"""Grouping: first by the rows that variables are bound to, then by what is read of them.
+
+A group key is a property of a variable, so rows that bind the same entity have the same key. Grouping row numbers
+first means that a property is read and compared once per entity and not once per row.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.exec.budget import BYTES_PER_BINDING
+from omnigraph.exec.evaluate import Evaluator
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.multiplicity import sums, total
+from omnigraph.exec.shape import steps as shape
+from omnigraph.exec.shape.partitions import coded, rows_at_once
+from omnigraph.exec.shape.row_groups import frame_groups, row_groups
+from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
+from omnigraph.exec.tables import Rows
+from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Column, Group
+from omnigraph.query.liveness import counts_matches
+from omnigraph.query.variables import variables_of, walk
+from omnigraph.rows.arrow_types import column_type
+from omnigraph.schema.catalog import NodeType
+
+
+def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
+    """One row per group; without a key there is exactly one group."""
+    keys = [column for column in operator.columns if not isinstance(column.expression, ir.Aggregate)]
+    groups, first, count = np.zeros(frame.length, np.int64), np.zeros(0, np.int64), 1
+    if keys:
+        groups, first = _grouped(keys, frame, evaluator)
+        count = len(first)
+    aggregates = [column for column in operator.columns if isinstance(column.expression, ir.Aggregate)]
+    arrays = _aggregates(aggregates, frame, groups, count, evaluator)
+    found = {id(column): taken(array) for column, array in zip(aggregates, arrays, strict=True)}
+    # A key is read where a group begins, and only for the groups that are left in the end.
+    begins = frame.kept(frame.variables, ()).take(first)
+    reader = FrameReader(begins, evaluator)
+    found |= {id(column): reader.read(column.expression) for column in keys}
+    held = begins.nbytes + sum(array.nbytes for array in arrays)
+    return Shaped([found[id(column)] for column in operator.columns], np.arange(count), held, reader)
+
+
+def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> list[pa.Array]:
+    """One value per group and aggregate. Where arguments do not fit into memory, some groups after the others."""
+    parts = _parts(columns, frame, groups, count, evaluator)
+    if len(parts) == 1:
+        return [_aggregate(column, frame, groups, count, evaluator) for column in columns]
+    found = []
+    for start, stop in parts:
+        rows = np.flatnonzero((groups >= start) & (groups < stop))
+        part, mine = frame.take(rows), groups[rows] - start
+        found.append([_aggregate(column, part, mine, stop - start, evaluator) for column in columns])
+    return [pa.concat_arrays(arrays) for arrays in zip(*found, strict=True)]
+
+
+def _parts(
+    columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator
+) -> list[tuple[int, int]]:
+    """Ranges of groups, each with as many rows as fit into memory, but at least one group."""
+    reader = FrameReader(frame, evaluator)
+    arguments = [
+        reader.read(column.expression.argument)
+        for column in columns
+        if isinstance(column.expression, ir.Aggregate) and not counts_matches(column.expression)
+    ]
+    size = rows_at_once(arguments, np.arange(frame.length), evaluator.budget, frame.nbytes)
+    if frame.length <= size or count < 2:
+        return [(0, count)]
+    part = (np.cumsum(np.bincount(groups, minlength=count)) - 1) // size
+    starts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), count]
+    return list(pairwise(starts))
+
+
+def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Rows, Rows]:
+    """The group of every row, and the first row of every group."""
+    by_entities: dict[tuple[str, ...], tuple[Rows, Rows]] = {}
+    codes: list[Rows] = []
+    for column in keys:
+        names = tuple(sorted(variables_of(column.expression)))
+        if names not in by_entities:
+            by_entities[names] = _entities(names, column.expression, frame)
+        entity, first = by_entities[names]
+        codes.append(_codes(column.expression, frame, first, evaluator)[entity])
+    sizes = [int(code.max(initial=-1)) + 1 for code in codes]
+    return row_groups(codes, sizes, frame.length)
+
+
+def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator) -> Rows:
+    """Integers for a key at some rows, equal exactly where it is equal."""
+    if _identifies(expression, frame):
+        # Different entities have different ids: there is nothing to compare.
+        return np.arange(len(rows))
+    read = FrameReader(frame, evaluator).read(expression)
+    is_ordered = expression.type.is_plain_scalar
+    size = rows_at_once([read], rows, evaluator.budget, frame.nbytes) if is_ordered else len(rows)
+    return coded(read, rows, size)
+
+
+def _entities(names: tuple[str, ...], expression: ir.Expr, frame: Frame) -> tuple[Rows, Rows]:
+    """Rows that bind these variables alike: the group of every row, and the first row of every group."""
+    if any(name not in frame.bindings for name in names) or _is_score(expression):
+        # A path or a score is no entity: such rows are told apart one by one.
+        return np.arange(frame.length), np.arange(frame.length)
+    return frame_groups(frame, names)
+
+
+def _is_score(expression: ir.Expr) -> bool:
+    return any(isinstance(part, ir.ScoreColumn) for part in walk(expression))
+
+
+def _identifies(expression: ir.Expr, frame: Frame) -> bool:
+    """Whether a key is different for different entities: an id, or a text that is the key of its type."""
+    match expression:
+        case ir.EntityId():
+            return True
+        case ir.Property(variable=variable, name=name, type=type_) if variable in frame.tables:
+            entity = frame.tables[variable].entity
+            return isinstance(entity, NodeType) and entity.key == (name,) and type_.scalar is Scalar.STRING
+        case _:
+            return False
+
+
+def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> pa.Array:
+    expression = column.expression
+    assert isinstance(expression, ir.Aggregate)
+    argument = expression.argument
+    if counts_matches(expression):
+        return pa.array(sums(groups, frame.weight, count), column_type(expression.type))
+    if isinstance(argument, ir.EntityId) and expression.function is AggregateFunction.COUNT:
+        # Counting entities needs no ids: within one variable a row number is as good.
+        binding = frame.bindings[argument.variable]
+        values = pa.array(binding, mask=binding < 0)
+    else:
+        values = evaluator.column(argument, frame)
+    if expression.function is AggregateFunction.COLLECT and not expression.distinct:
+        rows = total(frame.weight, frame.length)
+        evaluator.budget.hold(rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,}")
+    return shape.aggregate(expression, values, groups, count, frame.weight)

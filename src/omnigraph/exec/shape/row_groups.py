@@ -1,0 +1,83 @@
+"""Rows that agree in their row numbers: found by counting where the tables are small enough, by hashing elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.multiplicity import sums, total
+from omnigraph.exec.tables import Rows
+
+SPAN_MAX = 2**62
+"""Several row numbers are packed into one integer below this."""
+
+DENSE_SHARE = 8
+"""An array over all possible keys is used when more than one in this many can be there."""
+
+DENSE_MIN = 4096
+"""Below this an array over all possible keys costs nothing."""
+
+COLLAPSED_ROWS_MIN = 64
+"""Fewer rows are not worth comparing."""
+
+
+def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
+    """The group of every row, and the first row of every group. Null (-1) is a value like others."""
+    key, span = np.zeros(rows, np.int64), 1
+    for binding, size in zip(bindings, sizes, strict=True):
+        if span * (size + 1) >= SPAN_MAX:
+            key, first = _hashed(key)
+            span = len(first)
+        key, span = key * (size + 1) + (binding + 1), span * (size + 1)
+    return _counted(key, span) if span <= max(rows * DENSE_SHARE, DENSE_MIN) else _hashed(key)
+
+
+def _counted(key: Rows, span: int) -> tuple[Rows, Rows]:
+    first = np.full(span, -1, np.int64)
+    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    present = np.flatnonzero(first >= 0)
+    number = np.zeros(span, np.int64)
+    number[present] = np.arange(len(present))
+    return number[key], first[present]
+
+
+def _hashed(key: Rows) -> tuple[Rows, Rows]:
+    encoded = pc.dictionary_encode(pa.array(key))
+    groups: Rows = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    first = np.zeros(len(encoded.dictionary), np.int64)
+    first[groups[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return groups, first
+
+
+def frame_groups(frame: Frame, names: Sequence[str]) -> tuple[Rows, Rows]:
+    """The same for variables of a frame."""
+    bindings = [frame.bindings[name] for name in names]
+    sizes = [
+        frame.tables[name].size if name in frame.tables else int(rows.max(initial=-1)) + 1
+        for name, rows in zip(names, bindings, strict=True)
+    ]
+    return row_groups(bindings, sizes, frame.length)
+
+
+def collapse(frame: Frame, *, counted: bool) -> Frame:
+    """Rows that agree in everything become one, which stands for all of them if rows are counted."""
+    if not frame.repeats or frame.columns or frame.length < COLLAPSED_ROWS_MIN:
+        # Paths and scores are not compared; they come late, and there are few of them.
+        return frame
+    if not frame.bindings:
+        rows = min(frame.length, 1)
+        weight = np.full(rows, total(frame.weight, frame.length), np.int64) if counted else None
+        return Frame(rows, {}, weight=weight)
+    groups, first = frame_groups(frame, list(frame.bindings))
+    weight = sums(groups, frame.weight, len(first)) if counted else None
+    collapsed = frame if len(first) == frame.length else frame.take(first)
+    return Frame(
+        len(first),
+        collapsed.tables,
+        collapsed.bindings,
+        weight=frame.weight if collapsed is frame and counted else weight,
+    )

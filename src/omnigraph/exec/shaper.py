@@ -1,0 +1,123 @@
+"""The operators from the projection upwards, and the result of a whole query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.core.profile import Profiler
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.run import Runner
+from omnigraph.exec.shape.group import group
+from omnigraph.exec.shape.order import Key, bounds
+from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
+from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
+from omnigraph.exec.shape.row_groups import collapse
+from omnigraph.exec.shape.shaped import FrameReader, Shaped
+from omnigraph.query import expressions as ir
+from omnigraph.query.explain import describe
+from omnigraph.query.ir import Column, Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
+from omnigraph.query.liveness import shaped_demand
+from omnigraph.rows.arrow_types import column_type
+
+RESULT = "Result"
+"""The step that reads the columns of the rows that are left."""
+
+
+@dataclass
+class Shaper:
+    """Runs one bound query over one snapshot."""
+
+    graph: GraphView
+    budget: Budget
+    profiler: Profiler = field(default_factory=Profiler)
+
+    def __post_init__(self) -> None:
+        self._runner = Runner(self.graph, self.budget, self.profiler)
+
+    def run(self, query: QueryIR) -> ResultRows:
+        """The result, one column per projection. The columns of a large one are read when somebody asks for them."""
+        with self.profiler.step(RESULT) as step:
+            made = self._run(query)
+            step.rows = made.length
+            return made
+
+    def _run(self, query: QueryIR) -> ResultRows:
+        schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
+        shaped = self._shaped(query.root, query.columns)
+        fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        result = ResultRows(schema, shaped.length, shaped.columns, fitting, self.budget)
+        if result.length <= min(BATCH_ROWS, fitting):
+            # What cannot be computed is known at once.
+            result.table()
+        return result
+
+    def _shaped(self, operator: Operator, columns: tuple[Column, ...], stop: int | None = None) -> Shaped:
+        """The rows of an operator; of one that orders the first ``stop`` are enough."""
+        self.budget.check()
+        with self.profiler.step(operator, describe) as step:
+            made = self._shape(operator, columns, stop)
+            step.rows = made.length
+            return made
+
+    def _shape(self, operator: Operator, columns: tuple[Column, ...], stop: int | None) -> Shaped:
+        match operator:
+            case Project():
+                return self._projected(operator, under_distinct=False)
+            case Group():
+                frame = self._runner.frame(operator.input, shaped_demand(operator))
+                return group(operator, frame, self._runner.evaluator)
+            case Distinct(input=Project() as projection):
+                self.budget.check()
+                with self.profiler.step(projection, describe) as step:
+                    below = self._projected(projection, under_distinct=True)
+                    step.rows = below.length
+                return self._different(below, columns)
+            case Distinct():
+                return self._different(self._shaped(operator.input, columns), columns)
+            case Sort():
+                return self._sorted(self._shaped(operator.input, columns), operator.keys, stop)
+            case Slice():
+                end = None if operator.limit is None else operator.offset + operator.limit
+                below = self._shaped(operator.input, columns, end)
+                return below.at(below.rows[slice(*bounds(operator, below.length))])
+            case _:
+                raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
+
+    def _projected(self, operator: Project, *, under_distinct: bool) -> Shaped:
+        frame = self._runner.frame(operator.input, shaped_demand(operator, under_distinct=under_distinct))
+        if under_distinct:
+            frame = collapse(frame, counted=False)
+        reader = FrameReader(frame, self._runner.evaluator)
+        reads = [reader.read(column.expression) for column in operator.columns]
+        return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)
+
+    def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
+        size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        self._say_parts("compared", size, shaped)
+        scalars = [read for read, column in zip(shaped.reads, columns, strict=True) if _is_ordered(column)]
+        return shaped.at(different(shaped.reads, scalars[0] if scalars else None, shaped.rows, size))
+
+    def _sorted(self, shaped: Shaped, order: tuple[SortKey, ...], stop: int | None) -> Shaped:
+        keys = [_key(shaped, key) for key in order]
+        size = rows_at_once([read for read, _ in keys], shaped.rows, self.budget, shaped.held)
+        self._say_parts("sorted", size, shaped)
+        wanted = shaped.length if stop is None else min(stop, shaped.length)
+        return shaped.at(ordered(keys, shaped.rows, wanted, size))
+
+    def _say_parts(self, what: str, size: int, shaped: Shaped) -> None:
+        if size < shaped.length:
+            self.graph.remarks.append(f"{what} in parts of about {size:,} rows")
+
+
+def _key(shaped: Shaped, key: SortKey) -> Key:
+    assert isinstance(key.expression, ir.Output), "what is sorted after shaping is a column of the result"
+    return shaped.reads[key.expression.position], key.descending
+
+
+def _is_ordered(column: Column) -> bool:
+    """Whether the values of a column can be put in order."""
+    return column.expression.type.is_plain_scalar

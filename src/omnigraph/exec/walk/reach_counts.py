@@ -1,0 +1,98 @@
+"""Several hops of which only numbers are wanted: how many nodes each row reaches, or how many rows reach each node.
+
+The pairs themselves, which may be many times the graph, are never held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from omnigraph.exec.adjacency import Rows, sorted_set
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import Evaluator
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.multiplicity import checked, product, sums, total
+from omnigraph.exec.tables import TableView
+from omnigraph.exec.topology.walkable import Steps
+from omnigraph.exec.walk import expand
+from omnigraph.exec.walk.counting import by_number, leaves_only, satisfying_all
+from omnigraph.exec.walk.reach import Counts, Sink, Visits, reach
+from omnigraph.exec.walk.traverse import satisfying
+from omnigraph.query.ir import ONE_HOP, Expand
+from omnigraph.query.liveness import Demand, Multiplicity, near_variable
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A step of several hops from the rows of a frame."""
+
+    step: Expand
+    frame: Frame
+    lists: Steps
+    loops: Rows
+    table: TableView
+    evaluator: Evaluator
+    budget: Budget
+
+    @property
+    def near(self) -> Rows:
+        return self.frame.bindings[near_variable(self.step)]
+
+    def reach(self, starts: Rows, sink: Sink) -> None:
+        numbers, from_target = self.lists.near.to_number(starts), self.step.from_target
+        reach(self.lists, self.loops, numbers, self.step.hops, sink, from_target=from_target, budget=self.budget)
+
+
+def count_reached(
+    step: Expand, frame: Frame, demand: Demand, graph: GraphView, evaluator: Evaluator, budget: Budget
+) -> Frame | None:
+    """The rows of a step of several hops, without its pairs; None where the pairs are wanted."""
+    if step.closes or step.hops == ONE_HOP:
+        return None
+    counts_nodes = step.new_variable not in demand.variables
+    if not counts_nodes and not leaves_only(step, frame, demand):
+        return None
+    topology = graph.walkable(step.edge, frame.bindings[near_variable(step)], step.hops)
+    lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
+    walk = _Walk(step, frame, lists, topology.loops, graph.node_table(step.new_type), evaluator, budget)
+    is_counted = demand.multiplicity is not Multiplicity.EXISTS
+    return _weighed(walk, is_counted=is_counted) if counts_nodes else _visited(walk, is_counted=is_counted)
+
+
+def _weighed(walk: _Walk, *, is_counted: bool) -> Frame:
+    """Every row weighed by the number of nodes it reaches."""
+    step, frame, near = walk.step, walk.frame, walk.near
+    different = sorted_set(near[near >= 0])
+    wanted = None
+    if step.predicate is not None:
+        accepted = satisfying_all(step.predicate, step.new_variable, walk.table, walk.evaluator)
+        wanted = by_number(walk.lists.far, accepted.astype(np.int64)) > 0
+    counts = Counts(np.zeros(len(different), np.int64), wanted)
+    walk.reach(different, counts)
+    ways = np.zeros(frame.length, np.int64)
+    ways[near >= 0] = counts.counts[np.searchsorted(different, near[near >= 0])]
+    kept = frame.where(ways > 0)
+    return kept.weighted(product(kept.weight, ways[ways > 0])) if is_counted else kept
+
+
+def _visited(walk: _Walk, *, is_counted: bool) -> Frame:
+    """The nodes that are reached, each with the weight of all rows that reach it."""
+    step, frame, bound = walk.step, walk.frame, walk.near >= 0
+    near = walk.near[bound]
+    different = sorted_set(near)
+    weight = None if frame.weight is None else frame.weight[bound]
+    checked(total(weight, len(near)))
+    weights = sums(np.searchsorted(different, near), weight, len(different))
+    visits = Visits(weights, np.zeros(walk.lists.numbers, np.int64))
+    walk.reach(different, visits)
+    numbers = np.flatnonzero(visits.visits)
+    nodes = walk.lists.far.to_row(numbers)
+    if step.predicate is not None:
+        keep = satisfying(step.predicate, step.new_variable, walk.table, nodes, walk.evaluator)
+        numbers, nodes = numbers[keep], nodes[keep]
+    name = step.new_variable
+    counted = visits.visits[numbers] if is_counted else None
+    return Frame(len(nodes), {name: walk.table}, {name: nodes}, weight=counted)

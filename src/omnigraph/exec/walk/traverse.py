@@ -1,0 +1,111 @@
+"""The operators that follow edges: from a frame to the frame with the far ends, the edges or the paths bound.
+
+Conditions on what was reached are tested once for every different node or edge, before rows are made of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.exec.adjacency import sorted_set
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import Evaluator, Mask
+from omnigraph.exec.frame import Frame
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.topology.walkable import Steps, Walkable
+from omnigraph.exec.walk import expand, paths
+from omnigraph.exec.walk.expand import Reached
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import ONE_HOP, Expand, ShortestPath
+
+
+def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Evaluator, budget: Budget) -> Frame:
+    """The rows of the frame, each with every far end that satisfies the operator's predicates."""
+    reached = _reach(operator, frame, graph, budget)
+    table = graph.node_table(operator.new_type)
+    if operator.predicate is not None:
+        keep = satisfying(operator.predicate, operator.new_variable, table, reached.node, evaluator)
+        reached = reached.where(keep)
+    edges = graph.edge_table(operator.edge)
+    if operator.edge_predicate is not None and operator.edge_variable is not None and reached.edge is not None:
+        keep = satisfying(operator.edge_predicate, operator.edge_variable, edges, reached.edge, evaluator)
+        reached = reached.where(keep)
+    result = frame.take(reached.position)
+    if operator.edge_variable is not None and reached.edge is not None:
+        result = result.bind(operator.edge_variable, reached.edge, edges)
+    return result if operator.closes else result.bind(operator.new_variable, reached.node, table)
+
+
+def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> Reached:
+    bound = operator.source if operator.closes or not operator.from_target else operator.target
+    topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops)
+    # The lists of an edge walked inwards lead from its target type.
+    lists = expand.neighbours(topology, operator.direction, reverse=operator.from_target and not operator.closes)
+    keep_edges = operator.edge_variable is not None
+    if operator.closes:
+        source, target = frame.bindings[operator.source], frame.bindings[operator.target]
+        return expand.closing(
+            lists, topology.loops, source, target, operator.hops, keep_edges=keep_edges, budget=budget
+        )
+    starts = frame.bindings[operator.target if operator.from_target else operator.source]
+    if operator.hops == ONE_HOP:
+        return expand.one_hop(lists, starts, keep_edges=keep_edges, budget=budget)
+    return expand.many_hops(
+        lists, topology.loops, starts, operator.hops, from_target=operator.from_target, budget=budget
+    )
+
+
+def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, evaluator: Evaluator) -> Mask:
+    """Which of the row numbers satisfy a predicate about nothing but them; each different one is tested once."""
+    if len(rows) * 8 > table.size:
+        seen = np.zeros(table.size, bool)
+        seen[rows] = True
+        different = np.flatnonzero(seen)
+    else:
+        different = sorted_set(rows)
+    kept = evaluator.mask(predicate, Frame(len(different), {variable: table}, {variable: different}))
+    if kept.all():
+        return np.ones(len(rows), bool)
+    found: Mask = kept[np.searchsorted(different, rows)]
+    return found
+
+
+def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget: Budget) -> Frame:
+    """The rows whose two ends are connected, each with one shortest path."""
+    topology = graph.topology(operator.edge)
+    lists = expand.neighbours(topology, operator.direction, reverse=False)
+    ends = frame.bindings[operator.source], frame.bindings[operator.target]
+    if topology.within_one_type:
+        found = paths.shortest_paths(
+            lists, topology.loops, *ends, operator.hops, wants_nodes=operator.wants_nodes, budget=budget
+        )
+        result = frame.take(found.position)
+        length, nodes = found.length, found.nodes
+    else:
+        hit = expand.closing(lists, topology.loops, *ends, operator.hops, keep_edges=False, budget=budget)
+        result = frame.take(hit.position)
+        length, nodes = np.ones(result.length, np.int64), None
+    result = result.with_column(f"{operator.path_variable}.length", pa.array(length))
+    if not operator.wants_nodes:
+        return result
+    if nodes is None:
+        ids = _direct_ids(operator, result)
+    else:
+        ids = _ids_along(operator, result, nodes, topology)
+    return result.with_column(f"{operator.path_variable}.nodes", ids)
+
+
+def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Walkable[Steps]) -> pa.Array:
+    flat = topology.source.to_row(np.array([node for path in nodes for node in path], np.int64))
+    offsets = np.concatenate(([0], np.cumsum([len(path) for path in nodes], dtype=np.int64)))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), frame.tables[operator.source].values("id", flat))
+
+
+def _direct_ids(operator: ShortestPath, frame: Frame) -> pa.Array:
+    """A path between two types: its two ends."""
+    both = pa.concat_arrays([frame.values(operator.source, "id"), frame.values(operator.target, "id")])
+    pairs = np.arange(2 * frame.length).reshape(2, frame.length).T.ravel()
+    offsets = pa.array(np.arange(frame.length + 1) * 2, pa.int32())
+    return pa.ListArray.from_arrays(offsets, both.take(pa.array(pairs)))

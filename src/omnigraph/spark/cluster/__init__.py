@@ -1,0 +1,1 @@
+"""Sessions, Java, tasks and workers: what every Spark job needs."""

@@ -1,0 +1,137 @@
+"""Spark sessions: one of ours, tuned for one machine, or the user's own, checked for what we need."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnigraph.errors import SparkUnavailable
+from omnigraph.spark.cluster.connect import connect, require
+from omnigraph.spark.cluster.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SPARK_MAJOR_MIN = 4
+"""The first line with the Python data source and Arrow both ways."""
+
+_ARROW = "spark.sql.execution.arrow.pyspark.enabled"
+_LOOPBACK = "127.0.0.1"
+_REMOTE = "spark.remote"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""Neither greetings nor warnings about the machine: what goes wrong reaches the caller as an error."""
+
+_SETTINGS = {
+    _ARROW: "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Local machines talk to themselves: a host name that resolves elsewhere must not matter.
+    "spark.driver.bindAddress": _LOOPBACK,
+    "spark.driver.host": _LOOPBACK,
+    "spark.sql.adaptive.enabled": "true",
+    # A worker that lives on has Lance imported and its tables open.
+    "spark.python.worker.reuse": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def session(
+    app_name: str = "omnigraph",
+    *,
+    cores: int | None = None,
+    memory: str = "2g",
+    config: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """A session on this machine, or the one that is running already. ``config`` adds to our settings or replaces them.
+
+    Starts a JVM, which takes some seconds. With ``SPARK_REMOTE`` in the environment, or ``spark.remote`` in ``config``,
+    it is one of that Spark Connect server instead, and settings of this machine mean nothing.
+    """
+    _require_packages()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return check_session(running)
+    remote = (config or {}).get(_REMOTE) or os.environ.get("SPARK_REMOTE")
+    if remote:
+        return connect(remote, app_name, config)
+    number = cores or os.cpu_count() or 1
+    settings = {
+        **_SETTINGS,
+        "spark.master": f"local[{number}]",
+        "spark.driver.memory": memory,
+        "spark.sql.shuffle.partitions": str(2 * number),
+        **(config or {}),
+    }
+    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".rstrip()
+    builder = SparkSession.builder.appName(app_name)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with java_home() as home, _starting(home):
+        try:
+            started = builder.getOrCreate()
+        except Exception as error:
+            raise SparkUnavailable(
+                f"Spark did not start: {error}", hint="what the JVM said is on standard error above"
+            ) from error
+    for prepare in _AT_START:
+        prepare(started)
+    return started
+
+
+_AT_START: list[Callable[[SparkSession], None]] = []
+
+
+def at_start(prepare: Callable[[SparkSession], None]) -> None:
+    """Run a function on every session that this module starts."""
+    _AT_START.append(prepare)
+
+
+@contextmanager
+def _starting(home: str) -> Iterator[None]:
+    """The environment in which a JVM is started and its Python workers are chosen; as it was afterwards."""
+    wanted = {
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", _LOOPBACK),
+        "JAVA_HOME": home,
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        with warnings.catch_warnings():
+            # Lance warns of every fork. This one becomes the JVM at once and never touches Lance.
+            warnings.filterwarnings("ignore", message="lance is not fork-safe")
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def check_session(spark: SparkSession) -> SparkSession:
+    """The same session, if it can do what we need; raises SparkUnavailable that says what it lacks."""
+    _require_packages()
+    major = int(spark.version.split(".")[0])
+    if major < SPARK_MAJOR_MIN:
+        raise SparkUnavailable(
+            f"the session runs Spark {spark.version}, but Spark {SPARK_MAJOR_MIN} or newer is needed",
+            hint="connect to a newer cluster, or use omnigraph.spark.session()",
+        )
+    if spark.conf.get(_ARROW, "true") != "true":
+        raise SparkUnavailable(
+            "Arrow is switched off in this session", hint=f'spark.conf.set("{_ARROW}", "true") switches it on'
+        )
+    return spark
+
+
+def _require_packages() -> None:
+    require(("pyspark", "pandas"), "Spark", 'pip install "omnigraph[spark]"')

@@ -1,0 +1,1 @@
+"""Merge, maintenance, export, views and analytics on a cluster."""

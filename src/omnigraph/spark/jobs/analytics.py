@@ -1,0 +1,278 @@
+"""Algorithms over whole graphs on a cluster: the edges stay with the executors, a vector of all nodes travels.
+
+Every step is one job over blocks that were made once and are kept. The vector on the driver is all that passes from
+one step to the next, so the lineage of a job never grows, and an executor that is lost costs its blocks, which are made
+again from the same pinned tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import LimitExceeded, UsageError
+from omnigraph.exec.adjacency import Rows
+from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.nodes import NodeSpace
+from omnigraph.exec.analytics.steps import Block, Form, Kernel, Vector, Weights, smaller_behind
+from omnigraph.exec.analytics.triangles import triangles_among
+from omnigraph.spark.cluster.python_workers import mapped
+from omnigraph.spark.cluster.session import check_session, session
+from omnigraph.spark.cluster.tasks import translated_jobs
+from omnigraph.spark.jobs.edge_blocks import Division, Shipped, edge_blocks, node_maps, row_block
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BLOCK_EDGES_MIN = 200_000
+"""Edges for which a block of their own is worth a task."""
+
+BLOCK_EDGES_MAX = 4_000_000
+"""Edges of one block, about: some hundred megabytes while it is made."""
+
+CONNECT_NODES_MAX = 8_000_000
+"""Nodes of an analysis over Spark Connect: 16 bytes of each travel in one message, which has at most 128 MiB."""
+
+VALUES = "block long, values binary"
+SHARES = "nodes binary, amounts binary"
+CORNERS = "task long, sources binary, targets binary"
+
+
+@contextmanager
+def spark_steps(
+    snapshot: Snapshot,
+    space: NodeSpace,
+    chosen: ChosenEdges,
+    form: Form,
+    spark: SparkSession | None = None,
+    partitions: int | None = None,
+) -> Iterator[SparkSteps]:
+    """The chosen edges on a cluster; they are let go at the end."""
+    if partitions is not None and partitions < 1:
+        raise UsageError(f"{partitions} partitions make no sense", hint="at least one")
+    running = session() if spark is None else check_session(spark)
+    if space.size > CONNECT_NODES_MAX and not _has_context(running):
+        raise LimitExceeded(
+            f"{space.size:,} nodes do not fit into the messages of Spark Connect",
+            hint="use a session of the cluster itself, or fewer edge types",
+            resource="nodes",
+            limit=CONNECT_NODES_MAX,
+            actual=space.size,
+        )
+    pins = snapshot.state.tables
+    edges = sum(pins[edge.table_key].rows for edge in chosen.edges)
+    division = Division(space.size, partitions or _blocks(running, edges))
+    with shipped(running, node_maps(running, space)) as maps:
+        blocks = edge_blocks(running, snapshot.store, pins, chosen, form, maps, division).persist()
+        try:
+            with translated_jobs():
+                failures = blocks.select("failure").where("failure is not null").take(1)
+            if failures:
+                raise pickle.loads(failures[0].failure)
+            yield SparkSteps(running, blocks, division)
+        finally:
+            blocks.unpersist()
+
+
+def _blocks(spark: SparkSession, edges: int) -> int:
+    """Enough to use all cores, as long as each is worth it, and so many that each fits."""
+    tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return max(min(tasks, edges // BLOCK_EDGES_MIN), -(-edges // BLOCK_EDGES_MAX), 1)
+
+
+def _has_context(spark: Any) -> bool:
+    """Whether a session is one of the cluster itself, and not of Spark Connect."""
+    from pyspark.sql.session import SparkSession as ClassicSession
+
+    return isinstance(spark, ClassicSession)
+
+
+@contextmanager
+def shipped(spark: Any, value: Any) -> Iterator[Shipped]:
+    """A value for executors: sent to each once, and taken back; over Spark Connect, sent with every job."""
+    if not _has_context(spark):
+        yield _Carried(value)
+        return
+    broadcast = spark.sparkContext.broadcast(value)
+    try:
+        yield broadcast
+    finally:
+        broadcast.destroy()
+
+
+@dataclass(frozen=True)
+class _Carried:
+    value: Any
+
+
+@dataclass(frozen=True)
+class SparkSteps:
+    """Blocks of edges that executors hold."""
+
+    spark: SparkSession
+    blocks: DataFrame
+    division: Division
+
+    @property
+    def nodes(self) -> int:
+        return self.division.nodes
+
+    def step(self, kernel: Kernel, vector: Vector) -> Vector:
+        """One job: what the kernel gives for every node."""
+        with shipped(self.spark, vector) as seen:
+            found = self._collected(self.blocks, partial(_step, kernel, self.division, seen), VALUES)
+        values = dict(zip(found["block"].to_pylist(), found["values"], strict=True))
+        pieces = []
+        for number in range(self.division.blocks):
+            first, size = self.division.range_of(number)
+            if number in values:
+                kind, packed = pickle.loads(values[number].as_py())
+                pieces.append(np.frombuffer(packed, kind))
+            else:
+                # No edge leads there.
+                nothing = np.zeros(0, np.int32)
+                pieces.append(kernel(Block(first, np.zeros(size + 1, np.int64), nothing, self.nodes), vector))
+        return np.concatenate(pieces)
+
+    def back(self, vector: Vector) -> Vector:
+        """One job: blocks say which nodes get something smaller, and the smallest of all is taken."""
+        with shipped(self.spark, vector) as seen:
+            found = self._collected(self.blocks, partial(_back, self.division, seen), SHARES)
+        values: Vector = vector[0].copy()
+        for nodes, smaller in _pairs(found):
+            np.minimum.at(values, nodes, smaller.astype(np.int64))
+        return values
+
+    def leaving(self) -> Weights:
+        return self._added(self.blocks, partial(_leaving, self.division)).astype(np.float64)
+
+    def triangles(self) -> Rows:
+        """Triangles by the colours of their corners: every combination of three is a task of its own."""
+        colours = _colours(self.division.blocks)
+        tasks = len(_combinations(colours))
+        edges = mapped(self.blocks, partial(_coloured, self.division, colours), CORNERS).repartition(tasks, "task")
+        return self._added(edges, partial(_triangles, colours)).astype(np.int64)
+
+    def _added(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]]) -> Vector:
+        """Amounts of nodes that many tasks give, added up."""
+        total = np.zeros(self.nodes)
+        found = self._collected(frame, work, SHARES)
+        for nodes, amounts in _pairs(found):
+            total[nodes] += amounts
+        return total
+
+    def _collected(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]], columns: str) -> pa.Table:
+        with translated_jobs():
+            return mapped(frame, work, columns).toArrow()
+
+
+def _pairs(found: pa.Table) -> Iterator[tuple[Rows, Weights]]:
+    """Nodes and their amounts, task by task."""
+    for nodes, amounts in zip(found["nodes"], found["amounts"], strict=True):
+        yield np.frombuffer(nodes.as_py(), np.int64), np.frombuffer(amounts.as_py(), np.float64)
+
+
+# --- executors -------------------------------------------------------------------------------------------
+
+
+def _blocks_in(batches: Iterator[pa.RecordBatch], division: Division) -> Iterator[tuple[int, Block]]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield row["block"], row_block(row, division)
+
+
+def _step(
+    kernel: Kernel, division: Division, vector: Shipped, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for number, block in _blocks_in(batches, division):
+        values = kernel(block, vector.value)
+        packed = pickle.dumps((values.dtype.str, values.tobytes()))
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([number], pa.int64()), pa.array([packed], pa.binary())], names=["block", "values"]
+        )
+
+
+def _back(division: Division, vector: Shipped, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _, block in _blocks_in(batches, division):
+        yield _shares(*smaller_behind(block, vector.value))
+
+
+def _leaving(division: Division, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _, block in _blocks_in(batches, division):
+        nodes, places = np.unique(block.neighbours, return_inverse=True)
+        yield _shares(nodes, np.bincount(places, block.weights, minlength=len(nodes)))
+
+
+def _shares(nodes: Any, amounts: Any) -> pa.RecordBatch:
+    packed = [nodes.astype(np.int64).tobytes()], [amounts.astype(np.float64).tobytes()]
+    return pa.RecordBatch.from_arrays([pa.array(part, pa.binary()) for part in packed], names=["nodes", "amounts"])
+
+
+# --- triangles -------------------------------------------------------------------------------------------
+
+
+def _combinations(colours: int) -> list[tuple[int, int, int]]:
+    """Colours of three corners, ascending."""
+    return list(itertools.combinations_with_replacement(range(colours), 3))
+
+
+def _colours(tasks: int) -> int:
+    """So many colours that there are as many combinations as tasks are wanted. An edge goes to as many tasks."""
+    colours = 1
+    while len(_combinations(colours)) < tasks:
+        colours += 1
+    return colours
+
+
+def _coloured(division: Division, colours: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every edge for all tasks whose combination holds the colours of its ends."""
+    numbers = {combination: number for number, combination in enumerate(_combinations(colours))}
+    for _, block in _blocks_in(batches, division):
+        targets, sources = block.owners + block.first, block.neighbours.astype(np.int64)
+        once = sources < targets
+        sources, targets = sources[once], targets[once]
+        pairs = (sources % colours) * colours + targets % colours
+        for pair in np.unique(pairs).tolist():
+            chosen = pairs == pair
+            ends = sources[chosen].tobytes(), targets[chosen].tobytes()
+            first, second = divmod(pair, colours)
+            tasks = [numbers[_sorted(first, second, third)] for third in range(colours)]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(tasks, pa.int64()), *(pa.array([end] * colours, pa.binary()) for end in ends)],
+                names=["task", "sources", "targets"],
+            )
+
+
+def _sorted(*colours: int) -> tuple[int, int, int]:
+    low, middle, high = sorted(colours)
+    return low, middle, high
+
+
+def _triangles(colours: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The triangles of every combination that came to one task, each in the one combination of its corners."""
+    parts: dict[int, list[tuple[Rows, Rows]]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            ends = np.frombuffer(row["sources"], np.int64), np.frombuffer(row["targets"], np.int64)
+            parts.setdefault(row["task"], []).append(ends)
+    for task, combination in enumerate(_combinations(colours)):
+        held = parts.pop(task, [])
+        if not held:
+            continue
+        low = np.concatenate([sources for sources, _ in held])
+        high = np.concatenate([targets for _, targets in held])
+        for corners in triangles_among(np.concatenate((low, high)), np.concatenate((high, low))):
+            own = np.sort(np.stack([corner % colours for corner in corners]), axis=0)
+            wanted = (own == np.array(combination)[:, None]).all(axis=0)
+            every = np.concatenate([corner[wanted] for corner in corners])
+            nodes, amounts = np.unique(every, return_counts=True)
+            yield _shares(nodes, amounts)

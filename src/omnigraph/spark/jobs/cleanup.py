@@ -1,0 +1,32 @@
+"""Sweeping datasets on executors, one task each: for graphs with more files than one process should list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from omnigraph.spark.cluster.session import check_session, session
+from omnigraph.spark.cluster.tasks import run_tasks
+from omnigraph.storage.tables.store import Store
+from omnigraph.storage.upkeep.sweep import Needs, Swept, Terms, sweep
+from omnigraph.write.upkeep.cleanup import Sweeper
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def sweeper(spark: SparkSession | None = None) -> Sweeper:
+    """Who sweeps on the session given, or on one of this machine."""
+
+    def sweep_there(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
+        running = session() if spark is None else check_session(spark)
+        # The largest first: whoever gets it is busy longest.
+        ordered = sorted(needs, key=lambda item: -len(item.versions))
+        return run_tasks(running, partial(_sweep_one, store, terms), ordered)
+
+    return sweep_there
+
+
+def _sweep_one(store: Store, terms: Terms, needs: Needs) -> Swept:
+    return sweep(store, needs, terms)

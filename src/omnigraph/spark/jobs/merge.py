@@ -1,0 +1,231 @@
+"""Large merges on a cluster: tasks read the rows that can differ, and every part of the ids is merged in a task.
+
+Spark moves rows between tasks as blocks of Arrow data, divided by a hash of the id, so all rows of an id come to one
+task. That task merges them with the functions of the embedded engine. To the driver come keys, conflicts and
+descriptions of fragments; the rows never do, except for those that the caller settles a broken constraint of.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compare.tables import changes_schema, read_changes
+from omnigraph.core.tables import TablePin
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.python_workers import mapped
+from omnigraph.spark.cluster.session import check_session, session
+from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results
+from omnigraph.storage.stage.staging import WrittenRows, write_rows
+from omnigraph.storage.tables.difference import Piece, count_rows
+from omnigraph.write.merge.images import Sides
+from omnigraph.write.merge.parts import Images, PartedMerge, Role, assemble, merge_part, part_keys, pieces_to_read
+from omnigraph.write.merge.staging import with_bytes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BLOCKS = "bucket int, role int, rows binary"
+
+_BLOCKS = pa.schema([("bucket", pa.int32()), ("role", pa.int32()), ("rows", pa.binary())])
+
+PartWork = Callable[[Sides, Images], Any]
+"""What is done with a part. Travels to the executors."""
+
+
+def merger(spark: SparkSession | None = None) -> SparkMerger:
+    """Who merges large tables on the session given, or on one of this machine. To be closed."""
+    return SparkMerger(spark)
+
+
+@dataclass
+class SparkMerger:
+    """Merges tables on a session, and keeps what it read there until it is closed."""
+
+    spark: SparkSession | None = None
+    kept: list[DataFrame] = field(default_factory=list)
+
+    def merge(self, tables: Sequence[Sides]) -> list[PartedMerge]:
+        """Merge tables in one job, and keep the blocks for the job that writes them."""
+        self.spark = session() if self.spark is None else check_session(self.spark)
+        jobs = _Jobs(self.spark, _divided(tables))
+        self.kept.append(jobs.blocks)
+        found = jobs.run(part_keys, range(len(tables)))
+        return [
+            assemble(table.entity, [keys for place, keys in found if place == number], _TableParts(jobs, number))
+            for number, table in enumerate(tables)
+        ]
+
+    def close(self) -> None:
+        """Let go of what the session keeps."""
+        for frame in self.kept:
+            frame.unpersist()
+        self.kept.clear()
+
+
+@dataclass(frozen=True)
+class _TableParts:
+    """The merged rows of one table. Every time they are asked for, tasks make them from the blocks."""
+
+    jobs: _Jobs
+    table: int
+
+    def fetch(self, ids: Sequence[str]) -> pa.Table:
+        buckets = self.jobs.divided.buckets(self.table, ids)
+        found = self.jobs.run(partial(_chosen_rows, pa.array(ids, pa.string())), [self.table], buckets)
+        return pa.concat_tables([rows for _, rows in found])
+
+    def write(self, without: frozenset[str]) -> list[WrittenRows]:
+        found = self.jobs.run(partial(_write, without), [self.table])
+        return [written for _, written in found if written is not None]
+
+
+def _chosen_rows(ids: pa.Array, table: Sides, images: Images) -> pa.Table:
+    rows = merge_part(table, images)[0].rows
+    return rows.filter(pc.is_in(rows.column("id"), value_set=ids))
+
+
+def _write(without: frozenset[str], table: Sides, images: Images) -> WrittenRows | None:
+    rows = merge_part(table, images)[0].rows
+    kept = rows.filter(pc.invert(pc.is_in(rows.column("id"), value_set=pa.array(sorted(without), pa.string()))))
+    if not kept.num_rows:
+        return None
+    target = table.pins[1]
+    assert target is not None, "a table that both sides changed"
+    base = table.store.open(target.location, target.lance_version)
+    return write_rows(table.store, base, target.location, with_bytes(table, kept))
+
+
+# --- parts ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """Tables, and where the buckets of each begin; the last number is that of all. Travels to the executors."""
+
+    tables: tuple[Sides, ...]
+    starts: tuple[int, ...]
+
+    def table_of(self, bucket: int) -> int:
+        return bisect_right(self.starts, bucket) - 1
+
+    def buckets(self, table: int, ids: Iterable[str]) -> list[int]:
+        """The buckets of ids. The hash is the same on every machine."""
+        start, count = self.starts[table], self.starts[table + 1] - self.starts[table]
+        return [start + zlib.crc32(id_.encode()) % count for id_ in ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Pieces of one table that a task reads."""
+
+    table: int
+    role: Role
+    pin: TablePin
+    pieces: tuple[Piece, ...]
+
+
+def _divided(tables: Sequence[Sides]) -> _Divided:
+    starts = [0]
+    for table in tables:
+        rows = sum(count_rows(table.store, pin, pieces) for pin, pieces in pieces_to_read(table).values())
+        starts.append(starts[-1] + part_count(rows))
+    return _Divided(tuple(tables), tuple(starts))
+
+
+def part_count(rows: int) -> int:
+    """Into how many parts so many rows are divided."""
+    return max(1, -(-rows // limits.MERGED_ROWS))
+
+
+def _reads(divided: _Divided) -> Iterator[list[_Read]]:
+    """What the tasks read, so that each has about as much to do."""
+    task: list[_Read] = []
+    held = 0
+    for number, table in enumerate(divided.tables):
+        for role, (pin, pieces) in pieces_to_read(table).items():
+            for piece in pieces:
+                task.append(_Read(number, role, pin, (piece,)))
+                held += count_rows(table.store, pin, [piece])
+                if held >= limits.MERGED_ROWS:
+                    yield task
+                    task, held = [], 0
+    if task:
+        yield task
+
+
+class _Jobs:
+    """Work on the parts of some tables. The rows are read once."""
+
+    def __init__(self, spark: SparkSession, divided: _Divided) -> None:
+        from pyspark.storagelevel import StorageLevel
+
+        self.divided = divided
+        self._attempts = attempts_max(spark)
+        tasks = list(_reads(divided))
+        numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+        read = mapped(numbers, partial(_read_blocks, divided, tasks), BLOCKS)
+        self.blocks = read.repartitionById(divided.starts[-1], "bucket").persist(StorageLevel.MEMORY_AND_DISK)
+
+    def run(self, work: PartWork, tables: Sequence[int], buckets: Iterable[int] | None = None) -> list[tuple[int, Any]]:
+        """What comes of the parts of some tables, or of some of their parts, in their order."""
+        from pyspark.sql import functions as f
+
+        starts = self.divided.starts
+        wanted = set(buckets) if buckets is not None else {n for t in tables for n in range(starts[t], starts[t + 1])}
+        chosen = self.blocks if len(wanted) == starts[-1] else self.blocks.where(f.col("bucket").isin(sorted(wanted)))
+        return results(mapped(chosen, partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
+
+
+def _read_blocks(
+    divided: _Divided, tasks: Sequence[Sequence[_Read]], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            for wanted in tasks[number]:
+                table = divided.tables[wanted.table]
+                rows = read_changes(table.store, table.entity, wanted.pin, wanted.pieces)
+                yield from _blocks(divided, wanted, rows)
+
+
+def _blocks(divided: _Divided, wanted: _Read, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Rows by bucket, in blocks that are worth being moved and not too large for it."""
+    buckets = pa.array(divided.buckets(wanted.table, rows.column("id").to_pylist()), pa.int32())
+    order = pc.sort_indices(buckets)
+    runs = pc.run_end_encode(buckets.take(order))
+    rows_max = max(1, limits.BLOCK_BYTES * rows.num_rows // max(1, rows.nbytes))
+    start = 0
+    for bucket, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        for first in range(start, end, rows_max):
+            chosen = rows.take(order.slice(first, min(rows_max, end - first))).combine_chunks()
+            packed = [part.serialize().to_pybytes() for part in chosen.to_batches()]
+            constants = [pa.repeat(pa.scalar(value, pa.int32()), len(packed)) for value in (bucket, int(wanted.role))]
+            yield pa.RecordBatch.from_arrays([*constants, pa.array(packed, pa.binary())], schema=_BLOCKS)
+        start = end
+
+
+def _run_parts(
+    work: PartWork, divided: _Divided, attempts: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """All blocks of a bucket come to one task."""
+    blocks: dict[int, dict[Role, list[pa.RecordBatch]]] = {}
+    for batch in batches:
+        for block in batch.to_pylist():
+            schema = changes_schema(divided.tables[divided.table_of(block["bucket"])].entity)
+            rows = pa.ipc.read_record_batch(pa.py_buffer(block["rows"]), schema)
+            blocks.setdefault(block["bucket"], {}).setdefault(Role(block["role"]), []).append(rows)
+
+    def done(bucket: int) -> tuple[int, Any]:
+        number = divided.table_of(bucket)
+        images = {role: pa.Table.from_batches(parts) for role, parts in blocks[bucket].items()}
+        return number, work(divided.tables[number], images)
+
+    for bucket in sorted(blocks):
+        yield outcome_batch(bucket, outcome(partial(done, bucket), attempts))

@@ -1,0 +1,247 @@
+"""The checks over several rows, by the cluster: jobs compare the keys of the input, and tasks shorten what it replaces.
+
+The driver holds counts, and the rows that something is wrong with: those that are shown, or all if they are set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from omnigraph.core.tables import Counts, TablePin
+from omnigraph.engine.load.run import LoadJob
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
+from omnigraph.history.state import Fence
+from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.reader import Capture
+from omnigraph.rows.violations import Violations
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.python_workers import mapped
+from omnigraph.spark.cluster.tasks import (
+    NOT_COUNTED,
+    OUTCOMES,
+    attempts_max,
+    outcome,
+    outcome_batch,
+    results,
+    translated_jobs,
+)
+from omnigraph.spark.load.checks.rules import RejectingSparkChecks, SparkChecks
+from omnigraph.spark.load.checks.spaces import Spaces
+from omnigraph.spark.load.input import InputTable, LoadInput
+from omnigraph.spark.load.rejected_rows import EveryViolation
+from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.storage.stage import staging
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.attempt import CHECK, Change
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.load.kept_files import check_files_kept
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import WRITE_MODES
+from omnigraph.write.preview import Previewed
+from omnigraph.write.schema.cast import check_same_type
+from omnigraph.write.staging import plan_of
+from omnigraph.write.violations import violation_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Shortened = Mapping[str, Sequence[staging.ShortenedFragment]]
+"""By table: committed fragments without the rows that the input replaces."""
+
+
+@dataclass(frozen=True)
+class PreparedSparkLoad:
+    """A validated input, and how many committed rows it replaces."""
+
+    spark: SparkSession
+    input: LoadInput
+    reads: frozenset[str]
+    existing: Mapping[str, int]
+    replaced: DataFrame | None
+    """Space and address of every committed row that has an id of the input."""
+    spaces: Mapping[int, str]
+    fingerprint: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """One version of every table. Fragments are there already; deletion files are written by tasks."""
+        tables = self.input.tables
+        shortened = self._shorten(capture)
+        staged = [self._stage_table(capture, table, shortened) for _, table in sorted(tables.items())]
+        self.input.is_handed_over = True
+        return plan_of(capture, staged, self.reads, info, options)
+
+    def _shorten(self, capture: Capture) -> Shortened:
+        if self.replaced is None:
+            return {}
+        from pyspark.sql import functions as f
+
+        fragment = f.shiftright(f.col("committed"), OFFSET_BITS)
+        rows = self.replaced.repartition(f.col("space"), fragment)
+        pins = {space: capture.state.tables[key] for space, key in self.spaces.items()}
+        work = partial(_shorten_fragments, self.input.store, pins, attempts_max(self.spark))
+        found: dict[str, list[staging.ShortenedFragment]] = {}
+        for space, shortened in (item for part in results(mapped(rows, work, OUTCOMES)) for item in part):
+            found.setdefault(self.spaces[space], []).append(shortened)
+        return {key: sorted(items, key=lambda item: item.number) for key, items in found.items()}
+
+    def _stage_table(
+        self, capture: Capture, table: InputTable, shortened: Shortened
+    ) -> tuple[TableWrite, staging.StagedVersion]:
+        key, store, mode = table.entity.table_key, self.input.store, self.input.mode
+        pin = capture.state.tables[key]
+        base = store.open(pin.location, pin.lance_version)
+        if mode is LoadMode.OVERWRITE:
+            version = staging.stage_overwrite(store, base, pin.location, table.written)
+        else:
+            version = staging.stage_shortened(store, base, pin.location, table.written, shortened.get(key, ()))
+        if table.superseded:
+            version = staging.stage_without(store, version, table.superseded.items())
+        counts = self._counts(capture, table)
+        write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
+        return write, version
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return {key: self._counts(capture, table) for key, table in self.input.tables.items()}
+
+    def _counts(self, capture: Capture, table: InputTable) -> Counts:
+        key = table.entity.table_key
+        if self.input.mode is LoadMode.OVERWRITE:
+            return table.rows, 0, capture.state.tables[key].rows
+        updated = self.existing.get(key, 0)
+        return table.rows - updated, updated, 0
+
+
+def _shorten_fragments(
+    store: Store, pins: Mapping[int, TablePin], attempts: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """All rows to remove of a fragment come to one task, which writes its deletion file."""
+    rows: dict[int, list[int]] = {}
+    for batch in batches:
+        for space, address in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            rows.setdefault(space, []).append(address)
+
+    def shorten() -> list[tuple[int, staging.ShortenedFragment]]:
+        return [
+            (space, staging.shorten_fragment(store, store.open(pin.location, pin.lance_version), pin.location, part))
+            for space, addresses in sorted(rows.items())
+            for pin in [pins[space]]
+            for part in by_fragment(addresses)
+        ]
+
+    if rows:
+        yield outcome_batch(0, outcome(shorten, attempts))
+
+
+def publish_checked_on_cluster(
+    spark: SparkSession, job: LoadJob, whole: LoadInput, rejects: Rejects | None = None
+) -> Published | Previewed:
+    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
+    judging = Judging(spark, whole, rejects, [])
+    if rejects is not None:
+        # Rows are judged once, so not by a state that may be old.
+        job.context.manifests.fresh(job.incarnation)
+
+    def prepare(capture: Capture) -> PreparedSparkLoad:
+        with job.context.profiler.step(CHECK) as step, translated_jobs():
+            job.context.profiler.say(f"by jobs of the cluster; {NOT_COUNTED}")
+            step.rows = sum(whole.counts().values())
+            return judging.prepare(capture)
+
+    def renew(fence: Fence) -> None:
+        every = (rows for table in whole.tables.values() for rows in table.written)
+        check_files_kept(whole.store, every, fence, whole.noted(fence))
+
+    since = whole.known_fence(job.since)
+    try:
+        return job.finish(job.context, Change(job.incarnation, prepare, job.info, job.options, since, renew))
+    finally:
+        for frame in judging.cached:
+            frame.unpersist()
+
+
+@dataclass(frozen=True)
+class Judging:
+    """One input, judged against one state of the graph after the other. ``cached`` are frames that Spark keeps.
+
+    What was set aside stays so, even if another writer meanwhile made it right.
+    """
+
+    spark: SparkSession
+    whole: LoadInput
+    rejects: Rejects | None
+    cached: list[DataFrame]
+
+    def prepare(self, capture: Capture) -> PreparedSparkLoad:
+        """Check the input against the graph; raises and changes nothing."""
+        for table in self.whole.tables.values():
+            check_same_type(table.entity, capture.catalog)
+        spaces = Spaces(capture.catalog, capture.state, self.whole.tables, self.whole.mode)
+        checks = self._settled(spaces)
+        for _ in range(limits.REJECT_ROUNDS_MAX):
+            checks.run()
+            if not self._set_aside(checks.violations):
+                break
+            checks = self._checks(spaces)
+        else:
+            # What is still wrong ends the load.
+            checks = self._checks(spaces, SparkChecks)
+            checks.run()
+        _raise_if_any(checks.violations)
+        if self.rejects is not None:
+            self.rejects.write(self.whole)
+        existing = {key: checks.existing(key) for key in self.whole.tables}
+        replaced = checks.ids.where("inputs > 0 and committed is not null").select("space", "committed")
+        return PreparedSparkLoad(
+            self.spark,
+            self.whole,
+            frozenset(spaces.asked),
+            existing,
+            replaced if any(existing.values()) else None,
+            {spaces.ids(key): key for key in self.whole.tables},
+        )
+
+    def _settled(self, spaces: Spaces) -> SparkChecks:
+        """Checks of an input in which no id is twice."""
+        checks = self._checks(spaces)
+        if self.whole.is_settled:
+            return checks
+        if self.rejects is not None:
+            self.rejects.take_parts(self.whole)
+        has_changed = checks.settle_duplicates()
+        if isinstance(checks.violations, EveryViolation):
+            checks.violations.reasons = given_again(self.whole, checks.violations.reasons)
+        has_changed |= self._set_aside(checks.violations)
+        _raise_if_any(checks.violations)
+        self.whole.is_settled = True
+        return self._checks(spaces) if has_changed else checks
+
+    def _checks(self, spaces: Spaces, kind: type[SparkChecks] | None = None) -> SparkChecks:
+        """Checks of the input as it is now."""
+        chosen = kind or (SparkChecks if self.rejects is None else RejectingSparkChecks)
+        violations = EveryViolation() if issubclass(chosen, RejectingSparkChecks) else Violations()
+        checks = chosen(self.spark, self.whole, spaces, violations)
+        self.cached.append(checks.ids)
+        return checks
+
+    def _set_aside(self, found: Violations) -> bool:
+        """Go on without rows that something is wrong with; whether there were any."""
+        if self.rejects is None or not isinstance(found, EveryViolation) or not found.reasons:
+            return False
+        for key, rows in self.rejects.take_found(self.whole, found.reasons).items():
+            self.whole.supersede(key, rows)
+        return True
+
+
+def _raise_if_any(violations: Violations) -> None:
+    if violations.total:
+        raise violation_error(violations)

@@ -1,0 +1,141 @@
+"""The checks over several rows, by the driver alone: the embedded ones, over the fragments that tasks wrote.
+
+The key columns of the input are read back into the key database of the embedded load, which is bounded by disk. Up to
+many millions of rows that is several times faster than any job, and it needs no session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.engine.load.run import LoadJob
+from omnigraph.manifest.publisher import Published
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.validate import unique_columns
+from omnigraph.rows.violations import Place, Violations
+from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.load.input import InputTable, LoadInput
+from omnigraph.spark.load.rejected_rows import EveryViolation, Reasons
+from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.storage.tables.scan import fragment_groups, scan
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.attempt import CHECK
+from omnigraph.write.limits import KEYS_AHEAD_BYTES
+from omnigraph.write.load.bulk import BulkInput, finish_bulk
+from omnigraph.write.load.checks import settle_duplicates
+from omnigraph.write.load.committed_keys import CommittedKeys
+from omnigraph.write.load.keys import InputKeys, Piece, open_keys
+from omnigraph.write.load.rejects import EVERY, RejectingChecks
+from omnigraph.write.preview import Previewed
+from omnigraph.write.violations import violation_error
+
+
+class PartKeys(InputKeys):
+    """Keys of an input that tasks wrote. Its sources are tables, and its lines addresses in them."""
+
+    def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
+        super().__init__(connection)
+        self._whole = whole
+        self._is_located = is_located
+        """Whether a place is one in the sources; otherwise it is a table and an address, which costs nothing."""
+
+    def place(self, source: int, line: int) -> Place:
+        if not self._is_located:
+            return super().place(source, line)
+        return self._whole.places(self.sources[source], [line])[line]
+
+
+def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published | Previewed:
+    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
+    with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
+        with job.context.profiler.step(CHECK):
+            _take(keys, whole)
+        written = {key: table.written for key, table in whole.tables.items()}
+        bulk = BulkInput(keys, written, whole.mode, whole.known_fence(job.since), noted=whole.noted)
+        if rejects is None:
+            with job.context.profiler.step(CHECK):
+                _settle(keys, whole)
+        else:
+            # Rows are judged once, so not by a state that may be old.
+            job.context.manifests.fresh(job.incarnation)
+            bulk.set_aside = Rejecting(keys, whole, rejects).run
+        try:
+            finished = finish_bulk(job.context, job.incarnation, bulk, job.info, job.options, job.finish)
+        finally:
+            whole.is_handed_over = bulk.is_handed_over
+        for key, rows in bulk.counts().items():
+            whole.tables[key].rows_brought = rows
+        return finished
+
+
+def _take(keys: PartKeys, whole: LoadInput) -> None:
+    for key, table in whole.tables.items():
+        keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
+
+
+def _settle(keys: PartKeys, whole: LoadInput) -> None:
+    violations = Violations()
+    settle_duplicates(keys, whole.mode, violations)
+    if violations.total:
+        raise violation_error(violations)
+
+
+@dataclass
+class Rejecting:
+    """Sets rows aside until nothing is wrong with the others, or nothing that is some row's fault.
+
+    What was set aside stays so, even if another writer meanwhile made it right.
+    """
+
+    keys: PartKeys
+    whole: LoadInput
+    rejects: Rejects
+    is_settled: bool = False
+
+    def run(self, catalog: Catalog, committed: CommittedKeys) -> None:
+        if not self.is_settled:
+            self.rejects.take_parts(self.whole)
+            found = EveryViolation()
+            settle_duplicates(self.keys, self.whole.mode, found, EVERY)
+            self._take(given_again(self.whole, found.reasons))
+            self.is_settled = True
+        for _ in range(limits.REJECT_ROUNDS_MAX):
+            found = EveryViolation()
+            RejectingChecks(self.keys, catalog, committed, self.whole.mode, found).run()
+            if not found.reasons:
+                break
+            self._take(found.reasons)
+        self.rejects.write(self.whole)
+
+    def _take(self, found: Reasons) -> None:
+        for key, rows in self.rejects.take_found(self.whole, found).items():
+            self.keys.set_aside(self.keys.tables[key], rows)
+
+
+def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
+    """The key columns of the input. They are read once, so nothing that Lance remembers of their files is kept."""
+    names = _key_columns(table.entity)
+    for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
+        for batch in scan(
+            store.apart(),
+            table.pin,
+            names,
+            with_address=True,
+            batch_rows=limits.KEY_BATCH_ROWS,
+            fragments=fragments,
+            ahead_bytes=KEYS_AHEAD_BYTES,
+        ):
+            yield source, TypedRows(table.entity, batch, batch.column("_rowaddr").cast(pa.int64()))
+
+
+def _key_columns(entity: Entity) -> list[str]:
+    ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
+    unique = (column for columns in unique_columns(entity) for column in columns)
+    return list(dict.fromkeys([ID, *ends, *unique]))

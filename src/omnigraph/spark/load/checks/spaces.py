@@ -1,0 +1,169 @@
+"""Which keys of which tables the checks of a load compare: from the schema, the types of the input and the mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from omnigraph.history.state import ManifestState
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.cardinality import has_bounds, has_minimum
+from omnigraph.rows.validate import unique_columns
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, KeyScan, Role
+from omnigraph.spark.load.input import InputTable
+from omnigraph.write.load.mode import LoadMode
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One end of an edge type: of edges of the input, or of committed ones that stay."""
+
+    number: int
+    edge: EdgeType
+    end: str
+    node_key: str
+    is_kept: bool = False
+
+    @property
+    def role(self) -> int:
+        return Role.REFERENCE + self.number
+
+
+@dataclass
+class Spaces:
+    """The comparisons of one load against one state. ``asked`` are the committed tables whose rows matter."""
+
+    catalog: Catalog
+    state: ManifestState
+    tables: dict[str, InputTable]
+    mode: LoadMode
+    asked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._numbers = {key: number for number, key in enumerate(sorted(self.state.tables))}
+        self.references = list(self._references())
+
+    def entity(self, key: str) -> Entity:
+        kind, _, name = key.partition(":")
+        return self.catalog.nodes[name] if kind == "node" else self.catalog.edges[name]
+
+    def ids(self, key: str) -> int:
+        """The space of a type's ids."""
+        return self._numbers[key] * SPACES_PER_TABLE
+
+    def unique(self, key: str, number: int) -> int:
+        """The space of a type's unique constraint."""
+        assert number < SPACES_PER_TABLE - 2, "a type has more unique constraints than anybody writes"
+        return self.ids(key) + 1 + number
+
+    def sources(self, key: str) -> int:
+        """The space of the nodes that edges of a type start from."""
+        return self.ids(key) + SPACES_PER_TABLE - 1
+
+    def bounded_edges(self) -> Iterator[EdgeType]:
+        """The edge types of the input whose number per source is limited."""
+        for _, table in sorted(self.tables.items()):
+            edge = table.entity
+            if isinstance(edge, EdgeType) and has_bounds(edge):
+                yield edge
+
+    def committed_rows(self, key: str) -> int:
+        """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
+        self.asked.add(key)
+        return self.state.tables[key].rows
+
+    # --- ids and the edges that refer to them ----------------------------------------------------------
+
+    def id_scans(self) -> list[KeyScan]:
+        """Ids of the input and of committed rows, and everything that refers to ids."""
+        emissions: dict[str, list[Emission]] = {
+            key: [Emission(self.ids(key), Role.INPUT, (ID,))] for key in sorted(self.tables)
+        }
+        kept: dict[str, list[Emission]] = {}
+        for reference in self.references:
+            target = kept if reference.is_kept else emissions
+            emission = Emission(self.ids(reference.node_key), reference.role, (reference.end,))
+            target.setdefault(reference.edge.table_key, []).append(emission)
+        scans = [self.input_scan(key, *items) for key, items in emissions.items()]
+        scans += [self.committed_scan(key, *items) for key, items in kept.items()]
+        needed = {*self.tables, *(reference.node_key for reference in self.references)}
+        for key in sorted(needed):
+            is_replaced = self.mode is LoadMode.OVERWRITE and key in self.tables
+            if not is_replaced and self.committed_rows(key):
+                scans.append(self.committed_scan(key, Emission(self.ids(key), Role.COMMITTED, (ID,))))
+        return scans
+
+    def _references(self) -> Iterator[Reference]:
+        number = 0
+        for _, table in sorted(self.tables.items()):
+            if isinstance(table.entity, EdgeType):
+                for end, node in ((SRC, table.entity.source), (DST, table.entity.target)):
+                    yield Reference(number, table.entity, end, f"node:{node}")
+                    number += 1
+        if self.mode is not LoadMode.OVERWRITE:
+            return
+        for key, table in sorted(self.tables.items()):
+            if not isinstance(table.entity, NodeType):
+                continue
+            for edge in self.catalog.edges_of(table.entity.name):
+                if edge.table_key in self.tables or not self.committed_rows(edge.table_key):
+                    continue
+                for end, node in ((SRC, edge.source), (DST, edge.target)):
+                    if f"node:{node}" == key:
+                        yield Reference(number, edge, end, key, is_kept=True)
+                        number += 1
+
+    # --- unique values and cardinality -----------------------------------------------------------------
+
+    def input_tuple_scans(self) -> list[KeyScan]:
+        """Unique values and sources of the input; new nodes where vanished ones must be told apart."""
+        scans = []
+        for key, table in sorted(self.tables.items()):
+            emissions = self._tuples(table.entity, Role.INPUT)
+            if emissions:
+                scans.append(self.input_scan(key, *emissions))
+        for edge in self._edges_of_replaced_nodes():
+            key = f"node:{edge.source}"
+            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), Role.NEW_NODE, (ID,))))
+        return scans
+
+    def committed_tuple_scans(self) -> list[KeyScan]:
+        """The same of committed rows; of those that are replaced as a whole only the sources that need edges."""
+        scans = []
+        for key, table in sorted(self.tables.items()):
+            emissions = self._tuples(table.entity, Role.COMMITTED)
+            if emissions and self.mode is not LoadMode.OVERWRITE and self.committed_rows(key):
+                scans.append(self.committed_scan(key, *emissions))
+        if self.mode is LoadMode.OVERWRITE:
+            for edge in self.bounded_edges():
+                key = edge.table_key
+                if has_minimum(edge) and self.committed_rows(key):
+                    scans.append(self.committed_scan(key, Emission(self.sources(key), Role.REPLACED, (SRC,))))
+        for edge in self._edges_of_replaced_nodes():
+            key = f"node:{edge.source}"
+            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), Role.OLD_NODE, (ID,))))
+        return scans
+
+    def _tuples(self, entity: Entity, role: Role) -> list[Emission]:
+        key = entity.table_key
+        emissions = [
+            Emission(self.unique(key, number), role, columns) for number, columns in enumerate(unique_columns(entity))
+        ]
+        if any(edge.table_key == key for edge in self.bounded_edges()):
+            emissions.append(Emission(self.sources(key), role, (SRC,)))
+        return emissions
+
+    def _edges_of_replaced_nodes(self) -> Iterator[EdgeType]:
+        if self.mode is LoadMode.OVERWRITE:
+            yield from (edge for edge in self.bounded_edges() if f"node:{edge.source}" in self.tables)
+
+    # --- scans -----------------------------------------------------------------------------------------
+
+    def input_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
+        table = self.tables[key]
+        return KeyScan(table.pin, table.entity, tuple(emissions), with_ids)
+
+    def committed_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
+        self.asked.add(key)
+        return KeyScan(self.state.tables[key], self.entity(key), tuple(emissions), with_ids)

@@ -1,0 +1,93 @@
+"""Files of JSON lines as the input of a load: a task per split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.cluster.progress import Watch
+from omnigraph.spark.cluster.tasks import run_tasks
+from omnigraph.spark.load.input import LoadInput, RowLines
+from omnigraph.spark.load.journal import Journal
+from omnigraph.spark.load.parts import Part, PartWriter, lines_of_rows
+from omnigraph.spark.load.rejected_rows import Reasons, records_of_lines
+from omnigraph.spark.load.runs import Identity, disposable, undo_noted, undoing
+from omnigraph.spark.load.splits import FileSplit
+from omnigraph.write.load.mode import LoadMode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WriteSplit = Callable[[FileSplit], Part]
+
+
+@dataclass(frozen=True)
+class LineFiles:
+    """Files that are cut into splits."""
+
+    spark: SparkSession
+    splits: Sequence[FileSplit]
+
+    def identity(self, catalog: Catalog) -> Identity:
+        """The files as they are, and how they are cut."""
+        return {
+            "files": [
+                [split.file.address, split.file.size, split.file.stamp] for split in self.splits if not split.start
+            ],
+            "splits": [[split.entry, split.path, split.start, split.end] for split in self.splits],
+        }
+
+    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+        """Run the tasks that no earlier run of this load has finished."""
+        done = {} if journal is None else journal.finished()
+        watch.reuse(sum(part.rows for part in done.values()))
+        left = [(number, split) for number, split in enumerate(self.splits) if number not in done]
+        work = partial(_write_noted, journal, writer.write_split)
+        before = frozenset(done)
+        try:
+            written = run_tasks(self.spark, work, left, undoing(writer.store, journal))
+        except BaseException:
+            undo_noted(writer.store, journal, before)
+            raise
+        done.update(zip((number for number, _ in left), written, strict=True))
+        parts = [done[number] for number in range(len(self.splits))]
+        find_lines = partial(self._find_lines, writer.catalog, parts)
+        return LoadInput(
+            writer.store, mode, parts, find_lines, disposable=disposable(journal, written), journal=journal
+        )
+
+    def _find_lines(
+        self, catalog: Catalog, parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]
+    ) -> RowLines:
+        """Lines of rows in splits whose lines are not plain runs: those splits are read once more."""
+        numbers = sorted({number for number, _ in wanted})
+        asked = [
+            (self.splits[number], {key: wanted[n, key] for n, key in wanted if n == number}, parts[number].rejected)
+            for number in numbers
+        ]
+
+        def read(item: tuple[FileSplit, dict[str, Sequence[int]], Reasons]) -> dict[str, dict[int, int]]:
+            return lines_of_rows(catalog, *item)
+
+        found = run_tasks(self.spark, read, asked)
+        return {(n, key): lines for n, part in zip(numbers, found, strict=True) for key, lines in part.items()}
+
+    def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
+        """Records of lines, by number of the split and line in it: those splits are read once more."""
+        asked = [(self.splits[number], lines) for number, lines in wanted.items()]
+        return dict(zip(wanted, run_tasks(self.spark, _read_records, asked), strict=True))
+
+
+def _write_noted(journal: Journal | None, write: WriteSplit, item: tuple[int, FileSplit]) -> Part:
+    number, split = item
+    part = write(split)
+    if journal is not None:
+        journal.note(number, part)
+    return part
+
+
+def _read_records(item: tuple[FileSplit, Sequence[int]]) -> dict[int, object]:
+    return records_of_lines(*item)

@@ -1,0 +1,151 @@
+"""From the projection upwards: groups, columns, different rows, order, and the columns of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Column as ResultColumn
+from omnigraph.query.ir import Distinct, Group, Operator, Project, Slice, Sort
+from omnigraph.query.liveness import counts_matches, shaped_demand
+from omnigraph.schema.types import PropertyType
+from omnigraph.spark.cluster.spark_types import spark_type
+from omnigraph.spark.query.bound_rows import BoundRows
+from omnigraph.spark.query.expressions import column, comparable
+from omnigraph.spark.query.multiplicity import total
+from omnigraph.spark.query.operators import RowOperators
+from omnigraph.spark.query.slices import sliced, sort_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Function = AggregateFunction
+
+
+@dataclass
+class ShapeOperators:
+    """Turns the operators of one bound query into a frame."""
+
+    rows: RowOperators
+
+    def result(self, root: Operator, columns: tuple[ResultColumn, ...]) -> DataFrame:
+        """The rows of a query in columns that are called by their positions."""
+        from pyspark.sql import functions as f
+
+        frame = self._shaped(root)
+        chosen = [
+            f.col(_name(place)).cast(spark_type(item.expression.type)).alias(_name(place))
+            for place, item in enumerate(columns)
+        ]
+        return frame.select(*chosen)
+
+    def _shaped(self, operator: Operator) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        match operator:
+            case Project():
+                return self._projected(operator, under_distinct=False)
+            case Group():
+                return self._grouped(operator)
+            case Distinct(input=Project() as projection):
+                return self._projected(projection, under_distinct=True).distinct()
+            case Distinct():
+                return self._shaped(operator.input).distinct()
+            case Sort():
+                keys = []
+                for key in operator.keys:
+                    assert isinstance(key.expression, ir.Output)
+                    keys.append((f.col(_name(key.expression.position)), key.descending))
+                return self._shaped(operator.input).orderBy(*sort_columns(keys))
+            case Slice():
+                return sliced(operator, self._shaped(operator.input))
+            case _:
+                raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
+
+    def _projected(self, operator: Project, *, under_distinct: bool) -> DataFrame:
+        rows = self.rows.rows(operator.input, shaped_demand(operator, under_distinct=under_distinct))
+        return rows.frame.select(
+            *(column(item.expression, rows).alias(_name(place)) for place, item in enumerate(operator.columns))
+        )
+
+    def _grouped(self, operator: Group) -> DataFrame:
+        """One row per group; without a key there is exactly one group."""
+        rows = self.rows.rows(operator.input, shaped_demand(operator))
+        keys, totals = [], []
+        for place, item in enumerate(operator.columns):
+            expression = item.expression
+            if isinstance(expression, ir.Aggregate):
+                totals.append(aggregate(expression, rows).alias(_name(place)))
+            else:
+                keys.append(column(expression, rows).alias(_name(place)))
+        return rows.frame.groupBy(*keys).agg(*totals)
+
+
+def _name(place: int) -> str:
+    return f"r{place}"
+
+
+# --- aggregates ------------------------------------------------------------------------------------------
+
+
+def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
+    """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
+    from pyspark.sql import functions as f
+
+    if counts_matches(expression):
+        return f.count(f.lit(1)) if rows.weight is None else f.coalesce(total(rows.weights), f.lit(0))
+    value = column(expression.argument, rows)
+    match expression.function:
+        case Function.MIN:
+            return f.min(value)
+        case Function.MAX:
+            return f.max(value)
+        case Function.COUNT:
+            return _count(expression, rows, value)
+        case Function.SUM | Function.AVG:
+            return _sum(expression, rows, value)
+        case Function.COLLECT:
+            return _collected(expression, rows, value)
+
+
+def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        return f.count_distinct(comparable(expression.argument, rows))
+    if rows.weight is None:
+        return f.count(value)
+    return f.coalesce(total(f.when(value.isNotNull(), rows.weights)), f.lit(0))
+
+
+def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """A sum or a mean of floats; null if there is nothing to add up."""
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        # In the order of the values, so that the sum does not depend on who found them first.
+        different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
+        added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
+        added = added / f.size(different) if expression.function is Function.AVG else added
+        return f.when(f.size(different) > 0, added)
+    added = f.sum(value.cast("double") if rows.weight is None else value.cast("double") * rows.weights)
+    if expression.function is Function.SUM:
+        return added
+    number = _count(expression, rows, value)
+    return added / f.when(number > 0, number)
+
+
+def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """A list in the order of its values: whichever task found one first, the list is the same."""
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        items = f.collect_set(comparable(expression.argument, rows))
+    elif rows.weight is None:
+        items = f.collect_list(value)
+    else:
+        repeated = f.array_repeat(value, rows.weights.cast("int"))
+        items = f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
+    return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))

@@ -1,0 +1,194 @@
+"""The tables of a snapshot as the operators on Spark ask for them: nodes and edges with the columns that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.lookup import pushed
+from omnigraph.exec.tables import TableView
+from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Direction, Expand
+from omnigraph.query.variables import walk
+from omnigraph.rows.arrow_types import DST, ID, SRC
+from omnigraph.rows.validate import unique_columns
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.spark_types import arrow_schema, spark_type
+from omnigraph.spark.query.bound_rows import BoundRows, Names, Part
+from omnigraph.spark.query.expressions import column
+from omnigraph.spark.query.scans import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
+from omnigraph.storage.index.relevance import TextCounts
+from omnigraph.storage.tables.filters import Comparison
+from omnigraph.storage.tables.scan import fragment_groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes of a type: a frame, and the columns of what was asked for."""
+
+    frame: DataFrame
+    columns: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        return self.columns[ID]
+
+    def parts(self, variable: str) -> dict[Part, str]:
+        """The columns as parts of a variable."""
+        return {(variable, name): held for name, held in self.columns.items()}
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges of a type as they are walked: the ids of both ends, and the parts of a bound edge."""
+
+    frame: DataFrame
+    near: str
+    far: str
+    parts: Mapping[Part, str] = field(default_factory=dict)
+
+
+@dataclass
+class QueryTables:
+    """Reads tables of one snapshot for one query."""
+
+    spark: SparkSession
+    view: GraphView
+    names: Names
+    computed: Mapping[str, Computed]
+    """Distances and answers of searches, by the names under which they are read like properties."""
+    types: Mapping[str, str]
+    """The types of the node variables that can be ranked."""
+    text_counts: dict[tuple[str, str, tuple[str, ...]], list[TextCounts]] = field(default_factory=dict)
+    """Counts of words by group of fragments, of a table, a column and the words of a query."""
+
+    def nodes(
+        self, type_name: str, variable: str, columns: Sequence[str] = (), predicate: ir.Expr | None = None
+    ) -> Nodes:
+        """The nodes that satisfy a predicate, with their ids and the columns that are named."""
+        table = self.view.node_table(type_name)
+        frame, names = self._read(table, variable, (ID, *columns), predicate)
+        return Nodes(frame, names)
+
+    def edges(self, step: Expand, *, bind: bool, by: str = NEAR) -> Edges:
+        """The edges of a step, seen from its bound end: one row per edge if edges are bound, else one per pair.
+
+        ``bind`` says that somebody reads the edge. Pairs are put together by one of their ends.
+        """
+        table = self.view.edge_table(step.edge)
+        ends, variable = _ends(step), step.edge_variable
+        extra = (ID, *step.edge_columns) if variable is not None and bind else ()
+        repeats = variable is None and (ends is Ends.BOTH or not _is_unique(table))
+        frame, names = self._read(
+            table,
+            variable or "",
+            (NEAR, FAR, *extra),
+            step.edge_predicate,
+            ends=ends,
+            distinct_by=by if repeats else None,
+        )
+        parts = {(variable or "", name): names[name] for name in extra}
+        return Edges(frame, names[NEAR], names[FAR], parts)
+
+    def _read(
+        self,
+        table: TableView,
+        variable: str,
+        columns: Sequence[str],
+        predicate: ir.Expr | None,
+        *,
+        ends: Ends | None = None,
+        distinct_by: str | None = None,
+    ) -> tuple[DataFrame, dict[str, str]]:
+        """The rows that satisfy a predicate, each once if that is asked for, and the names of their columns."""
+        from pyspark.sql import functions as f
+        from pyspark.sql.types import StructField, StructType
+
+        here, where, rest = _split(table, predicate)
+        wanted = tuple(dict.fromkeys([*columns, *columns_of(here)]))
+        names = {name: self.names.new() for name in wanted}
+        schema = StructType([StructField(names[name], self._type(table, name)) for name in wanted])
+        groups = () if predicate == ir.FALSE else fragment_groups(table.store, table.pin, limits.PARTITION_ROWS)
+        read = TableRead(
+            table.store,
+            table.pin,
+            variable,
+            wanted,
+            arrow_schema(schema),
+            tuple(groups),
+            rest,
+            where,
+            {name: value for name, value in self.computed.items() if name in (*wanted, *columns_of(rest))},
+            ends,
+            distinct_by is not None,
+        )
+        frame = read.frame(self.spark, schema)
+        if here is not None:
+            frame = frame.where(column(here, BoundRows(frame, {(variable, name): names[name] for name in wanted})))
+        if distinct_by is not None and len(read.groups) > 1:
+            # Rows that are together by one end are together by both: what comes next need not move them again.
+            frame = frame.repartition(names[distinct_by]).distinct()
+        # Spark knows nothing of the size: a small table is sent to everybody who joins with it.
+        is_small = table.rows * _width(schema) <= limits.BROADCAST_BYTES
+        return (f.broadcast(frame) if is_small else frame), names
+
+    def _type(self, table: TableView, name: str) -> DataType:
+        from pyspark.sql.types import BooleanType, FloatType, LongType
+
+        if name in self.computed:
+            return FloatType() if isinstance(self.computed[name], Measured) else BooleanType()
+        if name == ROW:
+            return LongType()
+        properties = table.entity.properties
+        return spark_type(properties[name].type if name in properties else ir.TEXT)
+
+
+def _ends(step: Expand) -> Ends:
+    """Which end of its edges is the bound one of a step."""
+    if step.direction is Direction.BOTH:
+        return Ends.BOTH
+    outwards = (step.direction is Direction.OUT) != (step.from_target and not step.closes)
+    return Ends.OUT if outwards else Ends.INTO
+
+
+def _is_unique(table: TableView) -> bool:
+    """Whether the schema forbids two edges from one node to another."""
+    return any(set(columns) <= {SRC, DST} for columns in unique_columns(table.entity))
+
+
+def _width(schema: StructType) -> int:
+    """About how many bytes a row has."""
+    from pyspark.sql.types import ArrayType, StringType
+
+    wide = [field for field in schema.fields if isinstance(field.dataType, ArrayType | StringType)]
+    return limits.TEXT_BYTES * len(wide) + 8 * len(schema.fields)
+
+
+def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None, Comparison | None, ir.Expr | None]:
+    """The parts of a predicate that Spark tests, one that storage tests, and those that tasks test.
+
+    Arithmetic may fail, and the error of an expression of Spark's keeps its meaning on the way to the driver.
+    """
+    if predicate is None:
+        return None, None, None
+    is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
+    parts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
+    here = ir.conjunction(tuple(part for part in parts if _may_fail(part)))
+    others = tuple(part for part in parts if not _may_fail(part))
+    for part in others:
+        if isinstance(part, ir.Compare) and isinstance(part.left, ir.Property) and part.left.name[0] != "#":
+            comparison = pushed(table, part)
+            if comparison is not None:
+                return here, comparison, ir.conjunction(tuple(other for other in others if other is not part))
+    return here, None, ir.conjunction(others)
+
+
+def _may_fail(part: ir.Expr) -> bool:
+    return any(isinstance(inner, ir.Arithmetic) for inner in walk(part))

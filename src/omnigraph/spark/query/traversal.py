@@ -1,0 +1,138 @@
+"""Following edges on Spark: joins with edge tables, and walks that are counted instead of made.
+
+Nodes are known by their ids, which edges carry: a node table is joined only if a condition or a property asks for it,
+and a scan of all nodes that an edge is followed from is not read at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from omnigraph.query.ir import ONE_HOP, Expand, Operator, Scan
+from omnigraph.query.liveness import Demand, Multiplicity, near_variable
+from omnigraph.rows.arrow_types import ID
+from omnigraph.spark.query.bound_rows import BoundRows
+from omnigraph.spark.query.multiplicity import product, total
+from omnigraph.spark.query.reach import reached_pairs
+from omnigraph.spark.query.scans import FAR, NEAR
+from omnigraph.spark.query.tables import Edges, QueryTables
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def is_whole(operator: Operator) -> bool:
+    """Whether an operator gives all nodes of a type and nothing but their ids."""
+    return isinstance(operator, Scan) and operator.predicate is None and not operator.columns
+
+
+@dataclass
+class Follower:
+    """Follows edges from bound rows."""
+
+    tables: QueryTables
+
+    def follow(self, step: Expand, rows: BoundRows | None, demand: Demand) -> BoundRows:
+        """The rows with every far end; without rows, from all nodes of the near type."""
+        if step.hops != ONE_HOP:
+            assert rows is not None
+            return self._far(step, self._reach(step, rows))
+        edges = self.tables.edges(step, bind=step.edge_variable in demand.variables)
+        if rows is None:
+            parts = {**edges.parts, (near_variable(step), ID): edges.near, (step.new_variable, ID): edges.far}
+            return self._far(step, BoundRows(edges.frame, parts))
+        from pyspark.sql import functions as f
+
+        if step.closes:
+            ends = (rows.column(step.source) == f.col(edges.near)) & (rows.column(step.target) == f.col(edges.far))
+            return self._far(step, rows.binding(rows.frame.join(edges.frame, ends), edges.parts))
+        joined = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
+        return self._far(step, rows.binding(joined, {**edges.parts, (step.new_variable, ID): edges.far}))
+
+    def _far(self, step: Expand, rows: BoundRows) -> BoundRows:
+        """The rows whose far end satisfies the step's predicate, with its properties."""
+        if step.predicate is None and (step.closes or not step.columns):
+            return rows
+        from pyspark.sql import functions as f
+
+        columns = () if step.closes else step.columns
+        nodes = self.tables.nodes(step.new_type, step.new_variable, columns, step.predicate)
+        parts = {} if step.closes else nodes.parts(step.new_variable)
+        joined = rows.frame.join(nodes.frame, rows.column(step.new_variable) == f.col(nodes.id))
+        return rows.binding(joined, parts)
+
+    def _reach(self, step: Expand, rows: BoundRows) -> BoundRows:
+        """The rows with every node within the bounds of hops."""
+        from pyspark.sql import functions as f
+
+        start = step.source if step.closes else near_variable(step)
+        starts = rows.frame.select(rows.column(start)).where(rows.column(start).isNotNull()).distinct()
+        pairs = reached_pairs(self.tables, step, starts)
+        condition = rows.column(start) == f.col(pairs.near)
+        if step.closes:
+            condition = condition & (rows.column(step.target) == f.col(pairs.far))
+            return rows.over(rows.frame.join(pairs.frame, condition))
+        return rows.binding(rows.frame.join(pairs.frame, condition), {(step.new_variable, ID): pairs.far})
+
+    # --- counting instead of making --------------------------------------------------------------------
+
+    def arrive(self, step: Expand, rows: BoundRows | None, demand: Demand) -> BoundRows:
+        """The far ends of one hop and nothing else, each once, with the number of rows that lead there."""
+        from pyspark.sql import functions as f
+
+        edges = self.tables.edges(step, bind=False, by=FAR)
+        frame, added = edges.frame, f.count(f.lit(1))
+        if rows is not None:
+            frame = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
+            added = added if rows.weight is None else total(rows.weights)
+        parts = {(step.new_variable, ID): edges.far}
+        if demand.multiplicity is Multiplicity.EXISTS:
+            return self._far(step, BoundRows(frame.select(edges.far).distinct(), parts))
+        number = self.tables.names.new()
+        return self._far(step, BoundRows(frame.groupBy(edges.far).agg(added.alias(number)), parts, number))
+
+    def ways(self, steps: tuple[Expand, ...], demand: Demand) -> tuple[DataFrame, str, str]:
+        """Nodes from which a walk can be made, their column, and that of the number of ways to make it."""
+        from pyspark.sql import functions as f
+
+        found: tuple[DataFrame, str, str] | None = None
+        for step in reversed(steps):
+            edges = self._tested(step, self.tables.edges(step, bind=False, by=NEAR))
+            frame, added = edges.frame, f.count(f.lit(1))
+            if found is not None:
+                onwards, node, number = found
+                frame = frame.join(onwards, f.col(edges.far) == f.col(node))
+                added = total(f.col(number))
+            if demand.multiplicity is Multiplicity.EXISTS:
+                found = frame.select(edges.near).distinct(), edges.near, edges.near
+            else:
+                number = self.tables.names.new()
+                found = frame.groupBy(edges.near).agg(added.alias(number)), edges.near, number
+        assert found is not None, "a walk has steps"
+        return found
+
+    def _tested(self, step: Expand, edges: Edges) -> Edges:
+        """The edges whose far end satisfies the step's predicate."""
+        if step.predicate is None:
+            return edges
+        from pyspark.sql import functions as f
+
+        nodes = self.tables.nodes(step.new_type, step.new_variable, (), step.predicate)
+        return replace(edges, frame=edges.frame.join(nodes.frame, f.col(edges.far) == f.col(nodes.id), "left_semi"))
+
+    def weigh(self, steps: tuple[Expand, ...], rows: BoundRows | None, demand: Demand) -> BoundRows:
+        """The rows from which a walk can be made, each standing for as many as there are ways to make it."""
+        from pyspark.sql import functions as f
+
+        ways, node, number = self.ways(steps, demand)
+        start = near_variable(steps[0])
+        exists = demand.multiplicity is Multiplicity.EXISTS
+        if rows is None:
+            return BoundRows(ways, {(start, ID): node}, None if exists else number)
+        condition: Column = rows.column(start) == f.col(node)
+        if exists:
+            return rows.over(rows.frame.join(ways, condition, "left_semi"))
+        weight = self.tables.names.new()
+        joined = rows.frame.join(ways, condition).withColumn(weight, product(rows.weights, f.col(number)))
+        return rows.binding(joined, {}, weight=weight)

@@ -1,0 +1,1 @@
+"""The Spark data source ``omnigraph``: batch, stream, and filters that storage tests."""

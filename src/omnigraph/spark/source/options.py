@@ -1,0 +1,127 @@
+"""The options of ``spark.read.format("omnigraph")`` and of its writer, checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.engine.graph import Graph, open_graph
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import UsageError
+from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.types import PropertyType
+from omnigraph.spark.source.filters import read_condition
+from omnigraph.storage.tables.filters import Condition
+
+_NAMES = (
+    "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
+    "actor", "message", "idempotency_key",
+)  # fmt: skip
+STORAGE = "storage."
+_OF_SPARK = ("checkpointlocation",)
+"""Options of Spark's own that it passes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What a user said. ``storage.*`` are options of the object store."""
+
+    store: str
+    type_name: str
+    kind: str | None = None
+    branch: str | None = None
+    at: str | None = None
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    load: str = "append"
+    durability: str = "fsync"
+    query: str | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, str] = field(default_factory=dict)
+
+    def graph(self) -> Graph:
+        """The graph that is there."""
+        return open_graph(self.store, storage_options=self.storage, durability=self.durability)
+
+    def snapshot(self) -> Snapshot:
+        """What is to be read."""
+        return self.graph().snapshot(self.branch, at=self.at)
+
+    def entity(self, catalog: Catalog) -> Entity:
+        """The type; one name may mean a node and an edge type, which ``kind`` tells apart."""
+        found: list[Entity] = [
+            entity
+            for kind, entity in (("node", catalog.node(self.type_name)), ("edge", catalog.edge(self.type_name)))
+            if entity is not None and self.kind in (None, kind)
+        ]
+        if not found:
+            hint = did_you_mean(self.type_name, [*catalog.nodes, *catalog.edges])
+            raise UsageError(f"there is no {self.kind or ''} type {self.type_name!r}".replace("  ", " "), hint=hint)
+        if len(found) > 1:
+            raise UsageError(
+                f"{self.type_name!r} is a node and an edge type", hint='say which: .option("kind", "node")'
+            )
+        return found[0]
+
+    def chosen_columns(self, entity: Entity) -> tuple[str, ...] | None:
+        """The columns that are named; raises for one that the type does not have."""
+        known = table_schema(entity).names
+        for name in self.columns or ():
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
+        return self.columns
+
+    def condition(self, entity: Entity) -> Condition | None:
+        """What storage tests while reading; raises CompileError if it is no condition on the type's columns."""
+        if self.where is None:
+            return None
+        text = PropertyType(Scalar.STRING)
+        properties = entity.properties
+        columns = {name: properties[name].type if name in properties else text for name in table_schema(entity).names}
+        return read_condition(self.where, columns)
+
+
+def parse_options(given: Mapping[str, str]) -> SourceOptions:
+    """Options as Spark hands them over, in small letters."""
+    for name in given:
+        if name.lower() not in (*_NAMES, *_OF_SPARK) and not name.lower().startswith(STORAGE):
+            hint = did_you_mean(name, list(_NAMES)) or f"options are {', '.join(_NAMES)} and storage.*"
+            raise UsageError(f"there is no option {name!r}", hint=hint)
+    options = {name.lower(): value for name, value in given.items()}
+    store = checked_store(options)
+    if "type" not in options:
+        raise UsageError("which type?", hint='.option("type", ...)')
+    if options.get("kind") not in (None, "node", "edge"):
+        raise UsageError(f"{options['kind']!r} is no kind of type", hint="kinds are node and edge")
+    if options.get("load", "append") not in ("append", "merge"):
+        raise UsageError(f"{options['load']!r} is not how to load", hint='append or merge; .mode("overwrite") replaces')
+    columns = options.get("columns")
+    return SourceOptions(
+        store,
+        options["type"],
+        options.get("kind"),
+        options.get("branch"),
+        options.get("at"),
+        None if columns is None else tuple(name.strip() for name in columns.split(",")),
+        options.get("where"),
+        options.get("load", "append"),
+        options.get("durability", "fsync"),
+        options.get("query"),
+        {name: options[name] for name in ("actor", "message", "idempotency_key") if name in options},
+        {name[len(STORAGE) :]: value for name, value in options.items() if name.startswith(STORAGE)},
+    )
+
+
+def checked_store(options: Mapping[str, str]) -> str:
+    """Where the graph is, in words that every worker understands."""
+    if "store" not in options:
+        raise UsageError("which store?", hint='.option("store", ...)')
+    store = options["store"]
+    if "://" not in store and not os.path.isabs(store):
+        raise UsageError(f"the store {store!r} is a relative path", hint="name it absolutely: workers run elsewhere")
+    return store

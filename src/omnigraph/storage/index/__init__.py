@@ -1,0 +1,1 @@
+"""Lance indexes: building, probing, and text relevance."""

@@ -1,0 +1,80 @@
+"""Lance's full-text analysis and scoring, and an index in memory over one column of text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import lance
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from lance.query import MatchQuery
+
+from omnigraph.errors import InputError
+from omnigraph.storage.objects.failures import foreign
+
+EXPANSIONS_MAX = 2**31 - 1
+"""Words that a fuzzy search may find; every one of them counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows that match, with their scores."""
+
+    rows: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndex:
+    """The texts of a column by row number, searchable."""
+
+    dataset: lance.LanceDataset | None
+
+    @classmethod
+    def build(cls, texts: pa.Array) -> TextIndex:
+        """Index the texts of a column; nulls are never found."""
+        if not len(texts) or texts.null_count == len(texts):
+            return cls(None)
+        table = pa.table({"row": np.arange(len(texts)), "text": texts})
+        dataset = lance.write_dataset(table, f"memory://{uuid.uuid4().hex}")
+        dataset.create_scalar_index("text", "INVERTED")
+        return cls(dataset)
+
+    def search(self, query: str, edits: int) -> Found:
+        """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
+        if self.dataset is None or not (query := asked_for(query, edits)):
+            return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        found = match_text(self.dataset, "text", query, edits, shown=("row",))
+        return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text or a query as Lance's full-text index sees them, repeated ones repeatedly."""
+    return [token.text for token in lance.tokenize(text)]
+
+
+def asked_for(query: str, edits: int) -> str:
+    """The text to give to Lance for a query, or nothing if there is nothing to look for.
+
+    With edits Lance compares the letters of the query as they are with the words of the index, which are in lower case
+    and stemmed: `Introduction` would be four edits away from itself. So the query is analyzed here.
+    """
+    return " ".join(words_of(query)) if edits else query.strip()
+
+
+def match_text(
+    dataset: lance.LanceDataset, column: str, query: str, edits: int, shown: Sequence[str] = (), **options: Any
+) -> pa.Table:
+    """Rows whose text holds a token of a query (see ``asked_for``), with their scores."""
+    # Left to itself Lance would look at fifty similar words only.
+    match = MatchQuery(query, column, fuzziness=edits, max_expansions=EXPANSIONS_MAX)
+    try:
+        return dataset.scanner(columns=[*shown, "_score"], full_text_query=match, **options).to_table()
+    except foreign() as error:
+        raise InputError(
+            f"the text cannot be searched for: {error}", hint="shorten it, or allow fewer edits"
+        ) from error

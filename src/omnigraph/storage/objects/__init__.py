@@ -1,0 +1,1 @@
+"""Object stores: small files, their durability and failures, and paths outside the graph."""

@@ -1,0 +1,182 @@
+"""Small files in a local directory. Create-if-absent is a hard link of a finished file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+
+from omnigraph.errors import OutcomeUnknown, StorageError
+from omnigraph.storage.objects.durability import Durability, sync_directory
+from omnigraph.storage.objects.locks import only_process
+from omnigraph.storage.objects.places import local_reason
+from omnigraph.storage.objects.protocol import Level, Listed
+from omnigraph.storage.objects.uri import Root
+
+
+class LocalObjects:
+    """Files of a local directory."""
+
+    def __init__(self, root: Root, durability: Durability) -> None:
+        self._root = root
+        self._durability = durability
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(self._root.local(path), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def create(self, path: str, content: bytes) -> bool:
+        target = self._root.local(path)
+        temporary = self._write_temporary(target, content)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        finally:
+            # Its name says what it is; cleanup finds it if it cannot be removed here.
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        self._sync_directory(path, f"{path} was created")
+        return True
+
+    def replace(self, path: str, content: bytes) -> None:
+        target = self._root.local(path)
+        temporary = self._write_temporary(target, content)
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        self._sync_directory(path, f"{path} was replaced")
+
+    def _write_temporary(self, target: str, content: bytes) -> str:
+        directory = os.path.dirname(target)
+        temporary = os.path.join(directory, f".{uuid.uuid4().hex}.tmp")
+        try:
+            self._make_directory(directory)
+            with open(temporary, "xb") as file:
+                file.write(content)
+                if self._durability is Durability.FSYNC:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise _unusable(self._root, os.path.basename(target), error) from error
+        return temporary
+
+    def _make_directory(self, directory: str) -> None:
+        """Make a directory and those above it, each durable in the one that holds it."""
+        if os.path.isdir(directory):
+            return
+        parent = os.path.dirname(directory)
+        self._make_directory(parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory)
+        if self._durability is Durability.FSYNC:
+            sync_directory(parent)
+
+    def _sync_directory(self, path: str, change: str) -> None:
+        """Make a change of a name durable. It is visible already, so a failure leaves its outcome open."""
+        if self._durability is Durability.FSYNC:
+            try:
+                sync_directory(os.path.dirname(self._root.local(path)))
+            except OSError as error:
+                raise OutcomeUnknown(None, f"it may not be durable: {error}", change=change) from error
+
+    def delete(self, path: str) -> bool:
+        try:
+            os.unlink(self._root.local(path))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+        self._sync_directory(path, f"{path} was deleted")
+        return True
+
+    def delete_if(self, path: str, content: bytes) -> bool:
+        try:
+            # A file gets its content when it gets its name. So while every conditional delete holds the lock, what was
+            # compared is what is deleted.
+            with only_process(os.path.dirname(self._root.local(path))):
+                return self.read(path) == content and self.delete(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def list(self, prefix: str) -> Iterator[tuple[str, int]]:
+        start = self._root.local(prefix)
+        for directory, _, names in os.walk(start):
+            for name in sorted(names):
+                full = os.path.join(directory, name)
+                with contextlib.suppress(FileNotFoundError):
+                    yield os.path.relpath(full, self._root.path), os.path.getsize(full)
+
+    def size(self, path: str) -> int | None:
+        try:
+            return os.path.getsize(self._root.local(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def modified_us(self, path: str) -> int | None:
+        try:
+            return os.stat(self._root.local(path)).st_mtime_ns // 1000
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def walk(self, directory: str) -> Iterator[Listed]:
+        pending = [directory]
+        while pending:
+            found = self.level(pending.pop())
+            yield from found.files
+            pending += found.directories
+
+    def level(self, directory: str) -> Level:
+        found = Level([], [])
+        try:
+            with os.scandir(self._root.local(directory)) as entries:
+                for entry in entries:
+                    path = os.path.join(directory, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        found.directories.append(path)
+                        continue
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat(follow_symlinks=False)
+                        found.files.append(Listed(path, status.st_size, status.st_mtime_ns // 1000))
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        except OSError as error:
+            raise _unusable(self._root, directory, error) from error
+        return found
+
+    def delete_all(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            try:
+                os.unlink(self._root.local(path))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _unusable(self._root, path, error) from error
+
+    def prune(self, directory: str) -> None:
+        for path, _, _ in os.walk(self._root.local(directory), topdown=False):
+            # Somebody who writes there at this moment keeps it.
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+
+
+def _unusable(root: Root, path: str, error: OSError) -> StorageError:
+    reason, hint = local_reason(error)
+    return StorageError(f"cannot use {path!r} below {root}: {reason}", hint=hint, root=str(root), path=path)

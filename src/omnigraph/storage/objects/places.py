@@ -1,0 +1,86 @@
+"""What is at a place that cannot be used as a graph's root, said so that a person knows what to do next."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+
+from omnigraph.storage.objects.uri import Root
+
+GRAPHS_SHOWN_MAX = 3
+
+_HINTS = {
+    errno.EACCES: "ask whoever owns it for permission, or choose another place",
+    errno.EPERM: "ask whoever owns it for permission, or choose another place",
+    errno.EROFS: "it is on a read-only file system: it can be read, and be copied to another place",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your share of the disk is used up",
+    errno.ENOTDIR: "a part of the path is a file; a graph is a directory",
+}
+
+_CREDENTIALS = ("aws_access_key_id", "access_key_id", "aws_profile", "profile", "aws_skip_signature", "skip_signature")
+CREDENTIAL_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_SKIP_SIGNATURE",
+)
+
+
+def what_is_there(root: Root, marker: str) -> tuple[str, str]:
+    """Why there is no graph, and what to do. ``marker`` is the file that every graph has."""
+    create = f"create one: omnigraph init --schema SCHEMA.pg {root}"
+    if root.path is None:
+        return "", create
+    if os.path.isfile(root.path):
+        return ": it is a file", "a graph is a directory: name the directory that `omnigraph init` made"
+    if not os.path.isdir(root.path):
+        return ": nothing is there", _meant(_graphs_like(root.path, marker)) or create
+    if os.path.isdir(os.path.join(root.path, "_versions")):
+        return ": it is a Lance dataset", "a graph is a directory of them: create one with `omnigraph init` and load it"
+    near = [path for path in _above(root.path) if os.path.isfile(os.path.join(path, marker))]
+    return "", _meant(near or _graphs_below(root.path, marker)) or create
+
+
+def _meant(paths: list[str]) -> str | None:
+    return f"did you mean {' or '.join(paths[:GRAPHS_SHOWN_MAX])}?" if paths else None
+
+
+def _above(path: str) -> list[str]:
+    parent = os.path.dirname(path)
+    return [] if parent == path else [parent, *_above(parent)]
+
+
+def _graphs_below(path: str, marker: str) -> list[str]:
+    # Who may not look there is told so by whoever reads.
+    with suppress(OSError), os.scandir(path) as entries:
+        return sorted(entry.path for entry in entries if os.path.isfile(os.path.join(entry.path, marker)))
+    return []
+
+
+def _graphs_like(path: str, marker: str) -> list[str]:
+    """Graphs beside the path whose names are like its own."""
+    directory, name = os.path.split(path)
+    names = [os.path.basename(graph) for graph in _graphs_below(directory, marker)]
+    return [os.path.join(directory, close) for close in get_close_matches(name, names)]
+
+
+def local_reason(error: OSError) -> tuple[str, str | None]:
+    """What the disk said, and what to do."""
+    return (error.strerror or str(error)).lower(), _HINTS.get(error.errno or 0)
+
+
+def remote_hint(options: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    """What to do about a bucket that cannot be used."""
+    given = {key.lower() for key, value in options.items() if value}
+    if given.isdisjoint(_CREDENTIALS) and not any(environment.get(name) for name in CREDENTIAL_VARIABLES):
+        return (
+            "no credentials were given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass storage options "
+            "(--storage-option KEY=VALUE); a public bucket needs aws_skip_signature=true"
+        )
+    return "check the address, the credentials, the region and the endpoint (AWS_* variables or storage options)"

@@ -1,0 +1,195 @@
+"""Turns: a writer that keeps losing its swap asks the others to let it go first.
+
+Optimistic concurrency alone is not fair: a writer whose preparation takes longer than the others' period loses for
+ever. After some lost swaps it holds the turn of its branch, and every other writer waits before its own swap. A turn is
+a courtesy and never needed for correctness: the swap stays strict, a turn ends with its process, and a writer waits no
+longer than the holder has announced.
+
+On a local disk the turn is a lock that the operating system releases, and looking for it costs a few microseconds. In
+an object store it is a small object, which a writer looks for only after it lost a swap: a write that wins costs no
+request more. So the holder of a turn also makes the others lose once (``needs_knock``).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import random
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Protocol
+
+from omnigraph.errors import OmnigraphError
+from omnigraph.storage.objects.protocol import Objects
+from omnigraph.storage.objects.uri import Root
+
+_logger = logging.getLogger(__name__)
+
+TURN_SECONDS_MAX = 600.0
+"""Longest turn that others respect, however much its holder asks for."""
+
+_LOCAL_PAUSE_SECONDS = 0.002
+_REMOTE_PAUSE_SECONDS = 0.2
+
+FILE = "_turn"
+
+
+class Turns(Protocol):
+    """The turns of all branches of one graph, by the location of their manifests."""
+
+    needs_knock: bool
+    """Whether other writers look for a turn only after they lost a swap."""
+
+    def wait(self, location: str) -> None:
+        """Wait until no other writer holds the turn, before a swap."""
+        ...
+
+    def note_lost(self, location: str) -> None:
+        """Remember that a swap was lost: another writer may hold the turn."""
+        ...
+
+    def hold(self, location: str, seconds: float) -> AbstractContextManager[None]:
+        """Hold the turn for about so long. If another writer has it, wait for the end of that turn first."""
+        ...
+
+
+class LocalTurns:
+    """Turns as locks on ``<manifest>/_turn``, a file that holds until when the turn is meant to last."""
+
+    needs_knock = False
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._held: set[str] = set()
+
+    def wait(self, location: str) -> None:
+        if location in self._held:
+            return
+        try:
+            descriptor = os.open(self._path(location), os.O_RDONLY)
+        except OSError:
+            # No writer has ever held a turn here.
+            return
+        try:
+            _lock(descriptor, fcntl.LOCK_SH)
+        finally:
+            os.close(descriptor)
+
+    def note_lost(self, location: str) -> None:
+        return
+
+    @contextmanager
+    def hold(self, location: str, seconds: float) -> Iterator[None]:
+        try:
+            descriptor = os.open(self._path(location), os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            yield
+            return
+        try:
+            if _lock(descriptor, fcntl.LOCK_EX):
+                # On a full disk the turn is held without an announced end.
+                with suppress(OSError):
+                    os.pwrite(descriptor, f"{time.time() + seconds:020.3f}".encode(), 0)
+            self._held.add(location)
+            yield
+        finally:
+            self._held.discard(location)
+            os.close(descriptor)
+
+    def _path(self, location: str) -> str:
+        return self._root.local(f"{location}/{FILE}")
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    """Take a lock, but wait no longer than its holder announced: a stopped process must not stop the others.
+
+    False without the lock, also if the file system has none or the disk fails: a turn is done without, and if the disk
+    is of no use the swap says so.
+    """
+    began = time.time()
+    with suppress(OSError):
+        while not _is_locked(descriptor, kind):
+            try:
+                until = float(os.pread(descriptor, 20, 0))
+            except ValueError:
+                # Between taking the lock and announcing its end.
+                until = began + 1
+            if time.time() > min(until, began + TURN_SECONDS_MAX):
+                _logger.info("a writer holds its turn longer than it announced; going on without waiting")
+                return False
+            time.sleep(random.uniform(0, 2 * _LOCAL_PAUSE_SECONDS))
+        return True
+    return False
+
+
+def _is_locked(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class RemoteTurns:
+    """Turns as objects ``<manifest>/_turn`` that say who holds it and for how many seconds.
+
+    Every waiting process counts the seconds from when it first saw the object, so clocks need not agree.
+    """
+
+    needs_knock = True
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._held: set[str] = set()
+        self._lost: set[str] = set()
+        self._expired: set[str] = set()
+
+    def wait(self, location: str) -> None:
+        if location in self._held:
+            return
+        if location in self._lost:
+            self._lost.discard(location)
+            self._wait_until_free(location)
+
+    def note_lost(self, location: str) -> None:
+        self._lost.add(location)
+
+    @contextmanager
+    def hold(self, location: str, seconds: float) -> Iterator[None]:
+        path = f"{location}/{FILE}"
+        content = json.dumps({"token": uuid.uuid4().hex, "seconds": seconds}).encode()
+        self._wait_until_free(location)
+        # A turn that cannot be had is done without.
+        with suppress(OmnigraphError):
+            self._objects.create(path, content)
+        self._held.add(location)
+        try:
+            yield
+        finally:
+            self._held.discard(location)
+            with suppress(OmnigraphError):
+                self._objects.delete_if(path, content)
+
+    def _wait_until_free(self, location: str) -> None:
+        began = time.monotonic()
+        path = f"{location}/{FILE}"
+        while True:
+            try:
+                content = self._objects.read(path)
+                turn = {} if content is None else json.loads(content)
+                token, seconds = str(turn.get("token")), float(turn.get("seconds", 0))
+            except (OmnigraphError, ValueError, TypeError, AttributeError):
+                return
+            if content is None or token in self._expired:
+                return
+            if time.monotonic() - began > min(seconds, TURN_SECONDS_MAX):
+                # Its holder was killed, or needs longer than it thought: it is not waited for again.
+                self._expired.add(token)
+                with suppress(OmnigraphError):
+                    self._objects.delete_if(path, content)
+                return
+            time.sleep(random.uniform(0, 2 * _REMOTE_PAUSE_SECONDS))

@@ -1,0 +1,121 @@
+"""The newest version of a manifest on a local disk, past what a power cut left of an unfinished commit.
+
+Versions are numbered without gaps and their names are never reused, so the newest one is found by probing upwards from
+a version that is known to exist. A torn newest version (empty, zeros, cut short) without a published mark was never
+acknowledged: it is set aside and the version before it counts. With a mark it is damage, and an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+
+from omnigraph.errors import CorruptionError
+from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.objects.locks import only_process
+from omnigraph.storage.objects.uri import Root
+from omnigraph.storage.objects.version_names import LAST_NUMBER, manifest_file
+from omnigraph.storage.publish.published import newest_mark
+
+_logger = logging.getLogger(__name__)
+
+ASIDE = "aside"
+"""Directory below the root for damaged files that were set aside, under their own paths. Nothing deletes them."""
+
+_TRAILER = b"LANC"
+"""Last bytes of every complete Lance manifest. A file system that lost the content gives zeros or a shorter file."""
+
+
+def newest_version(root: Root, location: str, known: int = 0) -> int | None:
+    """The newest complete version, or None if there is no manifest. ``known`` is a version that was seen complete."""
+    with translated(f"the newest version of {location} cannot be found", location=location):
+        while True:
+            version = _newest_name(root, location, known)
+            if version is None or not is_torn(root, location, version):
+                return version
+            if not _set_aside_torn(root, location, version, known):
+                return version - 1 or None
+
+
+def _newest_name(root: Root, location: str, known: int) -> int | None:
+    mark = None if known else newest_mark(root, location)
+    version = mark.version if mark is not None else known
+    if not version:
+        return max(_listed(root, location), default=None)
+    if not has_version(root, location, version):
+        if not os.path.isdir(root.local(f"{location}/_versions")):
+            return None
+        raise lost_version(location, version, "is missing")
+    while has_version(root, location, version + 1):
+        version += 1
+    return version
+
+
+def has_version(root: Root, location: str, version: int) -> bool:
+    """The existence of a version's manifest. A failing disk raises: taken for a no, it would hide commits."""
+    try:
+        os.stat(root.local(manifest_file(location, version)))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _listed(root: Root, location: str) -> list[int]:
+    try:
+        names = os.listdir(root.local(f"{location}/_versions"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
+    return [LAST_NUMBER - int(stem) for stem in stems if stem.isdecimal()]
+
+
+def is_torn(root: Root, location: str, version: int) -> bool:
+    """A manifest whose end never reached the disk."""
+    try:
+        with open(root.local(manifest_file(location, version)), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - len(_TRAILER)))
+            return file.read() != _TRAILER
+    except FileNotFoundError:
+        # Another process has set it aside.
+        return True
+
+
+def lost_version(location: str, version: int, what: str) -> CorruptionError:
+    """The error for a damaged manifest version that may have been acknowledged."""
+    path = manifest_file(location, version)
+    return CorruptionError(
+        f"{path} {what}, and its version was published: a commit may be lost",
+        hint="restore the file from a copy, or run omnigraph repair to go on from the version before it",
+        path=path,
+        location=location,
+        version=version,
+    )
+
+
+def _set_aside_torn(root: Root, location: str, version: int, known: int) -> bool:
+    """Free the name of a torn version; False if this process may not. Raises for a version that was published."""
+    path = manifest_file(location, version)
+    try:
+        with only_process(root.local(f"{location}/_versions")):
+            # Judged again under the lock: another process may have set it aside, and a writer may have published a
+            # complete version under the name since.
+            if not has_version(root, location, version) or not is_torn(root, location, version):
+                return True
+            mark = newest_mark(root, location)
+            if version == known or (mark is not None and mark.version >= version):
+                raise lost_version(location, version, "is damaged")
+            target = root.local(f"{ASIDE}/{path}.{uuid.uuid4().hex}")
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.rename(root.local(path), target)
+    except OSError as error:
+        _logger.warning("%s is torn and cannot be set aside (%s); version %d counts", path, error, version - 1)
+        return False
+    _logger.warning(
+        "%s was torn by a crash before its commit was acknowledged: set aside below %s/, version %d counts",
+        path,
+        ASIDE,
+        version - 1,
+    )
+    return True

@@ -1,0 +1,1 @@
+"""Staging: fragments and detached versions that no reader can see yet."""

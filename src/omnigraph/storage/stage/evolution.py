@@ -1,0 +1,95 @@
+"""Other columns for the same rows: detached versions that add, drop and rename columns without touching data.
+
+Data files know their columns by number. A column that stays keeps its number whatever it is called, and one that comes
+gets a number that no file has, so bytes of a dropped column are never taken for those of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from lance import LanceDataset, LanceOperation
+from lance.schema import LanceSchema
+
+from omnigraph.storage.stage.staging import StagedVersion, stage_operation, staged_version
+from omnigraph.storage.tables.store import Store
+from omnigraph.storage.tables.table_schema import stored_schema
+
+Identity = Callable[[pa.Field], object]
+"""What makes a column the same one under another name."""
+
+
+def stage_columns(
+    store: Store, base: LanceDataset, location: str, schema: pa.Schema, identity: Identity
+) -> StagedVersion | None:
+    """A version with exactly the columns of the schema, in its order; None if the base has them already.
+
+    Rows have null in columns that are new. That these may be null, and that columns which must not be null hold no
+    null, is the caller's business.
+    """
+    wanted = stored_schema(schema)
+
+    def same(before: pa.Field, after: pa.Field) -> bool:
+        return before.equals(after) and identity(before) == identity(after)
+
+    if base.schema.names == wanted.names and all(map(same, base.schema, wanted)):
+        return None
+    if base.count_rows() == 0:
+        dataset = stage_operation(store, base, location, LanceOperation.Overwrite(wanted, []))
+        return staged_version(store, dataset, location, [])
+    stored = _Columns(base)
+    by_identity = {identity(field): field.name for field in base.schema}
+    kept = {field.name: by_identity[identity(field)] for field in wanted if identity(field) in by_identity}
+    projected = stored.schema([stored.changed(kept[field.name], field) for field in wanted if field.name in kept])
+    dataset = stage_operation(store, base, location, LanceOperation.Project(projected))
+    added = [field for field in wanted if field.name not in kept]
+    if not added:
+        return staged_version(store, dataset, location, [])
+    between = _Columns(dataset)
+    # The base counts the columns that were dropped just now, too.
+    numbered = _numbered(added, max(base.max_field_id, dataset.max_field_id) + 1)
+    parts = [between.protos[field.name] if field.name in kept else numbered[field.name] for field in wanted]
+    fragments = [fragment.metadata for fragment in dataset.get_fragments()]
+    final = stage_operation(store, dataset, location, LanceOperation.Merge(fragments, between.schema(parts)))
+    return staged_version(store, final, location, [])
+
+
+class _Columns:
+    """The columns of a version as Lance describes them: one description for each column and each part of one."""
+
+    def __init__(self, dataset: LanceDataset) -> None:
+        self._metadata, self.protos = _described(dataset.lance_schema)
+        self._stored = dataset.schema
+        self._numbers = {field.name(): field.id() for field in dataset.lance_schema.fields()}
+
+    def changed(self, name: str, wanted: pa.Field) -> list[Any]:
+        """A column as the wanted field says, with the number it has."""
+        if self._stored.field(name).equals(wanted):
+            return self.protos[name]
+        return _numbered([wanted], self._numbers[name])[wanted.name]
+
+    def schema(self, columns: list[list[Any]]) -> LanceSchema:
+        return LanceSchema._from_protos(self._metadata, *(proto for column in columns for proto in column))
+
+
+def _numbered(fields: list[pa.Field], first: int) -> dict[str, list[Any]]:
+    """Descriptions of fields whose numbers begin at ``first``. Lance counts from 0, so others come before them."""
+    others = [pa.field(f"{number}", pa.int8()) for number in range(first)]
+    _, described = _described(LanceSchema.from_pyarrow(pa.schema([*others, *fields])))
+    return {field.name: described[field.name] for field in fields}
+
+
+def _described(schema: LanceSchema) -> tuple[Any, dict[str, list[Any]]]:
+    """The metadata of a schema, and its descriptions by column: each stands before those of its parts."""
+    pickled: Any = schema.__reduce__()
+    metadata, *protos = pickled[1]
+    rest = iter(protos)
+    return metadata, {field.name(): [next(rest) for _ in _walk(field)] for field in schema.fields()}
+
+
+def _walk(field: Any) -> Iterator[Any]:
+    yield field
+    for child in field.children():
+        yield from _walk(child)

@@ -1,0 +1,119 @@
+"""Self-maintenance: a small write takes the small fragments at the end of its table along.
+
+Fragments are kept in tiers by size. When a tier has too many, the write that would add one more rewrites them
+together with its own rows, in the same detached commit. So a table that grows row by row has a number of fragments
+that grows with the logarithm of its rows, and no write ever does more than a fixed amount of extra work. The rows of
+small fragments are remembered by the process that wrote them, so that folding them asks the store nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.tables.blob_files import has_blobs
+from omnigraph.storage.tables.store import Store
+from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_table
+
+TIERS = ((16, 16), (256, 2), (4096, 2))
+"""Upper bounds of the tiers in rows, and the fragments a tier may hold before they are folded.
+
+The smallest tier is wide, because it is what most writes add to; the others are narrow, so that the number of
+fragments hardly grows with the table. A row is rewritten some fifteen times on its way up. Larger fragments are left to
+``optimize``.
+"""
+
+FRAGMENT_BYTES_MAX = 4 * 1024 * 1024
+"""Fragments with more bytes are left alone: wide rows would make a fold slow."""
+
+
+def fold_tail(
+    store: Store, base: LanceDataset, location: str, rows: pa.Table, removed: set[int]
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """The rows to write and the ids of the fragments they replace; removed addresses inside those are dropped here."""
+    if rows.num_rows >= TIERS[-1][0]:
+        return rows, ()
+    victims = _victims(base, rows.num_rows, _file_bytes)
+    if victims and has_blobs(base.schema):
+        # Now it is worth asking how large the blobs beside the fragments are.
+        victims = _victims(base, rows.num_rows, partial(_all_bytes, store, location))
+    if not victims:
+        return rows, ()
+    numbers = column_numbers(base)
+    parts = [_live_rows(store, location, numbers, fragment, removed) for fragment in victims]
+    ids = tuple(fragment.fragment_id for fragment in victims)
+    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    return pa.concat_tables(whole).combine_chunks(), ids
+
+
+def fold_in_order(store: Store, base: LanceDataset, location: str, rows: pa.Table) -> tuple[pa.Table, tuple[int, ...]]:
+    """The same for a table whose rows stay in the order they were written: only its last fragments are folded.
+
+    A fragment is folded once as many rows come after it, so that their number is about the logarithm of the number of
+    writes, and a row is rewritten about as many times. No row of such a table is ever removed.
+    """
+    victims: list[Any] = []
+    size = rows.num_rows
+    for fragment in reversed(base.get_fragments()):
+        if fragment.metadata.physical_rows > size or _file_bytes(fragment) > FRAGMENT_BYTES_MAX:
+            break
+        victims.insert(0, fragment)
+        size += fragment.metadata.physical_rows
+    numbers = column_numbers(base)
+    parts = [_live_rows(store, location, numbers, fragment, set()) for fragment in victims]
+    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    return pa.concat_tables(whole).combine_chunks(), tuple(fragment.fragment_id for fragment in victims)
+
+
+def _file_bytes(fragment: Any) -> int:
+    return sum(file.file_size_bytes or 0 for file in fragment.metadata.files)
+
+
+def _all_bytes(store: Store, location: str, fragment: Any) -> int:
+    paths = (f"{location}/data/{file.path}" for file in fragment.metadata.files)
+    return _file_bytes(fragment) + sum(size for path in paths for _, size in store.blob_files.of(path))
+
+
+def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) -> list[Any]:
+    tiers: list[list[Any]] = [[] for _ in TIERS]
+    for fragment in base.get_fragments():
+        metadata = fragment.metadata
+        if bytes_of(fragment) > FRAGMENT_BYTES_MAX:
+            continue
+        for tier, (bound, _) in zip(tiers, TIERS, strict=True):
+            if metadata.physical_rows < bound:
+                tier.append(fragment)
+                break
+    folded: list[Any] = []
+    size = new_rows
+    for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
+        if size >= bound:
+            # The rows do not make this tier any fuller, but perhaps the next one.
+            continue
+        if len(tier) + 1 <= fragments_max:
+            break
+        folded.extend(tier)
+        size += sum(fragment.metadata.physical_rows for fragment in tier)
+    return folded
+
+
+def _live_rows(store: Store, location: str, numbers: ColumnNumbers, fragment: Any, removed: set[int]) -> pa.Table:
+    metadata = fragment.metadata
+    base = metadata.id << 32
+    known = store.recent.get(f"{location}/data/{metadata.files[0].path}", numbers)
+    if known is not None and metadata.deletion_file is None:
+        gone = {address - base for address in removed if address >> 32 == metadata.id}
+        keep = [offset for offset in range(known.num_rows) if offset not in gone]
+    else:
+        with translated(f"rows of {location} cannot be read", location=location):
+            scanned = fragment.scanner(with_row_address=True, blob_handling="all_binary").to_table()
+        addresses = scanned.column("_rowaddr").to_pylist()
+        known = scanned.drop_columns(["_rowaddr"])
+        keep = [position for position, address in enumerate(addresses) if address not in removed]
+    removed.difference_update({address for address in removed if address >> 32 == metadata.id})
+    return known if len(keep) == known.num_rows else known.take(pa.array(keep, pa.int64()))

@@ -1,0 +1,1 @@
+"""Pinned Lance tables: opening, scanning, filtering and comparing them."""

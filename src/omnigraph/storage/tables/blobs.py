@@ -1,0 +1,89 @@
+"""Reading one blob value of a pinned table, in ranges and without the rest of its row."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from lance import BlobFile
+
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError
+from omnigraph.storage.objects.failures import foreign
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS
+from omnigraph.storage.tables.store import Store
+
+
+@dataclass(frozen=True)
+class StoredBlob:
+    """One value. May be shared between threads."""
+
+    pin: TablePin
+    size: int
+    _file: BlobFile = field(repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def read(self, start: int, length: int) -> bytes:
+        """Exactly these bytes; whoever calls has checked that they are there."""
+        parts: list[bytes] = []
+        missing = length
+        try:
+            # The place in the file is one for all, so seeking and reading must not be torn apart.
+            with self._lock:
+                self._file.seek(start)
+                while missing and (part := self._file.read(missing)):
+                    parts.append(part)
+                    missing -= len(part)
+        except foreign() as error:
+            raise _unreadable(self.pin, error) from error
+        if missing:
+            raise _unreadable(self.pin, f"{missing} of {length} bytes are missing")
+        return b"".join(parts)
+
+
+def find_blob(store: Store, pin: TablePin, address: int, column: str) -> StoredBlob | None:
+    """The value of a column in the row at an address, or None if it is null."""
+    dataset = store.open(pin.location, pin.lance_version)
+    try:
+        (file,) = dataset.take_blobs(column, addresses=[address])
+        return None if file is None else StoredBlob(pin, file.size(), file)
+    except foreign() as error:
+        raise _unreadable(pin, error) from error
+
+
+def _unreadable(pin: TablePin, reason: object) -> CorruptionError:
+    return CorruptionError(
+        f"a blob of {pin.key} at version {pin.table_version} cannot be read: {reason}",
+        hint="omnigraph verify names what is missing",
+        table=pin.key,
+    )
+
+
+def blob_places(
+    store: Store, pin: TablePin, addresses: pa.Array, described: pa.Array, type_: pa.StructType
+) -> pa.StructArray:
+    """Lance's descriptions of blobs as size and place: equal places hold equal bytes, in whatever version."""
+    dataset = store.open(pin.location, pin.lance_version)
+    files = {item.fragment_id: item.metadata.files[0].path for item in dataset.get_fragments()}
+    places: list[dict[str, object] | None] = []
+    for address, blob in zip(addresses.to_pylist(), described.to_pylist(), strict=True):
+        if blob is None:
+            places.append(None)
+            continue
+        place = f"{files[address >> OFFSET_BITS]}:{blob['kind']}:{blob['blob_id']}:{blob['position']}"
+        places.append({"size": blob["size"], "place": place})
+    return pa.array(places, type_)
+
+
+def blob_values(store: Store, pin: TablePin, column: str, addresses: pa.Array) -> pa.Array:
+    """The bytes of a column in the rows at some addresses, in that order."""
+    dataset = store.open(pin.location, pin.lance_version)
+    if not len(addresses):
+        return pa.array([], pa.large_binary())
+    try:
+        files = dataset.take_blobs(column, addresses=addresses.to_pylist())
+        found = [None if file is None else StoredBlob(pin, file.size(), file) for file in files]
+    except foreign() as error:
+        raise _unreadable(pin, error) from error
+    return pa.array([None if blob is None else blob.read(0, blob.size) for blob in found], pa.large_binary())

@@ -1,0 +1,233 @@
+"""Which rows can differ between two versions of a table, told from their fragment lists, and reading only those.
+
+A data file and its deletion file are content: a fragment that both versions have with the same files holds the same
+rows in both. Of a fragment that only lost rows, those rows are named by the deletion files. So what is read follows
+the change, not the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError
+from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.tables.columns_by_fragment import deleted_offsets
+from omnigraph.storage.tables.filters import ids_filter
+from omnigraph.storage.tables.key_cache import fragment_key
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS
+from omnigraph.storage.tables.row_layout import Rows
+from omnigraph.storage.tables.rows_by_position import bare, take
+from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
+from omnigraph.storage.tables.store import Store
+
+ADDRESS = "_rowaddr"
+"""The column that says where in its version a row lies."""
+
+TAKEN_SHARE = 150
+"""A fragment of which more than one row in so many is wanted is read whole: single rows cost more than their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one fragment: all that are not deleted, or those at some offsets."""
+
+    fragment: int
+    offsets: Rows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows of each version that the other one may not have. Every other row is in both, as it is."""
+
+    before: tuple[Piece, ...]
+    after: tuple[Piece, ...]
+
+
+def difference(
+    store: Store, before: TablePin | None, after: TablePin | None, apart: frozenset[int] = frozenset()
+) -> Difference:
+    """Compare the fragment lists of two versions; None is a table that is not there. Reads no row.
+
+    ``apart`` are the numbers of columns that only one of the two shows: a fragment that has one of them shows other
+    values in each.
+    """
+    if before is not None and after is not None and _same(before, after):
+        return Difference((), ())
+    old, new = _fragments(store, before), _fragments(store, after)
+    gone: list[Piece] = []
+    come: list[Piece] = []
+    for data, fragment in old.items():
+        other = new.get(data)
+        if other is None:
+            gone.append(Piece(fragment.fragment_id))
+            continue
+        if apart and any(apart.intersection(file.fields) for file in fragment.metadata.files):
+            gone.append(Piece(fragment.fragment_id))
+            come.append(Piece(other.fragment_id))
+            continue
+        assert before is not None
+        if fragment_key(before.location, fragment.metadata)[1] == fragment_key(before.location, other.metadata)[1]:
+            continue
+        dead, dead_after = (deleted_offsets(store, before.location, item) for item in (fragment, other))
+        _add(gone, fragment, np.setdiff1d(dead_after, dead, assume_unique=True))
+        _add(come, other, np.setdiff1d(dead, dead_after, assume_unique=True))
+    come.extend(Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old)
+    return Difference(tuple(gone), tuple(come))
+
+
+def _same(before: TablePin, after: TablePin) -> bool:
+    return (before.location, before.lance_version) == (after.location, after.lance_version)
+
+
+def _fragments(store: Store, pin: TablePin | None) -> dict[str, lance.LanceFragment]:
+    """Fragments by what fixes their values: the names of their data files."""
+    if pin is None or not pin.rows:
+        return {}
+    dataset = store.open(pin.location, pin.lance_version)
+    return {fragment_key(pin.location, fragment.metadata)[0]: fragment for fragment in dataset.get_fragments()}
+
+
+def _add(pieces: list[Piece], fragment: lance.LanceFragment, offsets: Rows) -> None:
+    if len(offsets):
+        pieces.append(Piece(fragment.fragment_id, offsets))
+
+
+def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
+    """How many rows some pieces have. Reads no row."""
+    dataset = store.open(pin.location, pin.lance_version)
+    live = {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
+    return sum(live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces)
+
+
+def read_pieces(
+    store: Store,
+    pin: TablePin,
+    pieces: Sequence[Piece],
+    columns: Mapping[str, pa.Field],
+    ids: Sequence[str] | None = None,
+) -> pa.Table:
+    """The rows of some pieces, or those of them with one of the ids, and their addresses.
+
+    ``columns`` are the wanted names with the fields they are stored as; blobs come as Lance describes them.
+    """
+    dataset = store.open(pin.location, pin.lance_version)
+    reader = _Reader(store, pin, dataset, list(dict.fromkeys(["id", *(field.name for field in columns.values())])))
+    wanted = None if ids is None else pa.array(ids, pa.string())
+    with translated(f"rows of {pin.key} cannot be read", table=pin.key):
+        tables = [*reader.whole(pieces, ids), *reader.partial(pieces)]
+    parts = []
+    for table in tables:
+        kept = table if wanted is None else table.filter(pc.is_in(table.column("id"), value_set=wanted))
+        parts.append(kept.select([*(field.name for field in columns.values()), ADDRESS]))
+    names = [*columns, ADDRESS]
+    if not parts:
+        empty = dataset.scanner(columns=reader.names, limit=0).to_table()
+        fields = [empty.schema.field(field.name) for field in columns.values()]
+        return pa.Table.from_batches([], pa.schema([*fields, pa.field(ADDRESS, pa.uint64())])).rename_columns(names)
+    return pa.concat_tables([bare(part) for part in parts]).rename_columns(names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    store: Store
+    pin: TablePin
+    dataset: lance.LanceDataset
+    names: list[str]
+
+    def whole(self, pieces: Sequence[Piece], ids: Sequence[str] | None) -> list[pa.Table]:
+        chosen = {piece.fragment for piece in pieces if piece.offsets is None}
+        fragments = [item for item in self.dataset.get_fragments() if item.fragment_id in chosen]
+        if not fragments:
+            return []
+        is_filtered = ids is not None and len(ids) <= IDS_PER_FILTER_MAX
+        return [
+            self.dataset.scanner(
+                columns=self.names,
+                fragments=fragments,
+                filter=ids_filter("id", ids) if ids is not None and is_filtered else None,
+                with_row_address=True,
+            ).to_table()
+        ]
+
+    def _scanned(self, fragment: lance.LanceFragment, places: Rows) -> pa.Table:
+        """Rows of a fragment at some places among those that are not deleted, which is the order of a scan."""
+        found: list[pa.RecordBatch] = []
+        start = 0
+        for batch in fragment.scanner(columns=self.names, with_row_address=True).to_batches():
+            low, high = np.searchsorted(places, (start, start + batch.num_rows))
+            if high > low:
+                found.append(batch.take(pa.array(places[low:high] - start)))
+            start += batch.num_rows
+        return pa.Table.from_batches(found)
+
+    def partial(self, pieces: Sequence[Piece]) -> list[pa.Table]:
+        """Rows at offsets: taken one by one where they are few, else found by reading their fragment."""
+        start = 0
+        wanted = {piece.fragment: piece.offsets for piece in pieces if piece.offsets is not None}
+        positions: list[Rows] = []
+        addresses: list[Rows] = []
+        tables: list[pa.Table] = []
+        for fragment in self.dataset.get_fragments() if wanted else []:
+            live = fragment.metadata.num_rows
+            offsets = wanted.get(fragment.fragment_id)
+            if offsets is not None:
+                dead = deleted_offsets(self.store, self.pin.location, fragment)
+                places = offsets - np.searchsorted(dead, offsets)
+                if len(offsets) * TAKEN_SHARE > live:
+                    tables.append(self._scanned(fragment, places))
+                else:
+                    positions.append(start + places)
+                    addresses.append(offsets + (fragment.fragment_id << OFFSET_BITS))
+            start += live
+        if positions:
+            taken = take(self.store, self.pin, np.concatenate(positions), self.names)
+            tables.append(taken.append_column(ADDRESS, pa.array(np.concatenate(addresses), pa.uint64())))
+        return tables
+
+
+def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array, addresses: pa.Array) -> pa.Array:
+    """Where rows of one version lie in another one that has them unchanged, in the same order.
+
+    A fragment that both have keeps its offsets. Rows that were moved, or deleted there and written again as they were,
+    are looked for by id in the fragments that only the other version has.
+    """
+    if _same(before, after) or not len(ids):
+        return addresses
+    old, new = _fragments(store, before), _fragments(store, after)
+    moved_to = {fragment.fragment_id: new[data].fragment_id for data, fragment in old.items() if data in new}
+    given = addresses.to_numpy()
+    numbers, places = np.unique(given >> np.uint64(OFFSET_BITS), return_inverse=True)
+    targets = np.array([moved_to.get(int(number), -1) for number in numbers], np.int64)[places]
+    found = (targets.astype(np.uint64) << np.uint64(OFFSET_BITS)) | (given & np.uint64((1 << OFFSET_BITS) - 1))
+    for data in old.keys() & new.keys():
+        targets[_deleted_since(store, before, old[data], new[data], given)] = -1
+    lost = np.flatnonzero(targets < 0)
+    if len(lost):
+        pieces = [Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old]
+        wanted = ids.take(pa.array(lost))
+        rows = read_pieces(store, after, pieces, {"id": pa.field("id", pa.string())}, wanted.to_pylist())
+        positions = pc.index_in(wanted, value_set=rows.column("id").combine_chunks())
+        if positions.null_count:
+            missing = wanted.filter(pc.is_null(positions))[0].as_py()
+            raise CorruptionError(f"{after.key} at version {after.table_version} has no {missing!r}", table=after.key)
+        found[lost] = rows.column(ADDRESS).combine_chunks().take(positions).to_numpy()
+    return pa.array(found, pa.uint64())
+
+
+def _deleted_since(
+    store: Store, pin: TablePin, before: lance.LanceFragment, after: lance.LanceFragment, addresses: Rows
+) -> Rows:
+    """Which of some addresses in a fragment another version has deleted there."""
+    if fragment_key(pin.location, before.metadata)[1] == fragment_key(pin.location, after.metadata)[1]:
+        return np.empty(0, np.int64)
+    inside = np.flatnonzero(addresses >> np.uint64(OFFSET_BITS) == before.fragment_id)
+    offsets = (addresses[inside] & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
+    found: Rows = inside[np.isin(offsets, deleted_offsets(store, pin.location, after))]
+    return found

@@ -1,0 +1,84 @@
+"""Which ids a table holds and where, remembered by fragment.
+
+A fragment's ids are fixed by its data file and its deletion file, so an entry is never wrong and a new version of a
+table needs only its new fragments. A writer puts in what it wrote, which is why a warm insert asks the store nothing.
+Tables that are too large to remember are asked through a filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.core.lru import Lru
+from omnigraph.storage.objects.failures import translated
+
+if TYPE_CHECKING:
+    import lance
+
+CACHED_TABLE_ROWS_MAX = 200_000
+"""Tables with more rows are looked up by filter: remembering a million ids costs some 150 MB."""
+
+CACHED_FRAGMENTS_MAX = 4096
+"""Fragments remembered in one process."""
+
+FragmentKey = tuple[str, str]
+
+
+def fragment_key(location: str, metadata: Any) -> FragmentKey:
+    """What fixes the rows of a fragment: the names of its data files and of its deletion file."""
+    files = ",".join(file.path for file in metadata.files)
+    deletion = metadata.deletion_file
+    deleted = "" if deletion is None else deletion.path(metadata.id)
+    return (f"{location}/{files}", deleted)
+
+
+class KeyCache:
+    """Ids by fragment: id -> offset in the fragment."""
+
+    def __init__(self) -> None:
+        self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
+
+    def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
+        """Remember a fragment written with these ids in this order, without the removed offsets."""
+        gone = set(removed)
+        offsets = {id_: offset for offset, id_ in enumerate(ids) if offset not in gone}
+        self._fragments.put(key, offsets)
+
+    def derive(self, old: FragmentKey, new: FragmentKey, removed: Sequence[int]) -> None:
+        """Remember a fragment as another one without some offsets, if that one is known."""
+        known = self._fragments.get(old)
+        if known is not None:
+            gone = set(removed)
+            self._fragments.put(new, {id_: offset for id_, offset in known.items() if offset not in gone})
+
+    def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
+        """Row addresses of the ids that the table holds, or None if the table is too large to remember."""
+        if dataset.count_rows() > CACHED_TABLE_ROWS_MAX:
+            return None
+        return self.find_in(location, dataset.get_fragments(), list(ids))
+
+    def find_in(self, location: str, fragments: Iterable[lance.LanceFragment], wanted: list[str]) -> dict[str, int]:
+        """The same for some fragments, whatever their size."""
+        found: dict[str, int] = {}
+        for fragment in fragments:
+            offsets = self._offsets(location, fragment)
+            base = fragment.fragment_id << 32
+            if len(wanted) < len(offsets):
+                found.update((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
+            else:
+                needed = set(wanted)
+                found.update((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
+        return found
+
+    def _offsets(self, location: str, fragment: Any) -> dict[str, int]:
+        key = fragment_key(location, fragment.metadata)
+        known = self._fragments.get(key)
+        if known is not None:
+            return known
+        with translated(f"the ids of {location} cannot be read", location=location):
+            table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
+        ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
+        offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
+        self._fragments.put(key, offsets)
+        return offsets

@@ -1,0 +1,32 @@
+"""Rows of small fragments that this process wrote, so that folding them asks the store nothing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from lance import LanceDataset
+
+from omnigraph.core.lru import Lru
+from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
+
+REMEMBERED_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes remembered per store."""
+
+REMEMBERED_TABLE_BYTES_MAX = 1024 * 1024
+"""Rows of larger fragments are not remembered: folding is for small ones."""
+
+
+class RecentRows:
+    """The rows of small fragments this process wrote, by data file and by the columns they were written with.
+
+    A version with other columns, or the same ones under other names, finds nothing: it shows other rows of the file.
+    """
+
+    def __init__(self) -> None:
+        self._tables: Lru[tuple[str, ColumnNumbers], pa.Table] = Lru(REMEMBERED_BYTES_MAX, lambda table: table.nbytes)
+
+    def put(self, path: str, base: LanceDataset, rows: pa.Table) -> None:
+        if rows.nbytes <= REMEMBERED_TABLE_BYTES_MAX:
+            self._tables.put((path, column_numbers(base)), rows)
+
+    def get(self, path: str, columns: ColumnNumbers) -> pa.Table | None:
+        return self._tables.get((path, columns))

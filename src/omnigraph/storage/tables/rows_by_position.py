@@ -1,0 +1,106 @@
+"""Reading single rows by their position among the live rows of a version.
+
+The order of a scan counts positions: fragment after fragment, deleted rows left out.
+
+``LanceDataset.take`` turns a position in a fragment with deletions into an offset by walking the fragment from its
+first row, anew for every position: 100 positions among a million rows, 100 of them deleted, take two seconds.
+``LanceFragment.take`` counts in the same way and takes milliseconds. It demands ascending positions, reads no blobs,
+and is one call per fragment. So it reads the fragments whose walk would be long; one call reads all others together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import lance
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.core.tables import TablePin
+from omnigraph.storage.tables.columns_by_fragment import deleted_offsets
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS
+from omnigraph.storage.tables.row_layout import Rows
+from omnigraph.storage.tables.store import Store
+
+WALKED_ROWS_MAX = 50_000
+"""Rows of a fragment that Lance may walk for one read, at 6 to 40 ns a row: about the price of a read of its own."""
+
+THREADS_MAX = 16
+"""Fragments read at once: each is a few round trips to an object store, and tens of milliseconds there."""
+
+Span = tuple[int, int]
+"""A range of places in a list of positions."""
+
+
+def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> pa.Table:
+    """Columns of the rows at positions, in that order. Positions may repeat; blobs come as Lance describes them."""
+    dataset = store.open(pin.location, pin.lance_version)
+    wanted, places = np.unique(positions, return_inverse=True)
+    fragments = dataset.get_fragments()
+    starts = np.cumsum([0, *(fragment.metadata.num_rows for fragment in fragments)])
+    apart = long_walks(wanted, starts, (fragment.metadata.deletion_file is not None for fragment in fragments))
+    spans = [np.arange(*span) for span in apart.values()]
+    together = np.setdiff1d(np.arange(len(wanted)), np.concatenate(spans)) if spans else np.arange(len(wanted))
+    has_blobs = any(isinstance(dataset.schema.field(name).type, pa.ExtensionType) for name in names)
+
+    def fragment_rows(number: int) -> pa.Table:
+        low, high = apart[number]
+        fragment, live = fragments[number], wanted[low:high] - starts[number]
+        if not has_blobs:
+            return fragment.take(live, columns=list(names))
+        return _filtered(fragment, live_offsets(deleted_offsets(store, pin.location, fragment), live), names)
+
+    tables = _on_threads(fragment_rows, list(apart))
+    if len(together) or not apart:
+        tables.append(dataset.take(wanted[together], columns=list(names)))
+    order = np.argsort(np.concatenate([*spans, together]))
+    return _ordered(pa.concat_tables(map(bare, tables)), order[places])
+
+
+def long_walks(positions: Rows, starts: Rows, has_deletions: Iterable[bool]) -> dict[int, Span]:
+    """The fragments that Lance would walk too far for ascending positions, each with the span of its positions.
+
+    ``starts`` are the positions where the fragments begin, and where the last one ends.
+    """
+    limits = np.searchsorted(positions, starts).tolist()
+    found: dict[int, Span] = {}
+    for number, is_walked in enumerate(has_deletions):
+        low, high = limits[number], limits[number + 1]
+        if is_walked and int((positions[low:high] - starts[number]).sum()) > WALKED_ROWS_MAX:
+            found[number] = low, high
+    return found
+
+
+def live_offsets(dead: Rows, positions: Rows) -> Rows:
+    """The offsets of the live rows at some positions, given the ascending offsets of the deleted rows.
+
+    With offsets 1 and 2 deleted, one live row is before each of them, so positions 0, 1, 2 are at offsets 0, 3, 4.
+    """
+    live_before = dead - np.arange(len(dead))
+    offsets: Rows = positions + np.searchsorted(live_before, positions, side="right")
+    return offsets
+
+
+def _filtered(fragment: lance.LanceFragment, offsets: Rows, names: Sequence[str]) -> pa.Table:
+    """Rows at ascending offsets by a filter on addresses. Lance reads only these; for many the text becomes long."""
+    addresses = offsets + (fragment.fragment_id << OFFSET_BITS)
+    where = f"_rowaddr in ({', '.join(map(str, addresses.tolist()))})"
+    return fragment.scanner(columns=list(names), filter=where).to_table()
+
+
+def _on_threads(read: Callable[[int], pa.Table], numbers: Sequence[int]) -> list[pa.Table]:
+    if len(numbers) < 2:
+        return [read(number) for number in numbers]
+    with ThreadPoolExecutor(min(len(numbers), THREADS_MAX)) as pool:
+        return list(pool.map(read, numbers))
+
+
+def bare(table: pa.Table) -> pa.Table:
+    """A table without metadata, which the ways of reading rows give differently."""
+    return pa.Table.from_arrays(table.columns, [field.name for field in table.schema])
+
+
+def _ordered(table: pa.Table, places: Rows) -> pa.Table:
+    is_ordered = len(places) == table.num_rows and np.array_equal(places, np.arange(len(places)))
+    return table if is_ordered else table.take(pa.array(places))

@@ -1,0 +1,165 @@
+"""One graph root, opened: its tables by pin, its small files, its durability.
+
+Open table versions are cached by (location, version). A version never changes, so nothing in the cache goes stale. A
+store can be pickled; what arrives on the other side opens its handles anew.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import lance
+import numpy as np
+import numpy.typing as npt
+
+from omnigraph.core.lru import Lru
+from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.objects.beside import Beside
+from omnigraph.storage.objects.durability import Durability
+from omnigraph.storage.objects.failures import foreign
+from omnigraph.storage.objects.open import open_objects
+from omnigraph.storage.objects.protocol import Objects
+from omnigraph.storage.objects.turns import LocalTurns, RemoteTurns, Turns
+from omnigraph.storage.objects.uri import Root, parse_root
+from omnigraph.storage.tables.blob_files import BlobFiles
+from omnigraph.storage.tables.key_cache import KeyCache
+from omnigraph.storage.tables.recent_rows import RecentRows
+from omnigraph.storage.tables.row_layout import Layout
+
+OPEN_TABLES_MAX = 1024
+"""Open table versions kept. One costs its manifest in memory, some kilobytes per hundred fragments."""
+
+DELETED_BYTES_MAX = 64 * 1024 * 1024
+"""Numbers of deleted rows remembered, eight bytes each."""
+
+MANIFEST_BLOCK_BYTES = 1024 * 1024
+"""Read ahead of a manifest: one GET brings its whole data file."""
+
+
+class ReadGuard(Protocol):
+    """Looks at the files of a table version when it is opened; raises if it must not be read."""
+
+    def before_open(self, location: str, version: int) -> None: ...
+    def after_open(self, location: str, dataset: lance.LanceDataset) -> None: ...
+
+
+class Store:
+    """An opened root. Safe to share between threads."""
+
+    def __init__(
+        self,
+        uri: str | os.PathLike[str],
+        storage_options: Mapping[str, str] | None = None,
+        durability: Durability | str = Durability.FSYNC,
+    ) -> None:
+        self.root: Root = parse_root(uri)
+        self.options: dict[str, str] = dict(storage_options or {})
+        self.durability = Durability(durability)
+        self._start()
+
+    def _start(self) -> None:
+        self.guard: ReadGuard | None = None
+        self.objects: Objects = open_objects(self.root, self.options, self.durability)
+        self.turns: Turns = LocalTurns(self.root) if self.root.is_local else RemoteTurns(self.objects)
+        self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
+        self.keys = KeyCache()
+        self.recent = RecentRows()
+        self.blob_files = BlobFiles(self.objects)
+        self.indexes: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
+        self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
+        self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
+        self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
+        self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
+        self._besides: dict[str, Beside] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"root": self.root, "options": self.options, "durability": self.durability}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def apart(self) -> Store:
+        """The same root, opened once more: what is remembered is forgotten with it."""
+        return copy.copy(self)
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def open(self, location: str, version: int) -> lance.LanceDataset:
+        """A table at a version, from the cache or by one HEAD and one GET."""
+        key = (location, version)
+        cached = self._open.get(key)
+        if cached is not None:
+            return cached
+        return self.remember(location, self.open_own(location, version))
+
+    def open_own(self, location: str, version: int) -> lance.LanceDataset:
+        """A handle that nobody else has. Building an index blocks every other use of the handle it is built with."""
+        if self.guard is not None:
+            self.guard.before_open(location, version)
+        try:
+            dataset = lance.dataset(
+                self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
+            )
+            # A damaged description of the columns makes Lance panic wherever they are asked for: here it is found.
+            assert dataset.schema is not None
+        except foreign() as error:
+            raise CorruptionError(
+                f"table {location} has no readable version {version}: {error}",
+                hint="omnigraph verify names the commits that are hurt",
+                location=location,
+                version=version,
+            ) from error
+        if self.guard is not None:
+            self.guard.after_open(location, dataset)
+        return dataset
+
+    def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
+        """Keep an open version, such as one that a commit just returned."""
+        self._open.put((location, dataset.version), dataset)
+        return dataset
+
+    def manifest_writer(self, location: str, version: int) -> lance.LanceDataset:
+        """A handle for writing data files of a manifest, at this version or an older one: its place is all that counts.
+
+        Opening every version that this process has just published would cost as much as writing its rows.
+        """
+        known = self._manifest_writers.get(location)
+        if known is None:
+            known = self.open(location, version)
+            self._manifest_writers.put(location, known)
+        return known
+
+    def beside(self, location: str) -> Beside:
+        """Where this process commits versions of a local manifest before they get their names."""
+        return self._besides.setdefault(location, Beside(self.root, location))
+
+    def opened(self) -> list[lance.LanceDataset]:
+        """The tables that are open."""
+        return self._open.values()
+
+    def open_latest(self, location: str) -> lance.LanceDataset | None:
+        """The newest linear version of a table, or None if there is no table. Only manifests have one."""
+        try:
+            return lance.dataset(
+                self.root.table_uri(location),
+                storage_options=self.lance_options,
+                session=self.session,
+                block_size=MANIFEST_BLOCK_BYTES,
+            )
+        except ValueError as error:
+            # Lance says ValueError for a missing and for a damaged dataset alike: look which it is. A writer that was
+            # killed may have left half a manifest there, under a name that is none.
+            if not any(path.endswith(".manifest") for path, _ in self.objects.list(f"{location}/_versions")):
+                return None
+            raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
+        except foreign() as error:
+            raise StorageError(f"{location} cannot be opened: {error}", location=location) from error
+
+    @property
+    def lance_options(self) -> dict[str, str] | None:
+        return self.options or None

@@ -1,0 +1,98 @@
+"""A pinned table as an Arrow dataset, for engines that ask for columns and conditions of their own.
+
+Nothing is opened before somebody reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from omnigraph.core.tables import TablePin
+from omnigraph.errors import CorruptionError, OmnigraphError
+from omnigraph.storage.objects.failures import foreign
+from omnigraph.storage.tables.store import Store
+
+
+class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
+    """One table at one version. ``failures`` are what went wrong while an engine read, as it was raised."""
+
+    def __init__(self, store: Store, pin: TablePin, schema: pa.Schema) -> None:
+        # Arrow's own constructor is for its own kinds of datasets.
+        self.pin = pin
+        self.failures: list[OmnigraphError] = []
+        self._store = store
+        self._schema = pa.schema([pa.field(field.name, field.type, field.nullable) for field in schema])
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._schema
+
+    def scanner(
+        self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **_options: Any
+    ) -> _Scan:
+        """Some columns of the rows that satisfy a condition."""
+        return _Scan(self, self._schema.names if columns is None else list(columns), filter)
+
+    def batches(self, columns: list[str], where: pc.Expression | None) -> Iterator[pa.RecordBatch]:
+        """The same, batch by batch. What Lance cannot compare is compared here."""
+        try:
+            dataset = self._store.open(self.pin.location, self.pin.lance_version)
+            # The text of a condition holds the names of its columns, and maybe others.
+            named = [] if where is None else [name for name in self._schema.names if name in str(where)]
+            is_pushed = where is None or (_takes_expressions(dataset.schema) and not any(map(self._is_unsigned, named)))
+            read = columns if is_pushed else list(dict.fromkeys([*columns, *named]))
+            scanner = dataset.scanner(
+                columns=read, filter=where if is_pushed else None, blob_handling="all_binary", batch_size=65_536
+            )
+            for batch in scanner.to_batches():
+                rows = pa.Table.from_batches([batch]) if is_pushed else pa.Table.from_batches([batch]).filter(where)
+                for part in rows.select(columns).to_batches():
+                    yield self._plain(part)
+        except foreign() as error:
+            failure = CorruptionError(
+                f"table {self.pin.key} at version {self.pin.table_version} cannot be read: {error}",
+                hint="omnigraph verify names what is missing",
+                table=self.pin.key,
+            )
+            self.failures.append(failure)
+            raise failure from error
+        except OmnigraphError as error:
+            self.failures.append(error)
+            raise
+
+    def _is_unsigned(self, name: str) -> bool:
+        return bool(pa.types.is_unsigned_integer(self._schema.field(name).type))
+
+    def _plain(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        fields = [self._schema.field(name) for name in batch.schema.names]
+        arrays = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _takes_expressions(schema: pa.Schema) -> bool:
+    """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
+    return not any(
+        pa.types.is_list(field.type) and pa.types.is_unsigned_integer(field.type.value_type) for field in schema
+    )
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What an engine asks a dataset for."""
+
+    source: TableSource
+    columns: list[str]
+    where: pc.Expression | None
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        return pa.schema([self.source.schema.field(name) for name in self.columns])
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self.source.batches(self.columns, self.where))

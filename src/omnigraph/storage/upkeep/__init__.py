@@ -1,0 +1,1 @@
+"""Maintenance of datasets: compaction, index extension, sweeping, job files."""

@@ -1,0 +1,1 @@
+"""Loads: rows of any number of types as one atomic commit, in memory or bounded by disk."""

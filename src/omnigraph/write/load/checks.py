@@ -1,0 +1,297 @@
+"""The checks over several rows of a large load, as statements of the key database.
+
+They find what ``rows.validate`` and ``write.load.plan`` find for small input, in the same order and with the same
+words; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from omnigraph.rows.cardinality import beyond_condition, cardinality_violation, has_bounds, has_minimum
+from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
+from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.violations import Violation, ViolationCode, Violations
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.write import limits
+from omnigraph.write.load.committed_keys import CommittedKeys
+from omnigraph.write.load.keys import InputKeys, KeyTable
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import duplicate_violation, exists_already, is_keyed
+
+
+def settle_duplicates(
+    keys: InputKeys, mode: LoadMode, violations: Violations, samples_max: int = SAMPLES_PER_KIND_MAX
+) -> None:
+    """Ids that are twice in the input: an error, or the last one wins and the earlier rows are set aside."""
+    for _, table in sorted(keys.tables.items()):
+        if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
+            continue
+        keys.run(
+            f'CREATE OR REPLACE TEMP TABLE twice AS SELECT k0 AS id, max("row") AS last FROM {table.name} '
+            "WHERE hash(k0) IN (SELECT hash FROM doubtful) GROUP BY k0 HAVING count(*) > 1"
+        )
+        earlier = f'FROM {table.name} t JOIN twice ON t.k0 = twice.id AND t."row" <> twice.last'
+        count = keys.number(f"SELECT count(*) {earlier}")
+        if not count:
+            continue
+        if mode is not LoadMode.MERGE or is_keyed(table.entity):
+            _report_duplicates(keys, table, count, earlier, violations, samples_max)
+            continue
+        keys.run(f'CREATE TABLE {table.superseded_name} AS SELECT t."row" {earlier}')
+        keys.run(f'DELETE FROM {table.name} WHERE "row" IN (SELECT "row" FROM {table.superseded_name})')
+        table.superseded = count
+
+
+def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> int:
+    """Fill ``doubtful`` with hashes that several rows share; how many there are.
+
+    Numbers are grouped several times faster than texts, and for almost every input this is the end of it.
+    """
+    texts = [table.columns[column] for column in columns]
+    given = " AND ".join(f"{text} IS NOT NULL" for text in texts)
+    rounds = 1 + table.written // limits.GROUPED_ROWS
+    keys.run("CREATE OR REPLACE TEMP TABLE doubtful (hash UBIGINT)")
+    for number in range(rounds):
+        keys.run(
+            f"INSERT INTO doubtful SELECT hash FROM (SELECT hash({', '.join(texts)}) AS hash FROM {table.name} "
+            f"WHERE {given}) WHERE hash % {rounds} = {number} GROUP BY hash HAVING count(*) > 1"
+        )
+    return keys.number("SELECT count(*) FROM doubtful")
+
+
+def _report_duplicates(
+    keys: InputKeys, table: KeyTable, count: int, earlier: str, violations: Violations, samples_max: int
+) -> None:
+    samples = keys.run(
+        f"SELECT t.k0, t.source, t.line, again.source, again.line {earlier} JOIN {table.name} again "
+        f'ON again."row" = twice.last ORDER BY t."row" LIMIT {samples_max}'
+    )
+    kind = (ViolationCode.DUPLICATE_ID, table.entity.table_key, None)
+    found = (
+        duplicate_violation(table.entity, id_, keys.place(source, line), keys.place(again_source, again_line))
+        for id_, source, line, again_source, again_line in samples
+    )
+    violations.add_group(kind, count, found)
+
+
+@dataclass
+class GraphChecks:
+    """The input against one state of the graph. Leaves behind which committed rows have ids of the input."""
+
+    keys: InputKeys
+    catalog: Catalog
+    committed: CommittedKeys
+    mode: LoadMode
+    violations: Violations
+    samples_max: int = SAMPLES_PER_KIND_MAX
+
+    def run(self) -> None:
+        """Every check, in the order of ``rows.validate``."""
+        tables = self.keys.tables
+        for _, table in sorted(tables.items()):
+            self._find_ids(table)
+        for key in sorted(tables, key=lambda key: (key.startswith("edge:"), key)):
+            table = tables[key]
+            for columns in unique_columns(table.entity):
+                self._check_unique_in_input(table, columns)
+                self._check_unique_in_graph(table, columns)
+            if isinstance(table.entity, EdgeType):
+                self._check_endpoints(table, table.entity)
+        for _, table in sorted(tables.items()):
+            if self.mode is LoadMode.OVERWRITE and isinstance(table.entity, NodeType):
+                self._check_stranded(table, table.entity)
+        for _, table in sorted(tables.items()):
+            edge = table.entity
+            if isinstance(edge, EdgeType) and has_bounds(edge):
+                self._check_cardinality(table, edge)
+
+    # --- ids -------------------------------------------------------------------------------------------
+
+    def _find_ids(self, table: KeyTable) -> None:
+        """Committed rows with ids of the input, or, when everything is replaced, the ids that vanish."""
+        if self.mode is LoadMode.OVERWRITE:
+            if not isinstance(table.entity, NodeType):
+                return
+            join, name = "ANTI JOIN", table.vanished_name
+        else:
+            join, name = "SEMI JOIN", table.found_name
+        self.keys.run(f"CREATE OR REPLACE TABLE {name} (id VARCHAR, address UBIGINT)")
+        if not self.committed.rows(table.entity.table_key):
+            return
+        statement = f"INSERT INTO {name} SELECT c.c0, c.address FROM committed c {join} {table.name} t ON c.c0 = t.k0"
+        self.keys.run(statement, committed=self.committed.keys(table.entity, ["id"]))
+        if self.mode is LoadMode.APPEND:
+            self.refuse_existing(table)
+
+    def refuse_existing(self, table: KeyTable) -> None:
+        """Ids of an append that exist: the load ends here."""
+        count = self.keys.number(f"SELECT count(*) FROM {table.found_name}")
+        if count:
+            first = f"SELECT min(id) FROM {table.found_name}"
+            [(id_, source, line)] = self.keys.run(f"SELECT k0, source, line FROM {table.name} WHERE k0 = ({first})")
+            raise exists_already(table.entity, id_, count, self.keys.place(source, line))
+
+    # --- unique ----------------------------------------------------------------------------------------
+
+    def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
+        if not _find_doubtful(self.keys, table, columns):
+            return
+        texts = [table.columns[column] for column in columns]
+        listed, given = ", ".join(texts), " AND ".join(f"{text} IS NOT NULL" for text in texts)
+        self.keys.run(
+            f'CREATE OR REPLACE TEMP TABLE shared AS SELECT {listed}, min("row") AS first FROM {table.name} '
+            f"WHERE {given} AND hash({listed}) IN (SELECT hash FROM doubtful) GROUP BY {listed} HAVING count(*) > 1"
+        )
+        same = " AND ".join(f"t.{text} = shared.{text}" for text in texts)
+        later = f'FROM {table.name} t JOIN shared ON {same} AND t."row" <> shared.first'
+        count = self.keys.number(f"SELECT count(*) {later}")
+        if count:
+            samples = self.keys.run(
+                f"SELECT holder.k0, t.k0, t.source, t.line, {', '.join(table.tuple_of(columns, 't'))} {later} "
+                f'JOIN {table.name} holder ON holder."row" = shared.first '
+                f'ORDER BY t."row" LIMIT {self.samples_max}'
+            )
+            self._add_unique(table, columns, count, samples)
+
+    def _check_unique_in_graph(self, table: KeyTable, columns: Sequence[str]) -> None:
+        if self.mode is LoadMode.OVERWRITE or not self.committed.rows(table.entity.table_key):
+            return
+        held = ", ".join(f"c{number} AS h{number}" for number in range(1, len(columns) + 1))
+        same = " AND ".join(f"c.c{number} = t.{table.columns[name]}" for number, name in enumerate(columns, 1))
+        self.keys.run(
+            f"CREATE OR REPLACE TEMP TABLE held AS SELECT c0 AS id, address, {held} FROM committed c "
+            f"SEMI JOIN {table.name} t ON {same}",
+            committed=self.committed.keys(table.entity, ["id", *columns]),
+        )
+        self.keys.run(f"DELETE FROM held WHERE id IN (SELECT k0 FROM {table.name})")
+        count = self.keys.number("SELECT count(*) FROM held")
+        if count:
+            same = " AND ".join(f"held.h{number} = t.{table.columns[name]}" for number, name in enumerate(columns, 1))
+            values = ", ".join(f"any_value(held.h{number})" for number in range(1, len(columns) + 1))
+            samples = self.keys.run(
+                'SELECT any_value(held.id), arg_min(t.k0, t."row"), arg_min(t.source, t."row"), '
+                f'arg_min(t.line, t."row"), {values} '
+                f"FROM (SELECT * FROM held ORDER BY address LIMIT {self.samples_max}) held "
+                f"JOIN {table.name} t ON {same} GROUP BY held.address ORDER BY held.address"
+            )
+            self._add_unique(table, columns, count, samples)
+
+    def _add_unique(
+        self, table: KeyTable, columns: Sequence[str], count: int, samples: Iterable[tuple[object, ...]]
+    ) -> None:
+        def each() -> Iterable[Violation]:
+            for first, second, source, line, *value in samples:
+                place = self.keys.place(int(str(source)), int(str(line)))
+                texts = tuple(str(text) for text in value)
+                yield unique_violation(table.entity, tuple(columns), texts, (str(first), str(second)), place)
+
+        self.violations.add_group((ViolationCode.UNIQUE, table.entity.table_key, columns[0]), count, each())
+
+    # --- endpoints -------------------------------------------------------------------------------------
+
+    def _check_endpoints(self, table: KeyTable, edge: EdgeType) -> None:
+        for end, node_name in (("src", edge.source), ("dst", edge.target)):
+            if not self._find_missing(table, end, self.catalog.nodes[node_name]):
+                continue
+            column = table.columns[end]
+            dangling = f"FROM {table.name} t WHERE {column} IN (SELECT id FROM missing)"
+            count = self.keys.number(f"SELECT count(*) {dangling}")
+            first = f'ORDER BY "row" LIMIT {self.samples_max}'
+            samples = self.keys.run(f"SELECT k0, {column}, source, line {dangling} {first}")
+            found = (
+                endpoint_violation(edge, end, id_, node_id, self.keys.place(source, line))
+                for id_, node_id, source, line in samples
+            )
+            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+
+    def _find_missing(self, table: KeyTable, end: str, node: NodeType) -> int:
+        """Fill ``missing`` with the node ids that will not exist; how many there are."""
+        nodes = self.keys.tables.get(node.table_key)
+        column = table.columns[end]
+        wanted = f"SELECT DISTINCT t.{column} AS id FROM {table.name} t"
+        if nodes is not None:
+            # Making the ends distinct first takes longer, and for ten million nodes more memory than there is.
+            wanted += f" ANTI JOIN {nodes.name} n ON t.{column} = n.k0"
+        self.keys.run(f"CREATE OR REPLACE TEMP TABLE missing AS {wanted}")
+        missing = self.keys.number("SELECT count(*) FROM missing")
+        is_replaced = nodes is not None and self.mode is LoadMode.OVERWRITE
+        if missing and not is_replaced and self.committed.rows(node.table_key):
+            self.keys.run(
+                "CREATE OR REPLACE TEMP TABLE present AS SELECT c0 AS id FROM committed c SEMI JOIN missing ON c0 = id",
+                committed=self.committed.keys(node, ["id"]),
+            )
+            self.keys.run("DELETE FROM missing WHERE id IN (SELECT id FROM present)")
+            missing = self.keys.number("SELECT count(*) FROM missing")
+        return missing
+
+    def _check_stranded(self, table: KeyTable, node: NodeType) -> None:
+        """No committed edge that stays may lose its end."""
+        if not self.keys.number(f"SELECT count(*) FROM {table.vanished_name}"):
+            return
+        for edge in self.catalog.edges_of(node.name):
+            if edge.table_key in self.keys.tables or not self.committed.rows(edge.table_key):
+                continue
+            for end, node_name in (("src", edge.source), ("dst", edge.target)):
+                if node_name == node.name:
+                    self._check_ends(table, edge, end)
+
+    def _check_ends(self, nodes: KeyTable, edge: EdgeType, end: str) -> None:
+        self.keys.run(
+            "CREATE OR REPLACE TEMP TABLE stranded AS SELECT c0 AS id, c1 AS node, address FROM committed c "
+            f"SEMI JOIN {nodes.vanished_name} v ON c.c1 = v.id",
+            committed=self.committed.keys(edge, ["id", end]),
+        )
+        count = self.keys.number("SELECT count(*) FROM stranded")
+        samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {self.samples_max}")
+        found = (endpoint_violation(edge, end, id_, node_id) for id_, node_id in samples)
+        if count:
+            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+
+    # --- cardinality -----------------------------------------------------------------------------------
+
+    def _check_cardinality(self, table: KeyTable, edge: EdgeType) -> None:
+        """Recount every source that the input touches, those included whose edges are replaced or removed."""
+        source = table.columns["src"]
+        self.keys.run(
+            f'CREATE OR REPLACE TEMP TABLE touched AS SELECT {source} AS id, min("row") AS place, '
+            f"count(*) AS edges, false AS is_old FROM {table.name} GROUP BY ALL"
+        )
+        if self.mode is not LoadMode.OVERWRITE:
+            if self.committed.rows(edge.table_key):
+                self._count_committed(table, edge)
+        elif has_minimum(edge) and self.committed.rows(edge.table_key):
+            self._add_vacated(edge)
+        nodes = self.keys.tables.get(f"node:{edge.source}")
+        if nodes is not None and self.mode is LoadMode.OVERWRITE:
+            self.keys.run(f"DELETE FROM touched WHERE id IN (SELECT id FROM {nodes.vanished_name})")
+        wrong = f"FROM touched WHERE {beyond_condition(edge, 'edges')}"
+        count = self.keys.number(f"SELECT count(*) {wrong}")
+        if count:
+            samples = self.keys.run(f"SELECT id, edges {wrong} ORDER BY is_old, place LIMIT {self.samples_max}")
+            found = (cardinality_violation(edge, id_, edges) for id_, edges in samples)
+            self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, "src"), count, found)
+
+    def _count_committed(self, table: KeyTable, edge: EdgeType) -> None:
+        self.keys.run(
+            "INSERT INTO touched SELECT old.id, old.place, 0, true FROM (SELECT c1 AS id, min(address) AS place "
+            f"FROM committed c SEMI JOIN {table.name} t ON c.c0 = t.k0 GROUP BY c1) old ANTI JOIN touched USING (id)",
+            committed=self.committed.keys(edge, ["id", "src"]),
+        )
+        self.keys.run(
+            f"CREATE OR REPLACE TEMP TABLE before AS SELECT c1 AS id, count(*) AS edges FROM committed c "
+            f"ANTI JOIN {table.name} t ON c.c0 = t.k0 WHERE c1 IN (SELECT id FROM touched) GROUP BY c1",
+            committed=self.committed.keys(edge, ["id", "src"]),
+        )
+        self.keys.run(
+            "UPDATE touched SET edges = touched.edges + before.edges FROM before WHERE touched.id = before.id"
+        )
+
+    def _add_vacated(self, edge: EdgeType) -> None:
+        """Every committed edge goes away: add the sources that the input has no edges for."""
+        self.keys.run(
+            "INSERT INTO touched SELECT old.id, old.place, 0, true FROM (SELECT c0 AS id, min(address) AS place "
+            "FROM committed GROUP BY c0) old ANTI JOIN touched USING (id)",
+            committed=self.committed.keys(edge, ["src"]),
+        )

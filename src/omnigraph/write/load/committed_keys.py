@@ -1,0 +1,45 @@
+"""Key columns of committed tables, streamed from their pins into statements of the key database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from omnigraph.history.state import ManifestState
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.validate import text_column
+from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.store import Store
+from omnigraph.write import limits
+from omnigraph.write.load.keys import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedKeys:
+    """The committed side of the checks. Remembers which tables were asked: those reads are part of the plan."""
+
+    store: Store
+    state: ManifestState
+    asked: set[str]
+
+    def rows(self, table_key: str) -> int:
+        """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
+        self.asked.add(table_key)
+        return self.state.tables[table_key].rows
+
+    def keys(self, entity: Entity, columns: Sequence[str]) -> Stream:
+        """Columns as canonical texts, named c0, c1 ..., with ``address``, which is also the order of storage."""
+        self.asked.add(entity.table_key)
+        pin = self.state.tables[entity.table_key]
+        names = list(dict.fromkeys(columns))
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in scan(self.store, pin, names, with_address=True, ahead_bytes=limits.KEYS_AHEAD_BYTES):
+                texts = [text_column(entity, column, batch) for column in columns]
+                yield pa.RecordBatch.from_arrays([*texts, batch.column("_rowaddr")], schema=schema)
+
+        fields = [pa.field(f"c{number}", pa.string()) for number in range(len(columns))]
+        schema = pa.schema([*fields, pa.field("address", pa.uint64())])
+        return Stream(schema, batches)

@@ -1,0 +1,111 @@
+"""Rows of a large load to fragments, one after the other, while the next rows are being read.
+
+Holds the rows of unfinished fragments up to a limit in bytes, and one fragment that a second thread is writing. Knows
+the name of every file it made, so a load that fails takes them away again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.storage.objects.durability import sync_files
+from omnigraph.storage.stage.discard import discard_rows
+from omnigraph.storage.stage.staging import ROWS_PER_FILE_MAX, WrittenRows, write_rows
+from omnigraph.storage.tables.store import Store
+from omnigraph.write import limits
+from omnigraph.write.load.keys import Piece
+
+
+class RowNotes(Protocol):
+    """What is kept of rows beside their fragments: keys in a database, or only where they came from."""
+
+    def source(self, name: str) -> int:
+        """The number of a source. Sources come one after the other."""
+        ...
+
+    def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
+        """Take note of rows, in the order in which they are written."""
+        ...
+
+
+@dataclass
+class _Pending:
+    """Rows of one type that wait for a full fragment."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+
+class FragmentWriter:
+    """Writes the rows of any number of types. ``written`` is complete after ``wait``."""
+
+    def __init__(self, store: Store, pins: Mapping[str, TablePin], notes: RowNotes) -> None:
+        self.written: dict[str, list[WrittenRows]] = {}
+        self._store = store
+        self._pins = pins
+        self._notes = notes
+        self._pending: dict[str, _Pending] = {}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="omnigraph-load")
+        self._writing: Future[None] | None = None
+
+    def add(self, source: str, rows: TypedRows) -> None:
+        """Take rows; writes the fragment that is full, or the largest if too much is waiting."""
+        key = rows.table_key
+        pending = self._pending.setdefault(key, _Pending())
+        if pending.rows + rows.batch.num_rows > ROWS_PER_FILE_MAX:
+            self._submit(key)
+            pending = self._pending.setdefault(key, _Pending())
+        pending.pieces.append((self._notes.source(source), rows))
+        pending.rows += rows.batch.num_rows
+        pending.bytes += rows.batch.nbytes
+        if pending.bytes >= limits.FRAGMENT_BYTES:
+            self._submit(key)
+        elif sum(item.bytes for item in self._pending.values()) >= limits.PENDING_BYTES_MAX:
+            self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
+
+    def finish(self) -> None:
+        """Begin to write the rest. The notes are complete then."""
+        for key in sorted(self._pending):
+            self._submit(key)
+
+    def wait(self) -> None:
+        """Until what was begun is written; raises what went wrong there."""
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
+
+    def close(self) -> None:
+        """End the second thread; what it is writing is finished first."""
+        self._pending.clear()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def discard(self) -> None:
+        """Delete every file that was written."""
+        for parts in self.written.values():
+            for part in parts:
+                discard_rows(self._store, part)
+        self.written.clear()
+
+    def _submit(self, key: str) -> None:
+        pieces = self._pending.pop(key).pieces
+        self.wait()
+        self._writing = self._pool.submit(self._write, key, pieces)
+        self._notes.add(pieces[0][1].entity, pieces)
+
+    def _write(self, key: str, pieces: list[Piece]) -> None:
+        pin = self._pins[key]
+        batches = [rows.batch for _, rows in pieces]
+        reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+        written = write_rows(self._store, self._store.open(pin.location, pin.lance_version), pin.location, reader)
+        self.written.setdefault(key, []).append(written)
+        # Staging syncs these files too. Done here, it happens while the next rows are being read.
+        sync_files(self._store.root, [record.path for record in written.files], self._store.durability)

@@ -1,0 +1,361 @@
+"""Merging a branch into another one: decided on two captured heads, and published as one commit with two parents.
+
+A table that one side left alone takes the other side's version, and no row of it is read or written. Of the others
+both sides' changes since the merge base become one delta on the target's version. The source is captured once; when
+others publish to the target first, the merge is decided again with exactly that source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import partial
+
+from omnigraph.compare.tables import rows_compared
+from omnigraph.core.tables import FileRecord
+from omnigraph.history.commits import Relation
+from omnigraph.history.conflicts import MergeConflict, in_order
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.manifest.schemas import store_schema
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.ir import SchemaIR
+from omnigraph.schema.print import to_pg
+from omnigraph.storage.stage.staging import StagedVersion
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.merge.checks import check_merged
+from omnigraph.write.merge.conflicts import conflicts_error
+from omnigraph.write.merge.images import SOURCE, TARGET, MergeRules, Sides
+from omnigraph.write.merge.newest import source_is_newer
+from omnigraph.write.merge.parts import Elsewhere
+from omnigraph.write.merge.rows import RowMerge
+from omnigraph.write.merge.schema import (
+    check_dropped,
+    dropped_conflict,
+    has_other_columns,
+    is_migrated,
+    judges_vacated,
+    merged_schema,
+)
+from omnigraph.write.merge.sides import Crossing, GraphSides, aligned, crossing_of, relate_heads, same_version, state_at
+from omnigraph.write.merge.staging import stage_merge
+from omnigraph.write.merge.table import TableMerge
+from omnigraph.write.merge.tables import MergedTable
+from omnigraph.write.staging import StagedTable, plan_of, stage_all
+from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
+
+
+class MergeOutcome(Enum):
+    """What a merge does, or would do."""
+
+    ALREADY_UP_TO_DATE = "already_up_to_date"
+    FAST_FORWARD = "fast_forward"
+    MERGED = "merged"
+    CONFLICTS = "conflicts"
+
+
+@dataclass(frozen=True)
+class TableCounts:
+    """What a merge does to one table. ``adopted`` tables take the source's version; their counts are its commits'."""
+
+    key: str
+    inserted: int
+    updated: int
+    deleted: int
+    adopted: bool
+    conflicts: int = 0
+
+
+@dataclass(frozen=True)
+class MergeDecision:
+    """A merge, decided and not yet written."""
+
+    outcome: MergeOutcome
+    base: str
+    source: ManifestState
+    target: ManifestState
+    relation: Relation
+    sides: GraphSides | None = None
+    tables: Mapping[str, MergedTable] = field(default_factory=dict)
+    counts: tuple[TableCounts, ...] = ()
+    conflicts: tuple[MergeConflict, ...] = ()
+    reads: frozenset[str] = frozenset()
+    new_schema: str | None = None
+    schema: SchemaIR | None = None
+    """The merged schema, if it is that of neither side."""
+    fingerprint: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return self.outcome is MergeOutcome.ALREADY_UP_TO_DATE
+
+    @property
+    def is_away(self) -> bool:
+        """Whether a table was merged elsewhere."""
+        return any(table.merge is not None and table.merge.away is not None for table in self.tables.values())
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """Write what is merged. Tables that are adopted cost nothing."""
+        schema_files: tuple[FileRecord, ...] = ()
+        if self.schema is not None:
+            assert self.sides is not None
+            schema_files = store_schema(self.sides.store, self.schema, to_pg(self.schema))
+        counted = {item.key: item for item in self.counts}
+        written = [key for key, table in self.tables.items() if table.is_written or self._wants_columns(table)]
+        staged = stage_all(lambda key: self._stage_table(counted.get(key) or _uncounted(key)), sorted(written))
+        plan = plan_of(capture, [(item.write, item.version) for item in staged], self.reads, info, options)
+        writes = (*self._given_up(), *plan.writes, *self._adopted(counted, set(written)))
+        return replace(
+            plan,
+            writes=writes,
+            reads=self.reads - {write.key for write in writes},
+            new_schema=self.new_schema,
+            files=(*plan.files, *schema_files),
+            merged=self.relation.only_source,
+        )
+
+    def _wants_columns(self, table: MergedTable) -> bool:
+        """Whether the table of one side has other columns than the merged one."""
+        sides = self.sides
+        assert sides is not None
+        catalog = sides.catalogs[SOURCE if table.is_adopted else TARGET]
+        return catalog is not sides.catalog and has_other_columns(sides.entity(table.pin.key), catalog)
+
+    def _given_up(self) -> Iterator[TableWrite]:
+        """Names of the target that the merged graph does not have, or has for another table."""
+        kept = {(key, table.pin.location) for key, table in self.tables.items()}
+        located = {location for _, location in kept}
+        for key, pin in self.target.tables.items():
+            if (key, pin.location) not in kept:
+                gone = 0 if pin.location in located else pin.rows
+                yield TableWrite(key, pin.location, WriteMode.MERGE, None, 0, deleted=gone)
+
+    def _adopted(self, counted: Mapping[str, TableCounts], staged: set[str]) -> Iterator[TableWrite]:
+        """Versions of the source, and the target's own under other names."""
+        for key, table in self.tables.items():
+            known = self.target.tables.get(key)
+            if key not in staged and (known is None or not same_version(known, table.pin)):
+                counts, pin = counted.get(key) or _uncounted(key), table.pin
+                changed = (counts.inserted, counts.updated, counts.deleted)
+                yield TableWrite(key, pin.location, WriteMode.MERGE, pin.lance_version, pin.rows, *changed)
+
+    def _stage_table(self, counts: TableCounts) -> StagedTable:
+        table, sides = self.tables[counts.key], self.sides
+        assert sides is not None
+        numbers = (counts.inserted, counts.updated, counts.deleted)
+        entity, pin = sides.entity(counts.key), table.pin
+        columns = stage_entity_columns(sides.store, pin, entity) if self._wants_columns(table) else None
+        if columns is not None:
+            pin = replace(pin, lance_version=columns.version)
+        if table.merge is not None and table.is_written:
+            return stage_merge(_table_sides(sides, counts.key, MergeRules()), pin, table.merge, numbers)
+        version = columns or StagedVersion(pin.location, pin.lance_version, pin.rows, ())
+        write = TableWrite(counts.key, pin.location, WriteMode.MERGE, version.version, pin.rows, *numbers)
+        return StagedTable(write, version)
+
+
+def _uncounted(key: str) -> TableCounts:
+    """A table of which no entity changes."""
+    return TableCounts(key, 0, 0, 0, adopted=False)
+
+
+def _table_sides(sides: GraphSides, key: str, rules: MergeRules) -> Sides:
+    """One table, to be merged by itself here or elsewhere."""
+    entity = sides.entity(key)
+    source, target = (sides.content(key, of_source=of_source) for of_source in (True, False))
+    is_newer = partial(source_is_newer, sides.bare(), entity)
+    pins = (source, target, sides.base.tables.get(key))
+    return Sides(sides.store, entity, pins, rules, is_newer, sides.crossing is not None)
+
+
+def decide_merge(
+    manifests: Manifests,
+    source: ManifestState,
+    target: Capture,
+    rules: MergeRules,
+    elsewhere: Elsewhere | None = None,
+) -> MergeDecision:
+    """Decide a merge of captured heads. Writes nothing; conflicts are part of the answer.
+
+    Tables that are large are left to ``elsewhere``.
+    """
+    relation, base = relate_heads(manifests, source, target.state)
+    if not relation.only_source:
+        return MergeDecision(MergeOutcome.ALREADY_UP_TO_DATE, base.id, source, target.state, relation)
+    base_state = state_at(manifests, base, target.state, source)
+    crossing = crossing_of(manifests, relation, source, target.state, rules.policies)
+    return decide_sides(manifests, relation, base_state, source, target, rules, crossing, elsewhere)
+
+
+def decide_sides(
+    manifests: Manifests,
+    relation: Relation,
+    base: ManifestState,
+    source: ManifestState,
+    target: Capture,
+    rules: MergeRules,
+    crossing: Crossing | None = None,
+    elsewhere: Elsewhere | None = None,
+    *,
+    is_undo: bool = False,
+) -> MergeDecision:
+    """Decide what a target becomes by what a source did to their base; with ``is_undo`` for a revert."""
+    merged, schema = merged_schema(manifests, base, source, target, crossing)
+    catalog = manifests.catalog(merged) if schema is None else Catalog(schema)
+    catalogs = (manifests.catalog(source.schema_digest), target.catalog)
+    before, mine, theirs = (aligned(state, catalog) for state in (base, source, target.state))
+    met = None if crossing is None else crossing.aligned(catalog)
+    sides = GraphSides(manifests.store, relation, before, mine, theirs, catalog, catalogs, met, is_undo)
+    asked: set[str] = set()
+    tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
+    tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
+    asked |= _neighbours(sides.catalog, asked)
+    is_fast = not relation.only_target
+    broken: list[MergeConflict] = []
+    if is_undo or not is_fast:
+        tables, broken = check_merged(sides, tables, rules.resolutions, asked)
+    of_rows = [conflict for table in tables.values() if table.merge for conflict in table.merge.conflicts]
+    conflicts = in_order([*of_rows, *broken])
+    outcome = MergeOutcome.FAST_FORWARD if is_fast else MergeOutcome.MERGED
+    return MergeDecision(
+        MergeOutcome.CONFLICTS if conflicts else outcome,
+        base.head,
+        source,
+        target.state,
+        relation,
+        sides,
+        tables,
+        tuple(_counts(sides, tables, conflicts)),
+        conflicts,
+        frozenset(_known_keys(sides, target.state, asked)),
+        merged if merged != target.state.schema_digest else None,
+        schema,
+    )
+
+
+def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -> Iterator[str]:
+    """The names that tables have on the target before the merge."""
+    known = {pin.location: key for key, pin in target.tables.items()}
+    for key in keys:
+        pin = sides.target.tables.get(key)
+        yield key if pin is None else known[pin.location]
+
+
+def prepare_merge(
+    manifests: Manifests, source: ManifestState, rules: MergeRules, elsewhere: Elsewhere | None, target: Capture
+) -> MergeDecision:
+    """The same for a merge that is to be made; raises MergeConflicts."""
+    decision = decide_merge(manifests, source, target, rules, elsewhere)
+    if decision.conflicts:
+        raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
+    return decision
+
+
+def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
+    """The tables that edges join with these: what is added to them meanwhile may need what is deleted here."""
+    found: set[str] = set()
+    for key in keys:
+        kind, name = key.split(":", 1)
+        if kind == "node":
+            found.update(edge.table_key for edge in catalog.edges_of(name))
+        elif name in catalog.edges:
+            edge = catalog.edges[name]
+            found.update((f"node:{edge.source}", f"node:{edge.target}"))
+    return found
+
+
+def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | None:
+    """What becomes of one table as a whole, or that its rows are to be merged; None if the merged graph has none."""
+    source, target = (state.tables.get(key) for state in (sides.source, sides.target))
+    if sides.is_dropped(key):
+        check_dropped(sides, key)
+        return None
+    if sides.is_changed(key, of_source=True):
+        asked.add(key)
+    elif not sides.is_as_base(key, target):
+        return None if target is None else MergedTable(target, is_adopted=False)
+    if same_version(source, target):
+        return None if target is None else MergedTable(target, is_adopted=False)
+    is_adopted = sides.is_as_base(key, target)
+    if is_adopted and source is not None and target is not None:
+        is_adopted = not judges_vacated(sides, sides.entity(key))
+    if is_adopted:
+        return None if source is None else MergedTable(source, is_adopted=True)
+    if source is None or target is None:
+        raise dropped_conflict(sides, key)
+    return MergedTable(target, is_adopted=False, is_open=True)
+
+
+def _merge_tables(
+    sides: GraphSides, keys: Sequence[str], rules: MergeRules, elsewhere: Elsewhere | None
+) -> dict[str, MergedTable]:
+    """Tables that both sides changed, merged row by row: here, or elsewhere if they are large."""
+    pins = {key: sides.target.tables[key] for key in keys}
+    found: dict[str, MergedTable] = {}
+    if elsewhere is not None and sides.crossing is None:
+        away = [key for key in keys if not is_migrated(sides, key) and _rows(sides, key) >= elsewhere.rows_min]
+        parted = elsewhere.merge([_table_sides(sides, key, rules) for key in away]) if away else []
+        for key, item in zip(away, parted, strict=True):
+            sides.know(key, item.target)
+            found[key] = MergedTable(pins[key], is_adopted=False, merge=item.merge)
+    for key in keys:
+        if key not in found:
+            mine = sides.changes(key, of_source=True)
+            theirs = sides.changes(key, of_source=False, ids=mine.ids())
+            merge = RowMerge(_table_sides(sides, key, rules), mine, theirs).run()
+            found[key] = MergedTable(pins[key], is_adopted=False, merge=merge)
+    return found
+
+
+def _rows(sides: GraphSides, key: str) -> int:
+    """How many rows of a table can differ on one of the sides."""
+    base = sides.base.tables.get(key)
+    return sum(rows_compared(sides.store, base, sides.content(key, of_source=side)) for side in (True, False))
+
+
+def _counts(
+    sides: GraphSides, tables: Mapping[str, MergedTable], conflicts: Sequence[MergeConflict]
+) -> Iterator[TableCounts]:
+    """What happens to every table that does not stay as it is, or that has conflicts."""
+    names = {table_id(entity).location: entity.table_key for entity in entities(sides.catalogs[TARGET])}
+    for key in sides.table_keys():
+        number = sum(conflict.table == key for conflict in conflicts)
+        table = tables.get(key)
+        if table is None and key in sides.target.tables:
+            yield TableCounts(names[sides.pin(key).location], 0, 0, sides.pin(key).rows, adopted=True)
+        elif table is not None and table.is_adopted:
+            counts = _adopted_counts(sides, key, number)
+            inserted, updated, deleted = _changed(table.merge)
+            yield replace(
+                counts,
+                inserted=counts.inserted + inserted,
+                updated=counts.updated + updated,
+                deleted=counts.deleted + deleted,
+            )
+        elif table is not None and (number or not table.is_kept):
+            yield TableCounts(key, *_changed(table.merge), adopted=False, conflicts=number)
+
+
+def _changed(merge: TableMerge | None) -> tuple[int, int, int]:
+    """How many entities are inserted, updated and deleted on top of the version that a table stands on."""
+    if merge is None:
+        return 0, 0, 0
+    gone, written = merge.gone(), set(merge.ids())
+    return len(written - gone), len(written & gone), len(gone - written)
+
+
+def _adopted_counts(sides: GraphSides, key: str, conflicts: int) -> TableCounts:
+    """What the source's commits say they did to a table; merges among them repeat what others did."""
+    own = [commit for commit in sides.relation.only_source if len(commit.parents) < 2]
+    location = sides.pin(key).location
+    changes = [change for commit in own for change in commit.tables if change.location == location]
+    return TableCounts(
+        key,
+        sum(change.inserted for change in changes),
+        sum(change.updated for change in changes),
+        sum(change.deleted for change in changes),
+        adopted=True,
+        conflicts=conflicts,
+    )

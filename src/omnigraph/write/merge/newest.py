@@ -1,0 +1,65 @@
+"""Which side changed a property last: for the policy ``newest``.
+
+Commits say which tables they moved from where to where, so the last one that changed a value is found by comparing
+those versions, newest first, for the entities in question only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omnigraph.compare.tables import table_changes
+from omnigraph.core.commit import CommitKind, GraphCommit, TableChange
+from omnigraph.core.tables import TablePin
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.merge.sides import GraphSides
+
+Moment = tuple[int, str]
+"""When a commit was made; of two at once the one with the greater id is the later one."""
+
+_NEVER: Moment = (0, "")
+
+
+def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str) -> list[bool]:
+    """Whether the source changed a property of some entities later than the target did."""
+    relation = sides.relation
+    source, target = (
+        last_changes(sides, entity, commits, ids, name) for commits in (relation.only_source, relation.only_target)
+    )
+    return [source.get(id_, _NEVER) > target.get(id_, _NEVER) for id_ in ids]
+
+
+def last_changes(
+    sides: GraphSides, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
+) -> dict[str, Moment]:
+    """When a property of each entity was changed last by one of these commits.
+
+    A merge repeats what others did before, so it counts only where nobody else is found. A commit that cleanup has
+    given up may have changed everything.
+    """
+    found: dict[str, Moment] = {}
+    newest_first = sorted(commits, key=lambda commit: (len(commit.parents) > 1, -commit.created_at_us, commit.id))
+    for commit in newest_first:
+        wanted = [id_ for id_ in ids if id_ not in found]
+        if not wanted:
+            break
+        location = sides.pin(entity.table_key).location
+        change = next((item for item in commit.tables if item.location == location), None)
+        # A change of the schema leaves the values as they are.
+        if change is None or not commit.kind.is_logical or commit.kind is CommitKind.SCHEMA:
+            continue
+        is_readable = sides.is_readable(commit.id) and sides.is_readable(commit.parents[0])
+        changed = _changed(sides.store, entity, change, wanted, name) if is_readable else wanted
+        found |= dict.fromkeys(changed, (commit.created_at_us, commit.id))
+    return found
+
+
+def _changed(store: Store, entity: Entity, change: TableChange, ids: list[str], name: str) -> list[str]:
+    before, after = (
+        None if version is None else TablePin(change.key, change.location, *version)
+        for version in (change.before, change.after)
+    )
+    changes = table_changes(store, entity, before, after, ids)
+    updated: list[str] = changes.after.filter(changes.differs[name]).column("id").to_pylist()
+    return updated + list(changes.inserted.column("id").to_pylist())

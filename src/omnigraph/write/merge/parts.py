@@ -1,0 +1,136 @@
+"""Large tables merged in parts, wherever the parts are decided.
+
+A part has every row that can differ of its ids, in the base and on both sides, so it is merged like a whole table. Only
+keys are brought together: they are enough to check the merged graph and to find the rows that go away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pyarrow as pa
+
+from omnigraph.compare.tables import TableChanges, changes_schema, compared
+from omnigraph.core.tables import TablePin
+from omnigraph.history.conflicts import MergeConflict
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.storage.tables.difference import Piece, difference
+from omnigraph.write.merge.images import Sides, merged_schema
+from omnigraph.write.merge.rows import RowMerge
+from omnigraph.write.merge.settling import settle_values
+from omnigraph.write.merge.table import AwayRows, Parts, TableMerge, key_columns
+
+
+class Role(IntEnum):
+    """Where a row was read, and for which comparison."""
+
+    BASE_OF_SOURCE = 0
+    SOURCE = 1
+    BASE_OF_TARGET = 2
+    TARGET = 3
+
+
+Images = Mapping[Role, pa.Table]
+"""The rows of a part."""
+
+
+def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]]]:
+    """What a merge has to read of a table, told from fragment lists."""
+    source, target, base = table.pins
+    mine, theirs = difference(table.store, base, source), difference(table.store, base, target)
+    found = {
+        Role.BASE_OF_SOURCE: (base, mine.before),
+        Role.SOURCE: (source, mine.after),
+        Role.BASE_OF_TARGET: (base, theirs.before),
+        Role.TARGET: (target, theirs.after),
+    }
+    return {role: (pin, pieces) for role, (pin, pieces) in found.items() if pin is not None and pieces}
+
+
+def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
+    """The merge of a part, with what the caller settled about values, and what the target changed."""
+    source, target, base = table.pins
+    empty = changes_schema(table.entity).empty_table()
+
+    def changes(pin: TablePin | None, before: Role, after: Role) -> TableChanges:
+        rows = (images.get(before, empty), images.get(after, empty))
+        return compared(table.store, table.entity, (base, pin), rows)
+
+    theirs = changes(target, Role.BASE_OF_TARGET, Role.TARGET)
+    merge = RowMerge(table, changes(source, Role.BASE_OF_SOURCE, Role.SOURCE), theirs).run()
+    return settle_values(merge, table.rules.resolutions), theirs
+
+
+@dataclass(frozen=True, slots=True)
+class PartKeys:
+    """What comes back of a part."""
+
+    keys: pa.Table
+    gone_from_base: pa.Table
+    gone_from_target: pa.Table
+    conflicts: tuple[MergeConflict, ...]
+    mixed: frozenset[str]
+    also_gone: frozenset[str]
+    unwanted: frozenset[str]
+    target_holds: pa.Table
+    """Keys of what the target inserted or updated."""
+    target_deleted: pa.Table
+    rows_read: int
+
+
+def part_keys(table: Sides, images: Images) -> PartKeys:
+    """Merge a part and keep what others have to know of it."""
+    merge, theirs = merge_part(table, images)
+    names = key_columns(table.entity)
+    return PartKeys(
+        merge.rows.select(names),
+        merge.gone_from_base,
+        merge.gone_from_target,
+        merge.conflicts,
+        merge.mixed,
+        merge.also_gone,
+        merge.unwanted,
+        pa.concat_tables([part.select(names) for part in (theirs.inserted, theirs.after)]),
+        theirs.deleted.select(["id"]),
+        sum(rows.num_rows for rows in images.values()),
+    )
+
+
+@dataclass(frozen=True)
+class PartedMerge:
+    """A table whose parts were merged elsewhere: keys only, of what is written and of what the target changed."""
+
+    merge: TableMerge
+    target: TableChanges
+    rows_read: int
+
+
+def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedMerge:
+    """The parts of a table put together."""
+    empty = merged_schema(entity).empty_table()
+    keys = empty.select(key_columns(entity))
+    held = pa.concat_tables([keys, *(item.target_holds for item in found)])
+    merge = TableMerge(
+        entity,
+        empty,
+        pa.concat_tables([item.gone_from_base for item in found]),
+        pa.concat_tables([item.gone_from_target for item in found]),
+        tuple(conflict for item in found for conflict in item.conflicts),
+        frozenset().union(*(item.mixed for item in found)),
+        frozenset().union(*(item.also_gone for item in found)),
+        AwayRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
+        frozenset().union(*(item.unwanted for item in found)),
+    )
+    deleted = pa.concat_tables([keys.select(["id"]), *(item.target_deleted for item in found)])
+    target = TableChanges(entity, held, deleted, keys, keys, {})
+    return PartedMerge(merge, target, sum(item.rows_read for item in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Others who merge tables, from so many rows that can differ."""
+
+    rows_min: int
+    merge: Callable[[Sequence[Sides]], list[PartedMerge]]

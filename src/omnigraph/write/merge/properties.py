@@ -1,0 +1,236 @@
+"""Entities that both sides changed, merged property by property.
+
+For every property the rows are put into classes by what differs; ``history.merge`` is asked once per class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compare.tables import column_differs, flat, is_blob
+from omnigraph.errors import UsageError
+from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take
+from omnigraph.history.merge import PropertyOutcome, decide_property
+from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.compare import differs
+from omnigraph.rows.json_values import Unfit, converter
+from omnigraph.rows.merge import combine
+from omnigraph.rows.results import result_rows
+from omnigraph.schema.ir import MergePolicy
+from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
+from omnigraph.write.merge.policies import policy_of
+
+_OVER_A_BASE = frozenset({MergePolicy.SUM, MergePolicy.UNION})
+"""Policies that need the value before both changes."""
+
+_NO_BASE = ", and because their histories crossed nobody knows from what"
+
+
+@dataclass(frozen=True)
+class MergedProperties:
+    """Rows that are no longer as the target has them, where they lie there, and conflicts that nobody settled."""
+
+    rows: pa.Table
+    replaced: pa.Table
+    conflicts: list[MergeConflict]
+
+
+def merge_properties(sides: Sides, mine: Changed, theirs: Changed) -> MergedProperties:
+    """Merge the same entities of both sides, row by row."""
+    conflicts: list[MergeConflict] = []
+    columns: list[pa.Array] = []
+    changed = pa.array([False] * mine.rows.num_rows, pa.bool_())
+    for item in table_schema(sides.entity):
+        if item.name == "id":
+            columns.append(flat(mine.rows, "id"))
+            continue
+        column, is_changed = _Column(sides, item, mine, theirs, conflicts).merged()
+        columns.append(column)
+        changed = pc.or_(changed, is_changed)
+    rows = pa.Table.from_arrays(columns, schema=merged_schema(sides.entity)).filter(changed)
+    return MergedProperties(rows, located(theirs.rows.filter(changed)), conflicts)
+
+
+class _Column:
+    """One property of entities that both sides changed."""
+
+    def __init__(
+        self, sides: Sides, field: pa.Field, mine: Changed, theirs: Changed, conflicts: list[MergeConflict]
+    ) -> None:
+        self.sides = sides
+        self.field = field
+        self.mine = mine
+        self.theirs = theirs
+        self.conflicts = conflicts
+        self.rows = mine.rows.num_rows
+        self.policy = policy_of(sides.entity, sides.rules.policies, field.name)
+        self.wanted = merged_schema(sides.entity).field(field.name)
+        self.source = placed_column(mine.rows, self.wanted, side=SOURCE)
+        self.target = placed_column(theirs.rows, self.wanted, side=TARGET)
+
+    def merged(self) -> tuple[pa.Array, pa.BooleanArray]:
+        """The merged column, and where it is not the target's."""
+        column = self.target
+        changed = pa.array([False] * self.rows, pa.bool_())
+        for outcome, mask in self._outcomes().items():
+            positions = pc.indices_nonzero(mask)
+            if outcome is PropertyOutcome.TARGET or not len(positions):
+                continue
+            at, values = self._really_other(*self._values(outcome, positions))
+            column = _put(column, at, values)
+            changed = pc.or_(changed, _mask(at, self.rows))
+        return column, changed
+
+    def _really_other(self, positions: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Without what comes out as the target has it. Of blobs only those come here that differ."""
+        if pa.types.is_struct(values.type):
+            return positions, values
+        is_other = differs(self.target.take(positions), values)
+        return positions.filter(is_other), values.filter(is_other)
+
+    def _outcomes(self) -> dict[PropertyOutcome, pa.BooleanArray]:
+        """Which rows have which outcome."""
+        everywhere = pa.array([True] * self.rows, pa.bool_())
+        source_differs, target_differs = (
+            everywhere if side.differs is None else side.differs[self.field.name] for side in (self.mine, self.theirs)
+        )
+        pins, images = self.sides.pins[:2], (self.mine.rows, self.theirs.rows)
+        sides_differ = column_differs(self.sides.store, self.sides.entity, self.field, pins, images)
+        found: dict[PropertyOutcome, pa.BooleanArray] = {}
+        for source, target, sides in product((False, True), repeat=3):
+            outcome = decide_property(self.policy, source_differs=source, target_differs=target, sides_differ=sides)
+            mask = pc.and_(pc.and_(_is(source_differs, source), _is(target_differs, target)), _is(sides_differ, sides))
+            found[outcome] = pc.or_(found[outcome], mask) if outcome in found else mask
+        return found
+
+    def _values(self, outcome: PropertyOutcome, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Values that are not the target's, and at which positions."""
+        match outcome:
+            case PropertyOutcome.SOURCE:
+                return positions, self.source.take(positions)
+            case PropertyOutcome.NEWEST:
+                ids = flat(self.mine.rows, "id").take(positions).to_pylist()
+                newer = positions.filter(pa.array(self.sides.source_is_newer(ids, self.field.name), pa.bool_()))
+                return newer, self.source.take(newer)
+            case PropertyOutcome.COMBINED:
+                return self._combined(positions)
+            case _:
+                return self._settled(positions, "")
+
+    def _combined(self, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
+        assert self.policy is not None
+        unsure = self._unsure().take(positions) if self.policy in _OVER_A_BASE else _nowhere(len(positions))
+        doubtful, settled_doubts = self._settled(positions.filter(unsure), _NO_BASE)
+        positions = positions.filter(pc.invert(unsure))
+        base = self._base().take(positions)
+        values, fits = combine(self.policy, base, self.source.take(positions), self.target.take(positions))
+        misfits = positions.filter(pc.invert(fits))
+        at, settled = self._settled(misfits, f", and their {self.policy.value} does not fit")
+        places = [positions.filter(fits).cast(pa.uint64()), at, doubtful]
+        return pa.concat_arrays(places), pa.concat_arrays([values.filter(fits), settled, settled_doubts])
+
+    def _unsure(self) -> pa.BooleanArray:
+        """Where the base has no value because histories crossed."""
+        return self.mine.unsure.get(self.field.name, _nowhere(self.rows))
+
+    def _base(self) -> pa.Array:
+        """The values of the base, null where it does not have the entity."""
+        if self.mine.base is None:
+            return pa.nulls(self.rows, self.source.type)
+        return placed_column(self.mine.base, self.wanted, side=BASE)
+
+    def _settled(self, positions: pa.Array, reason: str) -> tuple[pa.Array, pa.Array]:
+        """Conflicts, as far as the caller settled them."""
+        name, entity = self.field.name, self.sides.entity
+        is_insert = self.mine.base is None
+        kind = ConflictKind.DIVERGENT_INSERT if is_insert else ConflictKind.DIVERGENT_UPDATE
+        verb = "inserted with" if is_insert else "changed to"
+        unsure = self._unsure()
+        base = self._base()
+        if self.mine.unsure:
+            base = pc.if_else(unsure, pa.nulls(self.rows, base.type), base)
+        images = pa.Table.from_arrays(
+            [
+                flat(self.mine.rows, "id").take(positions),
+                *(_shown(side.take(positions)) for side in (base, self.source, self.target)),
+            ],
+            ["id", "base", "source", "target"],
+        )
+        chosen: list[int] = []
+        values: list[pa.Array] = []
+        for position, row in zip(positions.to_pylist(), result_rows(images), strict=True):
+            message = f"{name} of '{row['id']}' was {verb} different values{reason}"
+            conflict = MergeConflict(
+                entity.table_key, row["id"], kind, name, row["base"], row["source"], row["target"], message
+            )
+            resolution = self.sides.rules.resolutions.of(conflict)
+            if resolution is not None and resolution.take is Take.TARGET:
+                continue
+            value = None if resolution is None else self._value(resolution, base, position, unsure[position].as_py())
+            if value is None:
+                is_made = resolution is not None and resolution.take is Take.EXPRESSION
+                misfit = ", and the expression makes no value that fits" if is_made else ""
+                self.conflicts.append(replace(conflict, message=message + misfit))
+            else:
+                chosen.append(position)
+                values.append(value)
+        empty = self.source.slice(0, 0)
+        return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
+
+    def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
+        """What a resolution takes; None if there is no such value, so that the conflict stays."""
+        match resolution.take:
+            case Take.SOURCE:
+                return self.source.slice(position, 1)
+            case Take.BASE:
+                return None if is_unsure else base.slice(position, 1)
+            case Take.EXPRESSION:
+                formula = self.sides.rules.formulas[self.sides.entity.table_key, self.field.name, resolution.value]
+                given = {"base": base, "source": self.source, "target": self.target}
+                if is_unsure and formula.reads_base:
+                    return None
+                return formula.value({name: column.slice(position, 1) for name, column in given.items()})
+            case _:
+                return resolved_value(self.sides.entity, self.field.name, resolution.value)
+
+
+def resolved_value(entity: Entity, name: str, value: Any) -> pa.Array:
+    """The value of a resolution as it is stored."""
+    field = table_schema(entity).field(name)
+    if is_blob(field) or name not in entity.properties:
+        raise UsageError(f"a resolution cannot bring a value for {entity.name}.{name}", hint="take one of the sides")
+    try:
+        stored = None if value is None else converter(entity.properties[name].type)(value)
+    except Unfit as error:
+        raise UsageError(f"the value of a resolution does not fit {entity.name}.{name}: {error}") from error
+    return pa.array([stored], field.type)
+
+
+def _nowhere(rows: int) -> pa.BooleanArray:
+    return pa.array([False] * rows, pa.bool_())
+
+
+def _is(mask: pa.BooleanArray, wanted: bool) -> pa.BooleanArray:
+    return mask if wanted else pc.invert(mask)
+
+
+def _mask(positions: pa.Array, rows: int) -> pa.BooleanArray:
+    return pc.is_in(pa.array(range(rows), pa.uint64()), value_set=positions.cast(pa.uint64()))
+
+
+def _put(column: pa.Array, positions: pa.Array, values: pa.Array) -> pa.Array:
+    """The column with other values at some positions."""
+    places = list(range(len(column)))
+    for number, position in enumerate(positions.to_pylist()):
+        places[position] = len(column) + number
+    return pa.concat_arrays([column, values]).take(pa.array(places, pa.int64()))
+
+
+def _shown(column: pa.Array) -> pa.Array:
+    """A blob is shown by its size."""
+    return pc.struct_field(column, "size") if pa.types.is_struct(column.type) else column

@@ -1,0 +1,180 @@
+"""Undoing commits on top of the head, by the rule of merges: the state before them is the source, the state after them
+the base, the head the target.
+
+What others changed later stays, or is a conflict. Stretches that others' commits part are undone one after the other,
+newest first, each on top of what the one before it made; all of it becomes one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from omnigraph.compare.tables import table_changes
+from omnigraph.core.commit import GraphCommit
+from omnigraph.core.tables import FileRecord, TablePin
+from omnigraph.history.commits import Relation, relate
+from omnigraph.history.conflicts import ConflictKind, MergeConflict, in_order
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, apply_plan
+from omnigraph.history.reverts import Stretch, undoing
+from omnigraph.history.state import ManifestState
+from omnigraph.manifest.commit_log import Lineage
+from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.rows.cardinality import is_beyond
+from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.files import SegmentFiles, version_files
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.merge.conflicts import conflicts_error
+from omnigraph.write.merge.decide import MergeDecision, TableCounts, decide_sides
+from omnigraph.write.merge.images import MergeRules
+from omnigraph.write.merge.sides import state_at
+
+
+@dataclass(frozen=True)
+class RevertDecision:
+    """A revert, decided. One of a single stretch is not written yet; the steps of several are staged."""
+
+    counts: tuple[TableCounts, ...]
+    conflicts: tuple[MergeConflict, ...] = ()
+    decision: MergeDecision | None = None
+    plan: PublishPlan | None = None
+    leftover: tuple[FileRecord, ...] = field(default=())
+    fingerprint: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.counts and (self.decision is None or self.decision.new_schema is None)
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """Write what is undone."""
+        if self.plan is not None:
+            return replace(self.plan, info=info)
+        assert self.decision is not None, "what is not staged is decided"
+        return _staged(self.decision, capture, info, options)
+
+
+def _staged(decision: MergeDecision, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+    """The plan of one step. It brings no other branch's commits: what is undone is in the history already."""
+    return replace(decision.stage(capture, info, options), merged=())
+
+
+@dataclass
+class Reverter:
+    """Decides reverts of the same commits, on whatever head they are to be undone."""
+
+    manifests: Manifests
+    stretches: Sequence[Stretch]
+    rules: MergeRules
+    info: CommitInfo
+    options: WriteOptions
+
+    def prepare(self, target: Capture) -> RevertDecision:
+        """Decide a revert that is to be made; raises MergeConflicts."""
+        decided = self.decide(target)
+        if decided.conflicts:
+            discard(self.manifests.store, decided)
+            number = sum(len(stretch.commits) for stretch in self.stretches)
+            what = "the commit" if number == 1 else f"{number} commits"
+            raise conflicts_error(decided.conflicts, f"{what} cannot be reverted on {target.state.branch}")
+        return decided
+
+    def decide(self, target: Capture) -> RevertDecision:
+        """Decide a revert. Conflicts are part of the answer."""
+        decision = self._step(self.stretches[0], target, ())
+        if len(self.stretches) == 1:
+            return RevertDecision(decision.counts, decision.conflicts, decision)
+        conflicts = list(decision.conflicts)
+        plans: list[PublishPlan] = []
+        current = target
+        for number, stretch in enumerate(self.stretches):
+            undone = current.state.commits[len(target.state.commits) :]
+            if number:
+                decision = self._step(stretch, current, undone)
+                conflicts.extend(decision.conflicts)
+            if decision.counts or decision.new_schema:
+                info = replace(self.info, id=f"{self.info.id}.{number}", created_at_us=self.info.created_at_us + number)
+                plans.append(_staged(decision, current, info, self.options))
+                current = self.manifests.capture(apply_plan(current.state, plans[-1], current.state.version))
+        standing = [conflict for conflict in conflicts if not _is_mended(self.manifests.store, conflict, current)]
+        return self._together(target, current, plans, in_order(standing))
+
+    def _step(self, stretch: Stretch, target: Capture, undone: Sequence[GraphCommit]) -> MergeDecision:
+        """Undo one stretch on top of a head, or of what earlier steps made of it."""
+        lineage = Lineage(self.manifests.store, target.state)
+        head = undone[0].parents[0] if undone else target.state.head
+        later = relate(stretch.last.id, head, lineage).only_target
+        base = state_at(self.manifests, stretch.last, target.state)
+        source = self.manifests.at(lineage(stretch.before))
+        undo = undoing(stretch, source, base, self.info.created_at_us)
+        relation = Relation((stretch.last.id,), (undo,), (*later, *undone))
+        return decide_sides(self.manifests, relation, base, source, target, self.rules, is_undo=True)
+
+    def _together(
+        self, target: Capture, made: Capture, plans: Sequence[PublishPlan], conflicts: tuple[MergeConflict, ...]
+    ) -> RevertDecision:
+        """One plan of all steps: the last version of every table that is not as it was."""
+        store = self.manifests.store
+        last = {write.key: write for plan in plans for write in plan.writes}
+        writes: list[TableWrite] = []
+        counts: list[TableCounts] = []
+        for key, write in sorted(last.items()):
+            counted = _counted(store, made.catalog, write, target.state.tables.get(key), made.state.tables.get(key))
+            if counted is not None:
+                writes.append(counted)
+                number = sum(conflict.table == key for conflict in conflicts)
+                changed = (counted.inserted, counted.updated, counted.deleted)
+                counts.append(TableCounts(key, *changed, adopted=False, conflicts=number))
+        records = [record for plan in plans for record in plan.files]
+        kept = {write.key for write in writes}
+        segments = SegmentFiles(store)
+        needed = {path for pin in _pins(made.state, kept) for path in version_files(store, pin, segments)}
+        reads = frozenset(key for plan in plans for key in (*plan.reads, *(write.key for write in plan.writes)))
+        plan = PublishPlan(
+            info=self.info,
+            base=target.state,
+            writes=tuple(writes),
+            reads=reads - kept,
+            expected_head=self.options.expected_head,
+            new_schema=made.state.schema_digest if made.state.schema_digest != target.state.schema_digest else None,
+            files=tuple(record for record in records if record.path in needed),
+        )
+        leftover = tuple(record for record in records if record.path not in needed)
+        return RevertDecision(tuple(counts), conflicts, plan=plan, leftover=leftover)
+
+
+def _is_mended(store: Store, conflict: MergeConflict, made: Capture) -> bool:
+    """Whether all steps together give a node the edges it needs, or delete it, though one step alone does not."""
+    edge = made.catalog.edges.get(conflict.type_name())
+    if conflict.kind is not ConflictKind.CARDINALITY_VIOLATION or conflict.id is None or edge is None:
+        return False
+    graph = CommittedGraph(store, made.state, set())
+    is_there = graph.existing_ids(f"node:{edge.source}", [conflict.id])
+    return not is_there or not is_beyond(edge, graph.edges_at(edge, "src", [conflict.id]).num_rows)
+
+
+def _pins(state: ManifestState, keys: set[str]) -> list[TablePin]:
+    return [pin for key, pin in state.tables.items() if key in keys]
+
+
+def _counted(
+    store: Store, catalog: Catalog, write: TableWrite, before: TablePin | None, after: TablePin | None
+) -> TableWrite | None:
+    """A table's part of the plan with what all steps did together; None if that is nothing."""
+    kind, name = write.key.split(":", 1)
+    entity = catalog.nodes.get(name) if kind == "node" else catalog.edges.get(name)
+    if entity is None or before is None or after is None or before.location != after.location:
+        return write
+    changes = table_changes(store, entity, before, after)
+    if changes.is_empty:
+        return None
+    inserted, updated, deleted = (part.num_rows for part in (changes.inserted, changes.after, changes.deleted))
+    return replace(write, inserted=inserted, updated=updated, deleted=deleted)
+
+
+def discard(store: Store, decided: RevertDecision) -> None:
+    """Delete what was staged to decide, and will not be published."""
+    files = decided.plan.files if decided.plan is not None else ()
+    for record in (*files, *decided.leftover):
+        store.objects.delete(record.path)

@@ -1,0 +1,125 @@
+"""Three-way merge of one table: both sides' changes since the base become one delta on the target, and conflicts.
+
+Entities are put into classes by what each side did to them; ``history.merge`` is asked once per class, and its answer
+is applied to all entities of the class at once. Only conflicts are handled one by one. Nothing here depends on the
+other tables or on which part of the ids is at hand, so parts of a large merge can be decided apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.compare.tables import TableChanges, flat
+from omnigraph.history.conflicts import ConflictKind, MergeConflict, Take
+from omnigraph.history.merge import RowOutcome, Seen, decide_row
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.compare import match
+from omnigraph.rows.results import result_rows
+from omnigraph.storage.tables.difference import ADDRESS
+from omnigraph.write.merge.images import LOCATED, SOURCE, Changed, Sides, classes, located, merged_schema, placed
+from omnigraph.write.merge.properties import merge_properties
+from omnigraph.write.merge.table import TableMerge
+
+
+@dataclass
+class RowMerge:
+    """One table being merged."""
+
+    sides: Sides
+    source: TableChanges
+    target: TableChanges
+    rows: list[pa.Table] = field(default_factory=list)
+    gone_from_base: list[pa.Table] = field(default_factory=list)
+    gone_from_target: list[pa.Table] = field(default_factory=list)
+    conflicts: list[MergeConflict] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+
+    @property
+    def entity(self) -> Entity:
+        return self.sides.entity
+
+    def run(self) -> TableMerge:
+        """Merge."""
+        for mine in classes(self.source):
+            rest = pa.array(range(mine.rows.num_rows), pa.int64())
+            ids = flat(mine.rows, "id")
+            for theirs in classes(self.target):
+                found = match(ids.take(rest), flat(theirs.rows, "id"))
+                if len(found.before):
+                    self._both(mine.at(rest.take(found.before)), theirs.at(found.after))
+                    rest = rest.take(found.only_before)
+            self._alone(mine.at(rest))
+        schema = merged_schema(self.entity)
+        return TableMerge(
+            self.entity,
+            pa.concat_tables([schema.empty_table(), *self.rows]),
+            pa.concat_tables([LOCATED.empty_table(), *self.gone_from_base]),
+            pa.concat_tables([LOCATED.empty_table(), *self.gone_from_target]),
+            tuple(self.conflicts),
+            frozenset(self.mixed),
+        )
+
+    def _alone(self, mine: Changed) -> None:
+        """What only the source changed."""
+        match decide_row(mine.seen, Seen.SAME):
+            case RowOutcome.TAKE:
+                self.rows.append(placed(self.entity, mine.rows, side=SOURCE))
+            case RowOutcome.DELETE:
+                pass
+            case outcome:
+                raise AssertionError(f"nothing else can become of it: {outcome}")
+        if mine.base is not None:
+            gone = self.gone_from_target if self.sides.is_crossed else self.gone_from_base
+            gone.append(located(mine.base))
+
+    def _both(self, mine: Changed, theirs: Changed) -> None:
+        """What both sides changed."""
+        match decide_row(mine.seen, theirs.seen):
+            case RowOutcome.KEEP:
+                return
+            case RowOutcome.BY_PROPERTY:
+                merged = merge_properties(self.sides, mine, theirs)
+                self.rows.append(merged.rows)
+                self.mixed.extend(merged.rows.column("id").to_pylist())
+                self.gone_from_target.append(merged.replaced)
+                self.conflicts.extend(merged.conflicts)
+            case RowOutcome.DELETE_VS_UPDATE:
+                settled = self._settle_rows(ConflictKind.DELETE_VS_UPDATE, theirs, "deleted", "changed")
+                self.gone_from_target.append(located(theirs.rows.filter(settled)))
+            case RowOutcome.UPDATE_VS_DELETE:
+                settled = self._settle_rows(ConflictKind.UPDATE_VS_DELETE, mine, "changed", "deleted")
+                self.rows.append(placed(self.entity, mine.rows.filter(settled), side=SOURCE))
+            case outcome:
+                raise AssertionError(f"both sides changed it: {outcome}")
+
+    def _settle_rows(self, kind: ConflictKind, changed: Changed, source: str, target: str) -> pa.BooleanArray:
+        """Conflicts about whole entities; where the source was chosen. ``changed`` is what the other side has not."""
+        assert changed.base is not None
+        assert changed.differs is not None
+        side = "target" if kind is ConflictKind.DELETE_VS_UPDATE else "source"
+        shown = changed.rows.drop_columns([ADDRESS])
+        images = zip(result_rows(changed.base.select(shown.column_names)), result_rows(shown), strict=True)
+        chosen: list[bool] = []
+        for row, (before, after) in enumerate(images):
+            names = [name for name, mask in changed.differs.items() if mask[row].as_py()]
+            values: dict[str, Any] = {"base": _only(before, names), side: _only(after, names)}
+            message = f"the source {source} and the target {target} '{after['id']}'"
+            chosen.append(
+                self._settle(MergeConflict(self.entity.table_key, after["id"], kind, message=message, **values))
+            )
+        return pa.array(chosen, pa.bool_())
+
+    def _settle(self, conflict: MergeConflict) -> bool:
+        """Whether the source was chosen; a conflict that nobody settled is kept."""
+        resolution = self.sides.rules.resolutions.of(conflict)
+        if resolution is None:
+            self.conflicts.append(conflict)
+        return resolution is not None and resolution.take is Take.SOURCE
+
+
+def _only(row: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names}

@@ -1,0 +1,1 @@
+"""Mutations: the statements of a ``.gq`` mutation as one delta per table."""

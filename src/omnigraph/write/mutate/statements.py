@@ -1,0 +1,374 @@
+"""Mutations: statements in order, each seeing what the earlier ones did, as one delta per table.
+
+Pending entities are held as Python rows by id, over the captured snapshot; a statement's condition is asked of both.
+What an update or delete matched in the snapshot is part of the fingerprint: if that changes before the commit, the
+write conflicts instead of being decided anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.core.ports import IdSource
+from omnigraph.core.profile import Profiler
+from omnigraph.core.tables import Counts, TablePin
+from omnigraph.errors import ViolationError
+from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
+from omnigraph.manifest.reader import Capture
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import (
+    AssignmentIR,
+    DeleteEdges,
+    DeleteNodes,
+    InsertEdge,
+    InsertNode,
+    MutationIR,
+    StatementIR,
+    UpdateNodes,
+)
+from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.keys import key_id, key_text
+from omnigraph.rows.validate import TableDelta, check_delta
+from omnigraph.rows.values import check_values
+from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
+from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.storage.index.indexes import IndexKind
+from omnigraph.storage.index.reads import known_indexes
+from omnigraph.storage.tables.filters import Comparison
+from omnigraph.storage.tables.scan import rows_with, scan
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.attempt import CHECK, READ
+from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.mutate.filters import Matcher
+from omnigraph.write.staging import count_deltas, stage_deltas
+from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
+from omnigraph.write.violations import violation_error
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Pending:
+    """What the statements so far did to one table."""
+
+    entity: Entity
+    rows: dict[str, Row] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+    renewed: set[str] = field(default_factory=set)
+    """Ids whose missing vectors are made."""
+    mode: WriteMode = WriteMode.APPEND
+
+    def put(self, row: Row) -> None:
+        self.rows[row["id"]] = row
+        self.removed.discard(row["id"])
+
+    def remove(self, id_: str) -> None:
+        self.rows.pop(id_, None)
+        self.removed.add(id_)
+
+    def hides(self, id_: str) -> bool:
+        """Whether the snapshot's row of this id is no longer the current one."""
+        return id_ in self.rows or id_ in self.removed
+
+
+@dataclass(frozen=True)
+class PreparedMutation:
+    """A validated mutation."""
+
+    store: Store
+    deltas: dict[str, TableDelta]
+    modes: dict[str, WriteMode]
+    reads: frozenset[str]
+    fingerprint: str
+    affected_nodes: int
+    affected_edges: int
+    query_name: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.deltas
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return count_deltas(self.store, capture, self.deltas, self.modes)
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
+
+
+def prepare_mutation(
+    store: Store,
+    capture: Capture,
+    mutation: MutationIR,
+    ids: IdSource,
+    vectors: MutationVectors,
+    profiler: Profiler,
+    lines: Sequence[str],
+) -> PreparedMutation:
+    """Run the statements against the capture and validate the whole; raises ViolationError and changes nothing.
+
+    ``lines`` are the statements as a profile shows them.
+    """
+    run = _Run(store, capture, ids, vectors, profiler)
+    with profiler.step(READ) as reading:
+        for line, statement in zip(lines, mutation.statements, strict=True):
+            with profiler.step(line) as step:
+                step.rows = run.execute(statement)
+        reading.rows = run.affected_nodes + run.affected_edges
+    with profiler.step(CHECK) as checking:
+        prepared = run.finish()
+        checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
+        return replace(prepared, query_name=mutation.name)
+
+
+@dataclass
+class _Run:
+    store: Store
+    capture: Capture
+    ids: IdSource
+    vectors: MutationVectors
+    profiler: Profiler
+    pending: dict[str, Pending] = field(default_factory=dict)
+    matched: list[str] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    affected_nodes: int = 0
+    affected_edges: int = 0
+
+    def execute(self, statement: StatementIR) -> int:
+        """Run a statement on what the earlier ones left; how many entities it changed."""
+        before = self.affected_nodes + self.affected_edges
+        self._execute(statement)
+        return self.affected_nodes + self.affected_edges - before
+
+    def _execute(self, statement: StatementIR) -> None:
+        catalog = self.capture.catalog
+        match statement:
+            case InsertNode():
+                self._insert_node(catalog.nodes[statement.type_name], statement)
+            case InsertEdge():
+                self._insert_edge(catalog.edges[statement.type_name], statement)
+            case UpdateNodes():
+                self._update(catalog.nodes[statement.type_name], statement)
+            case DeleteNodes():
+                self._delete_nodes(catalog.nodes[statement.type_name], statement.predicate)
+            case DeleteEdges():
+                self._delete_edges(catalog.edges[statement.type_name], statement.predicate)
+
+    def _table(self, entity: Entity, mode: WriteMode) -> Pending:
+        """The pending rows of a table. A stricter way of writing it is never taken back."""
+        table = self.pending.setdefault(entity.table_key, Pending(entity))
+        order = (WriteMode.APPEND, WriteMode.UPSERT, WriteMode.MODIFY)
+        table.mode = max(table.mode, mode, key=order.index)
+        return table
+
+    # --- statements ------------------------------------------------------------------------------------
+
+    def _insert_node(self, node: NodeType, statement: InsertNode) -> None:
+        row = self._new_row(node, statement.assignments)
+        if node.key:
+            row["id"] = self._key_of(node, row)
+        else:
+            row["id"] = self.ids.new_id()
+        table = self._table(node, WriteMode.UPSERT if node.key else WriteMode.APPEND)
+        table.put(row)
+        table.renewed.add(row["id"])
+        self.affected_nodes += 1
+
+    def _key_of(self, node: NodeType, row: Row) -> str:
+        texts = [key_text(row[name], node.properties[name].type) for name in node.key]
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            missing = node.key[texts.index(None)]
+            message = f"@key property {node.name}.{missing} must not be null"
+            violations = Violations()
+            violations.add(Violation(ViolationCode.KEY, message, node.table_key, None, missing))
+            raise violation_error(violations)
+        return key_id(known)
+
+    def _insert_edge(self, edge: EdgeType, statement: InsertEdge) -> None:
+        row = self._new_row(edge, statement.assignments)
+        row.update(id=self.ids.new_id(), src=_value(statement.source), dst=_value(statement.target))
+        self._table(edge, WriteMode.APPEND).put(row)
+        self.affected_edges += 1
+
+    def _new_row(self, entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
+        row: Row = dict.fromkeys(table_schema(entity).names)
+        row.update(_assigned(entity, assignments))
+        return row
+
+    def _update(self, node: NodeType, statement: UpdateNodes) -> None:
+        values = _assigned(node, statement.assignments)
+        embedded = self.vectors.made_for(node)
+        for row in self._matching(node, statement.predicate):
+            table = self._table(node, WriteMode.MODIFY)
+            table.put({**row, **values, **given_up(embedded, values)})
+            if is_renewed(embedded, values):
+                table.renewed.add(row["id"])
+            self.affected_nodes += 1
+
+    def _delete_nodes(self, node: NodeType, condition: ir.Expr) -> None:
+        doomed = {row["id"] for row in self._matching(node, condition)}
+        if not doomed:
+            return
+        table = self._table(node, WriteMode.MODIFY)
+        for id_ in doomed:
+            table.remove(id_)
+        self.affected_nodes += len(doomed)
+        for edge in self.capture.catalog.edges_of(node.name):
+            ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == node.name]
+            self._remove_edges(edge, self._edges_at(edge, ends, doomed))
+
+    def _delete_edges(self, edge: EdgeType, condition: ir.Expr) -> None:
+        self._remove_edges(edge, {row["id"] for row in self._matching(edge, condition)})
+
+    def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:
+        for id_ in ids:
+            self._table(edge, WriteMode.MODIFY).remove(id_)
+        self.affected_edges += len(ids)
+
+    def _edges_at(self, edge: EdgeType, ends: list[str], nodes: set[str]) -> set[str]:
+        """Current edges at these nodes: the snapshot's, less what is hidden, and the pending ones."""
+        pending = self.pending.get(edge.table_key)
+        pin = self.capture.state.tables[edge.table_key]
+        self.asked.add(edge.table_key)
+        found: set[str] = set()
+        for end in ends:
+            for batch in rows_with(self.store, pin, end, sorted(nodes), ["id"]):
+                found.update(batch.column("id").to_pylist())
+        if pending is not None:
+            found = {id_ for id_ in found if not pending.hides(id_)}
+            found.update(id_ for id_, row in pending.rows.items() if any(row[end] in nodes for end in ends))
+        return found
+
+    # --- matching --------------------------------------------------------------------------------------
+
+    def _matching(self, entity: Entity, condition: ir.Expr) -> list[Row]:
+        """Current rows that satisfy a condition, the snapshot's first. What that gave goes into the fingerprint."""
+        matcher = Matcher.of(entity, condition)
+        pending = self.pending.get(entity.table_key)
+        # Also when nothing matches: that nothing did is what the rest was decided from.
+        self.asked.add(entity.table_key)
+        committed = list(self._committed(entity, matcher))
+        digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
+        self.matched.append(f"{entity.table_key}:{digest}")
+        if pending is None:
+            return committed
+        current = [row for row in committed if not pending.hides(row["id"])]
+        return current + [row for row in pending.rows.values() if matcher.matches(row)]
+
+    def _committed(self, entity: Entity, matcher: Matcher) -> Iterator[Row]:
+        pin = self.capture.state.tables[entity.table_key]
+        if matcher.never or not pin.rows:
+            return
+        self._tell_index(pin, matcher.comparison)
+        for batch in scan(self.store, pin, table_schema(entity).names, matcher.comparison, blobs_as_bytes=True):
+            for row in batch.to_pylist():
+                if matcher.matches(row):
+                    yield row
+
+    def _tell_index(self, pin: TablePin, comparison: Comparison | None) -> None:
+        if not self.profiler.is_on:
+            return
+        known = None if comparison is None else known_indexes(self.store, pin).get((comparison.column, IndexKind.BTREE))
+        self.profiler.say(f"every row of {pin.key} looked at" if known is None else str(known))
+
+    # --- the end ---------------------------------------------------------------------------------------
+
+    def finish(self) -> PreparedMutation:
+        deltas: dict[str, TableDelta] = {}
+        gaps: dict[str, VectorGaps] = {}
+        violations = Violations()
+        committed = CommittedGraph(self.store, self.capture.state, self.asked)
+        for key, table in self.pending.items():
+            removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
+            if not table.rows and not removed:
+                continue
+            rows = _table_of(table)
+            gaps[key] = self.vectors.gaps(table.entity, rows, table.renewed)
+            for batch in rows.to_batches():
+                check_values(table.entity, batch, _nowhere, violations, [prop.name for prop, _ in gaps[key]])
+            report_gaps(table.entity, rows, gaps[key], violations)
+            deltas[key] = TableDelta(table.entity, rows, removed)
+        if violations.total:
+            raise violation_error(violations)
+        check_delta(self.capture.catalog, deltas, committed, violations)
+        if violations.total:
+            raise violation_error(violations)
+        return PreparedMutation(
+            self.store,
+            {key: self._with_vectors(delta, gaps[key]) for key, delta in deltas.items()},
+            {key: self.pending[key].mode for key in deltas},
+            frozenset(self.asked),
+            "|".join(self.matched),
+            self.affected_nodes,
+            self.affected_edges,
+        )
+
+    def _with_vectors(self, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
+        pin = self.capture.state.tables[delta.entity.table_key]
+        return replace(delta, rows=self.vectors.filled(delta.entity, delta.rows, gaps, pin))
+
+
+def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:
+    """What rows say, however their properties are called and whatever others the type has that they leave open."""
+    names = {name: str(prop.id) for name, prop in entity.properties.items()}
+    return [
+        sorted((names.get(name, name), value) for name, value in row.items() if value is not None)
+        for row in sorted(rows, key=lambda row: row["id"])
+    ]
+
+
+def _nowhere(row: int) -> Place | None:
+    return None
+
+
+def _value(expression: ir.Expr) -> Any:
+    assert isinstance(expression, ir.Constant), "parameters were bound"
+    return expression.value
+
+
+def _assigned(entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
+    """Assigned values in the form in which Arrow gives them back."""
+    schema = table_schema(entity)
+    values: Row = {}
+    for assignment in assignments:
+        value = _value(assignment.value)
+        type_ = schema.field(assignment.property).type
+        prop = entity.properties[assignment.property]
+        if isinstance(value, str) and prop.type.is_blob:
+            values[assignment.property] = _blob(entity, prop.name, value)
+            continue
+        try:
+            values[assignment.property] = pa.scalar(list(value) if isinstance(value, tuple) else value, type_).as_py()
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise _unfit(entity, assignment.property, value, error) from error
+    return values
+
+
+def _unfit(entity: Entity, name: str, value: object, error: Exception) -> ViolationError:
+    violations = Violations()
+    message = f"{value!r} does not fit {entity.name}.{name}: {error}"
+    violations.add(Violation(ViolationCode.TYPE, message, entity.table_key, None, name))
+    return violation_error(violations)
+
+
+def _blob(entity: Entity, name: str, value: str) -> bytes:
+    from omnigraph.rows.json_values import Unfit, converter
+
+    try:
+        decoded = converter(entity.properties[name].type)(value)
+    except Unfit as error:
+        raise _unfit(entity, name, value[:60], error) from error
+    assert isinstance(decoded, bytes)
+    return decoded
+
+
+def _table_of(pending: Pending) -> pa.Table:
+    schema = table_schema(pending.entity)
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    return pa.Table.from_pylist(list(pending.rows.values()), schema=nullable)

@@ -1,0 +1,1 @@
+"""Schema changes: checks against the committed entities, and the commit."""

@@ -1,0 +1,144 @@
+"""Changing the schema of a branch: a text is planned against the accepted schema and becomes one commit.
+
+Types and properties are followed by their stable ids. A type that stays keeps its table and its data files: columns are
+added, dropped and renamed in the description of the table alone. Whatever else the new schema demands of the entities
+that are there is looked up first, and nothing is changed if they do not comply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from omnigraph.errors import MigrationRefused
+from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.manifest.reader import Capture
+from omnigraph.manifest.schemas import store_schema
+from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.violations import Violations
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+from omnigraph.schema.ir import SchemaIR
+from omnigraph.schema.json_form import digest
+from omnigraph.schema.migrate import plan as plan_migration
+from omnigraph.schema.migration import MigrationPlan
+from omnigraph.schema.steps import UnsupportedChange
+from omnigraph.storage.stage import staging
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.schema.checks import check_entities
+from omnigraph.write.staging import plan_of
+from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
+from omnigraph.write.violations import violation_error
+
+Staged = tuple[TableWrite, staging.StagedVersion | None]
+"""A table's part of a plan, and the version that was made for it."""
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """One node or edge type before and after; a type that is new or dropped is missing on one side."""
+
+    before: Entity | None
+    after: Entity | None
+
+
+@dataclass(frozen=True)
+class PreparedSchema:
+    """A migration whose demands the data meets."""
+
+    store: Store
+    source: Source
+    schema: SchemaIR
+    migration: MigrationPlan
+    reads: frozenset[str] = frozenset()
+    fingerprint: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.migration.steps
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        """Store the schema, make tables for new types and other columns for those that stay."""
+        schema_files = store_schema(self.store, self.schema, self.source.text)
+        staged = [
+            item for change in type_changes(capture.catalog, Catalog(self.schema)) for item in self._of(capture, change)
+        ]
+        # A name may pass from one type to another, so names are given up before any is taken.
+        staged.sort(key=lambda item: item[0].lance_version is not None)
+        made = [version for write, version in staged if write.mode is WriteMode.CREATE and version is not None]
+        staging.sync_created(self.store, made)
+        plan = plan_of(capture, [(write, version) for write, version in staged if version], self.reads, info, options)
+        writes = tuple(write for write, _ in staged)
+        reads = self.reads - {write.key for write in writes}
+        files = (*plan.files, *schema_files)
+        return replace(plan, writes=writes, reads=reads, new_schema=digest(self.schema), files=files)
+
+    def _of(self, capture: Capture, change: TypeChange) -> Iterator[Staged]:
+        """What becomes of the table of one type."""
+        before, after = change.before, change.after
+        if before is None:
+            assert after is not None
+            yield self._created(after)
+            return
+        pin = capture.state.tables[before.table_key]
+        if after is None:
+            yield TableWrite(pin.key, pin.location, WriteMode.DROP, None, 0, deleted=pin.rows), None
+            return
+        version = stage_entity_columns(self.store, pin, after)
+        if before.table_key != after.table_key:
+            yield TableWrite(pin.key, pin.location, WriteMode.ALTER, None, 0), None
+        elif version is None:
+            return
+        number = pin.lance_version if version is None else version.version
+        yield TableWrite(after.table_key, pin.location, WriteMode.ALTER, number, pin.rows), version
+
+    def _created(self, entity: Entity) -> Staged:
+        location = table_id(entity).location
+        version = staging.create_table(self.store, location, table_schema(entity))
+        return TableWrite(entity.table_key, location, WriteMode.CREATE, version.version, 0), version
+
+
+def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data_loss: bool) -> PreparedSchema:
+    """Plan the change from what a branch has, and refuse what cannot be done. Writes nothing."""
+    schema, migration = planned(capture.catalog.schema, source, allow_data_loss=allow_data_loss)
+    if not migration.supported:
+        raise _refused(migration.refusals)
+    changes = type_changes(capture.catalog, Catalog(schema))
+    pins = {
+        change.after.table_key: capture.state.tables[change.before.table_key]
+        for change in changes
+        if change.before and change.after
+    }
+    violations = Violations()
+    reads = check_entities(store, Catalog(schema), pins, migration.steps, violations)
+    if violations.total:
+        raise violation_error(violations, stored=True)
+    return PreparedSchema(store, source, schema, migration, reads)
+
+
+def planned(accepted: SchemaIR, source: Source, *, allow_data_loss: bool) -> tuple[SchemaIR, MigrationPlan]:
+    """The schema that a text means after the accepted one, and the steps to it."""
+    schema = accept(parse_schema(source), domain=accepted.domain, previous=accepted)
+    return schema, plan_migration(accepted, schema, allow_data_loss=allow_data_loss)
+
+
+def _refused(refusals: Sequence[UnsupportedChange]) -> MigrationRefused:
+    shown = "".join(f"\n  - {refusal.text}" for refusal in refusals)
+    return MigrationRefused(
+        f"the schema cannot be changed like this; nothing was changed{shown}",
+        hint="load the data into a graph that has the new schema, or leave these out",
+        changes=[refusal.entity for refusal in refusals],
+        codes=[refusal.code.code for refusal in refusals if refusal.code is not None],
+    )
+
+
+def type_changes(before: Catalog, after: Catalog) -> Iterator[TypeChange]:
+    """The node and edge types of two schemas, paired by what they are."""
+    old = {item.ir.id: item for item in entities(before)}
+    for item in entities(after):
+        yield TypeChange(old.pop(item.ir.id, None), item)
+    for gone in old.values():
+        yield TypeChange(gone, None)

@@ -1,0 +1,1 @@
+"""Maintenance writers: compaction, indexes, garbage collection, and integrity checks."""

@@ -1,0 +1,1 @@
+"""Vectors of ``@embed`` properties: embedded once per text, reused from the committed table."""

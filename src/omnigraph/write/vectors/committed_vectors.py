@@ -1,0 +1,84 @@
+"""The vectors that a committed table holds for texts: what did not change is not embedded again.
+
+A few ids are looked up one by one. For more of them the ids of the table are read once and kept as hashes, 16 bytes
+each; texts and vectors are then taken row by row, so what is read is what is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.tables import TablePin
+from omnigraph.exec.id_map import hashes
+from omnigraph.exec.tables import distinct
+from omnigraph.rows.embedding import EmbeddedProperty, Positions, Vectors
+from omnigraph.storage.tables.columns_by_fragment import layout_of
+from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX, find_ids, scan, take_rows
+from omnigraph.storage.tables.store import Store
+
+Kept = tuple[Positions, Vectors]
+"""Positions among the rows that were asked for, ascending, and the vector of each."""
+
+
+@dataclass(frozen=True)
+class CommittedVectors:
+    """One table that is not empty, at one version."""
+
+    store: Store
+    pin: TablePin
+
+    def unchanged(self, ids: pa.Array, texts: pa.Array, prop: EmbeddedProperty) -> Kept:
+        """The vectors of the rows whose committed text is the same."""
+        rows = self._live_rows(ids)
+        asked = np.flatnonzero(rows >= 0)
+        asked = asked[np.argsort(rows[asked], kind="stable")]
+        source = prop.embed.source
+        held = self._taken(rows[asked], ("id", source))
+        # Hashes may agree where ids do not, and two rows of the input may have one id.
+        is_same = pc.and_kleene(
+            pc.equal(held["id"], ids.take(pa.array(asked))), pc.equal(held[source], texts.take(pa.array(asked)))
+        )
+        asked = asked[pc.fill_null(is_same, False).to_numpy(zero_copy_only=False)]
+        vectors = self._taken(rows[asked], (prop.name,))[prop.name]
+        has_vector = vectors.is_valid().to_numpy(zero_copy_only=False)
+        asked = asked[has_vector]
+        order = np.argsort(asked)
+        numbers: Vectors = vectors.flatten().to_numpy().reshape(-1, prop.dimension)
+        return asked[order], numbers[order]
+
+    def _taken(self, rows: Positions, names: tuple[str, ...]) -> dict[str, pa.Array]:
+        """Columns at ascending positions among the live rows, which may repeat."""
+        wanted, places = distinct(rows)
+        found = take_rows(self.store, self.pin, wanted, names)
+        return {name: column.take(pa.array(places)) for name, column in found.items()}
+
+    def _live_rows(self, ids: pa.Array) -> Positions:
+        """For every id its position among the live rows of the table, -1 where there is none."""
+        if len(ids) > IDS_PER_FILTER_MAX:
+            return self._by_hash(ids)
+        texts = ids.to_pylist()
+        addresses = find_ids(self.store, self.pin, texts)
+        layout = layout_of(self.store, self.pin)
+        numbers = layout.numbers_at(np.fromiter(addresses.values(), np.uint64, len(addresses)))
+        rows = dict(zip(addresses, layout.live_positions(numbers).tolist(), strict=True))
+        return np.fromiter((rows.get(text, -1) for text in texts), np.int64, len(texts))
+
+    def _by_hash(self, ids: pa.Array) -> Positions:
+        known, rows = self._hashed_ids
+        wanted = hashes(ids)
+        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        found: Positions = np.where(known[places] == wanted, rows[places], -1)
+        return found
+
+    @cached_property
+    def _hashed_ids(self) -> tuple[npt.NDArray[np.uint64], Positions]:
+        """Hashes of all ids, ascending, and the positions of their rows."""
+        found = np.concatenate([hashes(batch.column("id")) for batch in scan(self.store, self.pin, ["id"])])
+        order = np.argsort(found, kind="stable")
+        return found[order], order.astype(np.int64)
