@@ -182,7 +182,6 @@ class MergeMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.graph = omnigraph.Graph(Store(self.graph.uri, None, "os"), clock=Ticking(self.newest()))
-        self.graph._start()
 
     def newest(self) -> int:
         return max(commit.created_at_us for name in BRANCHES for commit in self.graph.commits(name))
