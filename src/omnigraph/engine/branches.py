@@ -49,7 +49,7 @@ def branch_loss(manifests: Manifests, name: str) -> BranchLoss:
 
 
 def has_branch(manifests: Manifests, name: str) -> bool:
-    """Whether a branch of that name exists."""
+    """True if a branch of that name exists."""
     try:
         branches.find_ref(manifests, name)
     except NotFoundError:

@@ -42,11 +42,11 @@ class LoadOptions:
     spark: Any = None
     """A Spark session; by default one of this machine."""
     mapping: Mapping[str, Any] | None = None
-    """Which columns of which tables become which entities."""
+    """The mapping from columns of tables to entities."""
     partitions: int | None = None
-    """About how many slices the input is cut into."""
+    """The approximate number of slices that the input is cut into."""
     checks: Any = "auto"
-    """Where keys are compared: ``driver``, ``cluster`` or ``auto``."""
+    """The place of the checks over several rows: ``driver``, ``cluster`` or ``auto``."""
     reject_to: str | os.PathLike[str] | None = None
     """A new file for invalid rows; the valid ones are loaded."""
     resume: bool = False

@@ -1,4 +1,4 @@
-"""What one commit changed: its difference to its first parent, a page at a time."""
+"""The changes of one commit: its difference to its first parent, page by page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Compared: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ChangeBlock:
-    """A commit and what it changed, or a part of that where a page begins or ends within it."""
+    """A commit and its changes, or a part of them where a page begins or ends within it."""
 
     commit: GraphCommit
     changes: tuple[Change, ...]
@@ -71,14 +71,14 @@ class CommitChanges:
 
 @dataclass(slots=True)
 class Room:
-    """What still fits on a page."""
+    """The space left on a page."""
 
     changes: int
     bytes: int = FEED_BYTES_PER_PAGE
     is_used: bool = False
 
     def take(self, sizes: list[int]) -> int:
-        """How many of the next changes fit. The first of a page always does."""
+        """The number of next changes that fit. The first change of a page always fits."""
         taken = 0
         for size in sizes:
             if self.changes == 0 or (self.bytes < size and self.bytes < FEED_BYTES_PER_PAGE):
@@ -106,7 +106,7 @@ def check_limit(limit: int) -> None:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares commits with their parents, as one reader wants it."""
+    """Compares commits with their parents under the filter of one reader."""
 
     manifests: Manifests
     chosen: ChangeFilter
@@ -150,7 +150,7 @@ class Comparer:
             return ()
         before = None if parent is None else self._at(parent)
         after = self._at(commit)
-        # The next commit is compared with this one; others are not asked for again.
+        # The next commit is compared with this one; no other comes again.
         self._snapshots.clear()
         self._snapshots[commit.id] = after
         return tuple(rows for rows in diff_rows(before, after, self.chosen) if len(rows))

@@ -41,7 +41,7 @@ LOAD: Final = "Load"
 
 @dataclass(frozen=True, slots=True)
 class LoadJob:
-    """One load that is to become one commit on one branch."""
+    """One load: the branch, the commit that it becomes, and how its rows are read."""
 
     context: WriteContext
     incarnation: str
@@ -54,11 +54,11 @@ class LoadJob:
     finish: Finish
     """Publishes or previews the change that the loader makes."""
     embedding: RowEmbedding | None = None
-    """How vectors are made from texts, if an embedder is configured."""
+    """Embeds the texts of the rows, if an embedder is configured."""
 
     @property
     def reading(self) -> Catalog:
-        """The types by which the rows are to be read."""
+        """The catalog that the rows are read with."""
         return self.catalog if self.embedding is None else self.embedding.reading
 
 

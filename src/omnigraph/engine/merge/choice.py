@@ -1,4 +1,4 @@
-"""Who merges large tables: this process or Spark, by what is asked for and by how many rows can differ."""
+"""Choice of the engine of a merge: this process or Spark, by name or by the number of rows that can differ."""
 
 from __future__ import annotations
 

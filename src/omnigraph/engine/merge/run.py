@@ -35,7 +35,7 @@ Said = Sequence[Mapping[str, Any] | Resolution]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Who shall merge large tables: ``auto``, ``embedded`` or ``spark``, and on which session."""
+    """The engine for large tables: ``auto``, ``embedded`` or ``spark``, and its session."""
 
     name: str
     spark: Any | None = None
@@ -129,7 +129,7 @@ def _used(decision: MergeDecision) -> str:
 def preview(
     context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
 ) -> MergePreview:
-    """What a merge of the two heads would do. Writes nothing."""
+    """The counts and conflicts of a merge of the two heads. Writes nothing."""
     mine, theirs = _heads(context, source, target)
     rules = _rules(context, mine, theirs, policy, resolutions)
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
@@ -171,7 +171,7 @@ def _rules(
 
 
 def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -> MergeRules:
-    """What a caller says about how conflicts are settled; every name is one of a schema."""
+    """The caller's policies and resolutions; every name is one of a schema."""
     checked = read_resolutions(resolutions)
     named = {
         (item.type_name, item.property): _entities(catalogs, item.type_name, item.property)
@@ -182,7 +182,7 @@ def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -
 
 
 def read_policies(catalogs: Sequence[Catalog], said: Policy) -> Policies:
-    """What a caller says about policies, with every name checked."""
+    """The caller's policies, with every name checked."""
     if said is None:
         return Policies()
     if isinstance(said, str):

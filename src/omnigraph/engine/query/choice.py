@@ -58,7 +58,7 @@ def query_runner(
 
 
 def is_for_spark(rows: int) -> bool:
-    """Whether ``auto`` chooses Spark for that many rows; never where Spark is not installed."""
+    """True if ``auto`` chooses Spark for that many rows; never where Spark is not installed."""
     return rows >= spark_from(VARIABLE, SPARK_FROM_ROWS, "rows") and has_spark()
 
 

@@ -1,4 +1,4 @@
-"""``cleanup`` from what a caller says to what was done; who lists and deletes is chosen here."""
+"""Cleanup: from the caller's rules to the result, and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from omnigraph.write.context import WriteContext
 from omnigraph.write.upkeep.cleanup import Settings, Sweeper, cleanup, sweep_here
 
 SPARK_FROM_VERSIONS = 100_000
-"""Table versions that are needed, each of which is opened, from which ``auto`` takes Spark."""
+"""Referenced table versions from which ``auto`` takes Spark: cleanup opens every one of them."""
 
 
 def clean(
@@ -32,7 +32,7 @@ def clean(
     *,
     dry_run: bool,
 ) -> CleanupResult:
-    """Check what was asked for, and run."""
+    """Validate the rules, and run."""
     if keep is not None and keep < 1:
         raise UsageError(f"{keep} commits cannot be kept", hint="the head always stays: keep 1 or more")
     policy = Policy(keep, None if older_than is None else duration_us(older_than))

@@ -1,4 +1,4 @@
-"""Maintenance of a branch: from the names of types to what was done to their tables, and who does it."""
+"""Optimize: from the names of types to maintained tables, and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def maintain(
 
 
 def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]:
-    """Who maintains a table of so many rows and bytes. ``spark`` is a session, None for the one of this machine."""
+    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine."""
     if check_engine(engine) == EMBEDDED:
         return lambda rows, size: HERE
     cluster: list[Workers] = []
