@@ -45,7 +45,7 @@ class Blob:
         return f'"{digest.hexdigest()[:32]}"'
 
     def read(self, start: int = 0, length: int | None = None) -> bytes:
-        """The bytes from ``start``: ``length`` of them, or all that follow. A range outside the value raises BlobRangeError."""
+        """``length`` bytes from ``start``, or all that follow. A range outside the value raises BlobRangeError."""
         return b"".join(self.chunks(start, length))
 
     def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ BY_SPARK = "spark"
 ENGINES = (AUTO, EMBEDDED, BY_SPARK)
 SPARK_FROM_VARIABLE = "OMNIGRAPH_SPARK_FROM"
 SPARK_FROM_BYTES = 32 * 1024**3
-"""Bytes of input from which ``auto`` takes Spark: more than one machine should process. Below, this process is faster."""
+"""Bytes of input from which ``auto`` takes Spark: more than one machine should process. Less is faster here."""
 
 
 def check_engine(engine: str) -> str:

@@ -180,7 +180,7 @@ def open_feed(manifests: Manifests, branch: str, chosen: ChangeFilter, compared:
 def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
     """The error for a cursor whose commits were cleaned up."""
     return ChangeFeedGap(
-        f"the changes of commit {commit.id} on {branch} are no longer available: cleanup deleted the files they are computed from",
+        f"the changes of commit {commit.id} on {branch} are no longer available: cleanup deleted their files",
         hint="start again from a baseline: graph.change_baseline, or omnigraph changes baseline",
         cursor=cursor,
         first_unreadable_commit_id=commit.id,
