@@ -122,17 +122,19 @@ def preview(
     context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
 ) -> MergePreview:
     """What a merge of the two heads would do. Writes nothing."""
-    mine, theirs = _heads(context, source, target)
-    rules = _rules(context, mine, theirs, policy, resolutions)
+    source_head, target_head = _heads(context, source, target)
+    rules = _rules(context, source_head, target_head, policy, resolutions)
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
-        decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules, elsewhere)
+        decision = decide_merge(
+            context.manifests, source_head, context.manifests.capture(target_head), rules, elsewhere
+        )
     return MergePreview(
-        mine.branch,
-        theirs.branch,
+        source_head.branch,
+        target_head.branch,
         decision.outcome,
         decision.base,
-        mine.head,
-        theirs.head,
+        source_head.head,
+        target_head.head,
         decision.counts,
         decision.conflicts,
         policy,

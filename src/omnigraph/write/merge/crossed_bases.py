@@ -59,7 +59,7 @@ class _Column(NamedTuple):
 
     def put(self, where: pa.BooleanArray, other: _Column) -> _Column:
         """With another one's values at some places."""
-        return _Column(*(pc.if_else(where, theirs, ours) for ours, theirs in zip(self, other, strict=True)))
+        return _Column(*(pc.if_else(where, new, old) for old, new in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def crossed_changes(
     sides = [[_Read(pins.source, pa.concat_tables([between.inserted, between.after]))], [_Read(pins.target, target)]]
     states = [*sides, *map(at, pins.bases), *map(at, pins.origins)]
     tables = _one_place_for_each_blob(store, entity, states)
-    ours, theirs, *others = (_image(ids, rows) for rows in tables)
+    source_image, target_image, *others = (_image(ids, rows) for rows in tables)
     base = _merged(others[: len(pins.bases)], others[len(pins.bases) :], entity, policy_of)
-    addresses = flat(theirs.rows, ADDRESS)
-    return base.changes(entity, ours, addresses), base.changes(entity, theirs, addresses)
+    addresses = flat(target_image.rows, ADDRESS)
+    return base.changes(entity, source_image, addresses), base.changes(entity, target_image, addresses)
 
 
 class _Read(NamedTuple):

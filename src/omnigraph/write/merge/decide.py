@@ -205,9 +205,11 @@ def decide_sides(
     merged, schema = merged_schema(manifests, base, source, target, crossing)
     catalog = manifests.catalog(merged) if schema is None else Catalog(schema)
     catalogs = (manifests.catalog(source.schema_digest), target.catalog)
-    before, mine, theirs = (aligned(state, catalog) for state in (base, source, target.state))
+    aligned_base, aligned_source, aligned_target = (aligned(state, catalog) for state in (base, source, target.state))
     met = None if crossing is None else crossing.aligned(catalog)
-    sides = GraphSides(manifests.store, relation, before, mine, theirs, catalog, catalogs, met, is_undo)
+    sides = GraphSides(
+        manifests.store, relation, aligned_base, aligned_source, aligned_target, catalog, catalogs, met, is_undo
+    )
     asked: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
     tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
@@ -302,9 +304,9 @@ def _merge_tables(
             found[key] = MergedTable(pins[key], is_adopted=False, merge=item.merge)
     for key in keys:
         if key not in found:
-            mine = sides.changes(key, of_source=True)
-            theirs = sides.changes(key, of_source=False, ids=mine.ids())
-            merge = RowMerge(_table_sides(sides, key, rules), mine, theirs).run()
+            source = sides.changes(key, of_source=True)
+            target = sides.changes(key, of_source=False, ids=source.ids())
+            merge = RowMerge(_table_sides(sides, key, rules), source, target).run()
             found[key] = MergedTable(pins[key], is_adopted=False, merge=merge)
     return found
 

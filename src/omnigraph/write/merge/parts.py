@@ -39,12 +39,12 @@ Images = Mapping[Role, pa.Table]
 def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]]]:
     """What a merge has to read of a table, told from fragment lists."""
     source, target, base = table.pins
-    mine, theirs = difference(table.store, base, source), difference(table.store, base, target)
+    of_source, of_target = (difference(table.store, base, pin) for pin in (source, target))
     found = {
-        Role.BASE_OF_SOURCE: (base, mine.before),
-        Role.SOURCE: (source, mine.after),
-        Role.BASE_OF_TARGET: (base, theirs.before),
-        Role.TARGET: (target, theirs.after),
+        Role.BASE_OF_SOURCE: (base, of_source.before),
+        Role.SOURCE: (source, of_source.after),
+        Role.BASE_OF_TARGET: (base, of_target.before),
+        Role.TARGET: (target, of_target.after),
     }
     return {role: (pin, pieces) for role, (pin, pieces) in found.items() if pin is not None and pieces}
 
@@ -58,9 +58,9 @@ def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
         rows = (images.get(before, empty), images.get(after, empty))
         return compared(table.store, table.entity, (base, pin), rows)
 
-    theirs = changes(target, Role.BASE_OF_TARGET, Role.TARGET)
-    merge = RowMerge(table, changes(source, Role.BASE_OF_SOURCE, Role.SOURCE), theirs).run()
-    return settle_values(merge, table.rules.resolutions), theirs
+    target_changes = changes(target, Role.BASE_OF_TARGET, Role.TARGET)
+    merge = RowMerge(table, changes(source, Role.BASE_OF_SOURCE, Role.SOURCE), target_changes).run()
+    return settle_values(merge, table.rules.resolutions), target_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PartKeys:
 
 def part_keys(table: Sides, images: Images) -> PartKeys:
     """Merge a part and keep what others have to know of it."""
-    merge, theirs = merge_part(table, images)
+    merge, target_changes = merge_part(table, images)
     names = key_columns(table.entity)
     return PartKeys(
         merge.rows.select(names),
@@ -92,8 +92,8 @@ def part_keys(table: Sides, images: Images) -> PartKeys:
         merge.mixed,
         merge.also_gone,
         merge.unwanted,
-        pa.concat_tables([part.select(names) for part in (theirs.inserted, theirs.after)]),
-        theirs.deleted.select(["id"]),
+        pa.concat_tables([part.select(names) for part in (target_changes.inserted, target_changes.after)]),
+        target_changes.deleted.select(["id"]),
         sum(rows.num_rows for rows in images.values()),
     )
 

@@ -40,42 +40,42 @@ class MergedProperties:
     conflicts: list[MergeConflict]
 
 
-def merge_properties(sides: Sides, mine: Changed, theirs: Changed) -> MergedProperties:
+def merge_properties(sides: Sides, source: Changed, target: Changed) -> MergedProperties:
     """Merge the same entities of both sides, row by row."""
     conflicts: list[MergeConflict] = []
     columns: list[pa.Array] = []
-    changed = pa.array([False] * mine.rows.num_rows, pa.bool_())
+    changed = pa.array([False] * source.rows.num_rows, pa.bool_())
     for item in table_schema(sides.entity):
         if item.name == "id":
-            columns.append(flat(mine.rows, "id"))
+            columns.append(flat(source.rows, "id"))
             continue
-        column, is_changed = _Column(sides, item, mine, theirs, conflicts).merged()
+        column, is_changed = _Column(sides, item, source, target, conflicts).merged()
         columns.append(column)
         changed = pc.or_(changed, is_changed)
     rows = pa.Table.from_arrays(columns, schema=merged_schema(sides.entity)).filter(changed)
-    return MergedProperties(rows, located(theirs.rows.filter(changed)), conflicts)
+    return MergedProperties(rows, located(target.rows.filter(changed)), conflicts)
 
 
 class _Column:
     """One property of entities that both sides changed."""
 
     def __init__(
-        self, sides: Sides, field: pa.Field, mine: Changed, theirs: Changed, conflicts: list[MergeConflict]
+        self, sides: Sides, field: pa.Field, source: Changed, target: Changed, conflicts: list[MergeConflict]
     ) -> None:
         self.sides = sides
         self.field = field
-        self.mine = mine
-        self.theirs = theirs
+        self.source = source
+        self.target = target
         self.conflicts = conflicts
-        self.rows = mine.rows.num_rows
+        self.rows = source.rows.num_rows
         self.policy = policy_of(sides.entity, sides.rules.policies, field.name)
         self.wanted = merged_schema(sides.entity).field(field.name)
-        self.source = placed_column(mine.rows, self.wanted, side=SOURCE)
-        self.target = placed_column(theirs.rows, self.wanted, side=TARGET)
+        self.source_values = placed_column(source.rows, self.wanted, side=SOURCE)
+        self.target_values = placed_column(target.rows, self.wanted, side=TARGET)
 
     def merged(self) -> tuple[pa.Array, pa.BooleanArray]:
         """The merged column, and where it is not the target's."""
-        column = self.target
+        column = self.target_values
         changed = pa.array([False] * self.rows, pa.bool_())
         for outcome, mask in self._outcomes().items():
             positions = pc.indices_nonzero(mask)
@@ -90,16 +90,16 @@ class _Column:
         """Without what comes out as the target has it. Of blobs only those come here that differ."""
         if pa.types.is_struct(values.type):
             return positions, values
-        is_other = differs(self.target.take(positions), values)
+        is_other = differs(self.target_values.take(positions), values)
         return positions.filter(is_other), values.filter(is_other)
 
     def _outcomes(self) -> dict[PropertyOutcome, pa.BooleanArray]:
         """Which rows have which outcome."""
         everywhere = pa.array([True] * self.rows, pa.bool_())
         source_differs, target_differs = (
-            everywhere if side.differs is None else side.differs[self.field.name] for side in (self.mine, self.theirs)
+            everywhere if side.differs is None else side.differs[self.field.name] for side in (self.source, self.target)
         )
-        pins, images = self.sides.pins[:2], (self.mine.rows, self.theirs.rows)
+        pins, images = self.sides.pins[:2], (self.source.rows, self.target.rows)
         sides_differ = column_differs(self.sides.store, self.sides.entity, self.field, pins, images)
         found: dict[PropertyOutcome, pa.BooleanArray] = {}
         for source, target, sides in product((False, True), repeat=3):
@@ -112,11 +112,11 @@ class _Column:
         """Values that are not the target's, and at which positions."""
         match outcome:
             case PropertyOutcome.SOURCE:
-                return positions, self.source.take(positions)
+                return positions, self.source_values.take(positions)
             case PropertyOutcome.NEWEST:
-                ids = flat(self.mine.rows, "id").take(positions).to_pylist()
+                ids = flat(self.source.rows, "id").take(positions).to_pylist()
                 newer = positions.filter(pa.array(self.sides.source_is_newer(ids, self.field.name), pa.bool_()))
-                return newer, self.source.take(newer)
+                return newer, self.source_values.take(newer)
             case PropertyOutcome.COMBINED:
                 return self._combined(positions)
             case _:
@@ -128,7 +128,9 @@ class _Column:
         doubtful, settled_doubts = self._settled(positions.filter(unsure), _NO_BASE)
         positions = positions.filter(pc.invert(unsure))
         base = self._base().take(positions)
-        values, fits = combine(self.policy, base, self.source.take(positions), self.target.take(positions))
+        values, fits = combine(
+            self.policy, base, self.source_values.take(positions), self.target_values.take(positions)
+        )
         misfits = positions.filter(pc.invert(fits))
         at, settled = self._settled(misfits, f", and their {self.policy.value} does not fit")
         places = [positions.filter(fits).cast(pa.uint64()), at, doubtful]
@@ -136,28 +138,28 @@ class _Column:
 
     def _unsure(self) -> pa.BooleanArray:
         """Where the base has no value because histories crossed."""
-        return self.mine.unsure.get(self.field.name, _nowhere(self.rows))
+        return self.source.unsure.get(self.field.name, _nowhere(self.rows))
 
     def _base(self) -> pa.Array:
         """The values of the base, null where it does not have the entity."""
-        if self.mine.base is None:
-            return pa.nulls(self.rows, self.source.type)
-        return placed_column(self.mine.base, self.wanted, side=BASE)
+        if self.source.base is None:
+            return pa.nulls(self.rows, self.source_values.type)
+        return placed_column(self.source.base, self.wanted, side=BASE)
 
     def _settled(self, positions: pa.Array, reason: str) -> tuple[pa.Array, pa.Array]:
         """Conflicts, as far as the caller settled them."""
         name, entity = self.field.name, self.sides.entity
-        is_insert = self.mine.base is None
+        is_insert = self.source.base is None
         kind = ConflictKind.DIVERGENT_INSERT if is_insert else ConflictKind.DIVERGENT_UPDATE
         verb = "inserted with" if is_insert else "changed to"
         unsure = self._unsure()
         base = self._base()
-        if self.mine.unsure:
+        if self.source.unsure:
             base = pc.if_else(unsure, pa.nulls(self.rows, base.type), base)
         images = pa.Table.from_arrays(
             [
-                flat(self.mine.rows, "id").take(positions),
-                *(_shown(side.take(positions)) for side in (base, self.source, self.target)),
+                flat(self.source.rows, "id").take(positions),
+                *(_shown(side.take(positions)) for side in (base, self.source_values, self.target_values)),
             ],
             ["id", "base", "source", "target"],
         )
@@ -179,19 +181,19 @@ class _Column:
             else:
                 chosen.append(position)
                 values.append(value)
-        empty = self.source.slice(0, 0)
+        empty = self.source_values.slice(0, 0)
         return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
 
     def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
         """What a resolution takes; None if there is no such value, so that the conflict stays."""
         match resolution.take:
             case Take.SOURCE:
-                return self.source.slice(position, 1)
+                return self.source_values.slice(position, 1)
             case Take.BASE:
                 return None if is_unsure else base.slice(position, 1)
             case Take.EXPRESSION:
                 formula = self.sides.rules.formulas[self.sides.entity.table_key, self.field.name, resolution.value]
-                given = {"base": base, "source": self.source, "target": self.target}
+                given = {"base": base, "source": self.source_values, "target": self.target_values}
                 if is_unsure and formula.reads_base:
                     return None
                 return formula.value({name: column.slice(position, 1) for name, column in given.items()})

@@ -44,15 +44,15 @@ class RowMerge:
 
     def run(self) -> TableMerge:
         """Merge."""
-        for mine in classes(self.source):
-            rest = pa.array(range(mine.rows.num_rows), pa.int64())
-            ids = flat(mine.rows, "id")
-            for theirs in classes(self.target):
-                found = match(ids.take(rest), flat(theirs.rows, "id"))
+        for source in classes(self.source):
+            rest = pa.array(range(source.rows.num_rows), pa.int64())
+            ids = flat(source.rows, "id")
+            for target in classes(self.target):
+                found = match(ids.take(rest), flat(target.rows, "id"))
                 if len(found.before):
-                    self._both(mine.at(rest.take(found.before)), theirs.at(found.after))
+                    self._both(source.at(rest.take(found.before)), target.at(found.after))
                     rest = rest.take(found.only_before)
-            self._alone(mine.at(rest))
+            self._alone(source.at(rest))
         schema = merged_schema(self.entity)
         return TableMerge(
             self.entity,
@@ -63,36 +63,36 @@ class RowMerge:
             frozenset(self.mixed),
         )
 
-    def _alone(self, mine: Changed) -> None:
+    def _alone(self, source: Changed) -> None:
         """What only the source changed."""
-        match decide_row(mine.seen, Seen.SAME):
+        match decide_row(source.seen, Seen.SAME):
             case RowOutcome.TAKE:
-                self.rows.append(placed(self.entity, mine.rows, side=SOURCE))
+                self.rows.append(placed(self.entity, source.rows, side=SOURCE))
             case RowOutcome.DELETE:
                 pass
             case outcome:
                 raise AssertionError(f"nothing else can become of it: {outcome}")
-        if mine.base is not None:
+        if source.base is not None:
             gone = self.gone_from_target if self.sides.is_crossed else self.gone_from_base
-            gone.append(located(mine.base))
+            gone.append(located(source.base))
 
-    def _both(self, mine: Changed, theirs: Changed) -> None:
+    def _both(self, source: Changed, target: Changed) -> None:
         """What both sides changed."""
-        match decide_row(mine.seen, theirs.seen):
+        match decide_row(source.seen, target.seen):
             case RowOutcome.KEEP:
                 return
             case RowOutcome.BY_PROPERTY:
-                merged = merge_properties(self.sides, mine, theirs)
+                merged = merge_properties(self.sides, source, target)
                 self.rows.append(merged.rows)
                 self.mixed.extend(merged.rows.column("id").to_pylist())
                 self.gone_from_target.append(merged.replaced)
                 self.conflicts.extend(merged.conflicts)
             case RowOutcome.DELETE_VS_UPDATE:
-                settled = self._settle_rows(ConflictKind.DELETE_VS_UPDATE, theirs, "deleted", "changed")
-                self.gone_from_target.append(located(theirs.rows.filter(settled)))
+                settled = self._settle_rows(ConflictKind.DELETE_VS_UPDATE, target, "deleted", "changed")
+                self.gone_from_target.append(located(target.rows.filter(settled)))
             case RowOutcome.UPDATE_VS_DELETE:
-                settled = self._settle_rows(ConflictKind.UPDATE_VS_DELETE, mine, "changed", "deleted")
-                self.rows.append(placed(self.entity, mine.rows.filter(settled), side=SOURCE))
+                settled = self._settle_rows(ConflictKind.UPDATE_VS_DELETE, source, "changed", "deleted")
+                self.rows.append(placed(self.entity, source.rows.filter(settled), side=SOURCE))
             case outcome:
                 raise AssertionError(f"both sides changed it: {outcome}")
 

@@ -41,15 +41,15 @@ def merged_schema(
     digests = {state.schema_digest for state in (base, source, target.state)}
     if len(digests) == 1:
         return source.schema_digest, None
-    mine, theirs = (manifests.catalog(state.schema_digest).schema for state in (source, target.state))
+    source_schema, target_schema = (manifests.catalog(state.schema_digest).schema for state in (source, target.state))
     before = [base] if crossing is None else crossing.bases
     bases = [manifests.catalog(state.schema_digest).schema for state in before]
     if crossing is not None:
         bases = _together(bases, [manifests.catalog(state.schema_digest).schema for state in crossing.origins])
-    merged, *others = (merge_schemas(schema, mine, theirs) for schema in bases)
+    merged, *others = (merge_schemas(schema, source_schema, target_schema) for schema in bases)
     if any(other != merged for other in others):
         raise _undecided(merged, others)
-    for state, schema in ((target.state, theirs), (source, mine)):
+    for state, schema in ((target.state, target_schema), (source, source_schema)):
         if merged == schema:
             return state.schema_digest, None
     return digest(merged), merged
