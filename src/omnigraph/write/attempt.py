@@ -99,7 +99,7 @@ def _run(
     base = context.manifests.warm(incarnation)
     began = time.monotonic()
     try:
-        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+        capture, prepared, plan = _plan_first(context, incarnation, prepare, info, options)
     except StorageError as error:
         # What is in memory, or what the writer keeps, may be so old that cleanup has deleted its files.
         newest = context.manifests.fresh(incarnation)
@@ -108,7 +108,7 @@ def _run(
         check_confirmed(context.manifests, newest)
         if newest.version == base.version:
             raise
-        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+        capture, prepared, plan = _plan_first(context, incarnation, prepare, info, options)
     if plan is None:
         return prepared, None
     last = prepared
@@ -121,7 +121,7 @@ def _run(
         last = again
         if again.is_empty:
             raise _NothingLeft
-        staged = _staged(context, again, newer, info, options)
+        staged = _stage(context, again, newer, info, options)
         context.profiler.say("others published first: checked and staged again")
         return staged
 
@@ -144,15 +144,15 @@ def _prepared_again(prepare: Callable[[Capture], P], before: Capture, newer: Cap
         raise schema_conflict(before.state, newer.state, error.message) from error
 
 
-def _stage(
+def _plan_first(
     context: WriteContext, incarnation: str, prepare: Callable[[Capture], P], info: CommitInfo, options: WriteOptions
 ) -> tuple[Capture, P, PublishPlan | None]:
     """A first plan; none if there is nothing to do."""
     capture, prepared = _prepare(context, incarnation, prepare, options)
-    return capture, prepared, None if prepared.is_empty else _staged(context, prepared, capture, info, options)
+    return capture, prepared, None if prepared.is_empty else _stage(context, prepared, capture, info, options)
 
 
-def _staged(
+def _stage(
     context: WriteContext, prepared: Prepared, capture: Capture, info: CommitInfo, options: WriteOptions
 ) -> PublishPlan:
     with context.profiler.step(STAGE) as step:

@@ -43,22 +43,22 @@ def stage_deltas(
 ) -> PublishPlan:
     """Write and stage every delta, and make the plan."""
 
-    def stage(key: str) -> StagedTable:
-        return _stage_table(store, capture, deltas[key], modes[key])
+    def write(key: str) -> StagedTable:
+        return _write_delta(store, capture, deltas[key], modes[key])
 
-    staged = stage_all(stage, sorted(deltas))
-    return plan_of(capture, [(item.write, item.version) for item in staged], reads, info, options)
+    staged = for_tables(write, sorted(deltas))
+    return plan_writes(capture, [(item.write, item.version) for item in staged], reads, info, options)
 
 
-def stage_all(stage: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
+def for_tables(write: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
     """Stage several tables side by side."""
     if len(keys) <= 1:
-        return [stage(key) for key in keys]
+        return [write(key) for key in keys]
     with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
-        return list(pool.map(stage, keys))
+        return list(pool.map(write, keys))
 
 
-def plan_of(
+def plan_writes(
     capture: Capture,
     staged: Sequence[tuple[TableWrite, staging.StagedVersion]],
     reads: frozenset[str],
@@ -76,7 +76,7 @@ def plan_of(
     )
 
 
-def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteMode) -> StagedTable:
+def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteMode) -> StagedTable:
     key = delta.entity.table_key
     pin = capture.state.tables[key]
     base = store.open(pin.location, pin.lance_version)
@@ -85,16 +85,16 @@ def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
         version = staging.stage_overwrite(store, base, pin.location, written)
         counts = (delta.rows.num_rows, 0, pin.rows)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
-    addresses = _replaced(store, pin, delta, mode)
-    return stage_rows(store, pin, mode, delta.rows, set(addresses.values()), _counted(delta, addresses))
+    addresses = _find_replaced(store, pin, delta, mode)
+    return write_version(store, pin, mode, delta.rows, set(addresses.values()), _count(delta, addresses))
 
 
-def _replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
+def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
     """Ids of committed rows that go away, with their addresses."""
     return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
 
 
-def _counted(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
+def _count(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
     ids = delta.ids()
     updated = sum(id_ in replaced for id_ in ids)
     return len(ids) - updated, updated, len(replaced) - updated
@@ -109,22 +109,22 @@ def count_deltas(
         pin = capture.state.tables[key]
         if delta.replaces_all:
             return delta.rows.num_rows, 0, pin.rows
-        return _counted(delta, _replaced(store, pin, delta, modes[key]))
+        return _count(delta, _find_replaced(store, pin, delta, modes[key]))
 
     return {key: count(key, delta) for key, delta in sorted(deltas.items())}
 
 
-def stage_rows(
+def write_version(
     store: Store, pin: TablePin, mode: WriteMode, rows: pa.Table, removed: set[int], counts: tuple[int, int, int]
 ) -> StagedTable:
     """Stage rows to add and addresses to remove. ``counts`` are inserted, updated and deleted entities."""
     base = store.open(pin.location, pin.lance_version)
     whole, folded = fold_tail(store, base, pin.location, rows, removed)
     written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
-    return stage_written(store, pin, mode, written, removed, counts, folded)
+    return assemble_version(store, pin, mode, written, removed, counts, folded)
 
 
-def stage_written(
+def assemble_version(
     store: Store,
     pin: TablePin,
     mode: WriteMode,

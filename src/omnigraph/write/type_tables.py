@@ -41,7 +41,7 @@ def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def stage_entity_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
+def align_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
     """A version of a table with the columns of a type; None if it has them already."""
     base = store.open(pin.location, pin.lance_version)
     return stage_columns(store, base, pin.location, table_schema(entity), column_identity)

@@ -115,7 +115,7 @@ def _merge(
 
 
 def _used(decision: MergeDecision) -> str:
-    return BY_SPARK if decision.is_away else EMBEDDED
+    return BY_SPARK if decision.is_distributed else EMBEDDED
 
 
 def preview(

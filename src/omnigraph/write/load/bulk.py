@@ -32,7 +32,7 @@ from omnigraph.write.load.keys import InputKeys, KeyTable, open_keys
 from omnigraph.write.load.plan import WRITE_MODES, LoadMode, SourcedRows
 from omnigraph.write.preview import Counts, Previewed
 from omnigraph.write.schema.cast import check_same_type
-from omnigraph.write.staging import plan_of
+from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
 
 SetAside = Callable[[Catalog, CommittedKeys], None]
@@ -77,11 +77,11 @@ class PreparedBulk:
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """One version of every table. Fragments are there already, so what is written is small."""
         tables = self.input.keys.tables
-        staged = [self._stage_table(capture, table) for _, table in sorted(tables.items())]
+        staged = [self._assemble_table(capture, table) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
-        return plan_of(capture, staged, self.reads, info, options)
+        return plan_writes(capture, staged, self.reads, info, options)
 
-    def _stage_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
+    def _assemble_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
         key = table.entity.table_key
         pin = capture.state.tables[key]
         base = self.store.open(pin.location, pin.lance_version)
@@ -203,15 +203,15 @@ def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> Prepa
     """Check the input against the graph; raises and changes nothing."""
     for table in whole.keys.tables.values():
         check_same_type(table.entity, capture.catalog)
-    asked: set[str] = set()
+    tables_read: set[str] = set()
     violations = Violations()
-    committed = CommittedKeys(context.store, capture.state, asked)
+    committed = CommittedKeys(context.store, capture.state, tables_read)
     if whole.set_aside is not None:
         whole.set_aside(capture.catalog, committed)
     GraphChecks(whole.keys, capture.catalog, committed, whole.mode, violations).run()
     if violations.total:
         raise violation_error(violations)
-    return PreparedBulk(context.store, whole, frozenset(asked))
+    return PreparedBulk(context.store, whole, frozenset(tables_read))
 
 
 def _discard(fragments: FragmentWriter) -> None:

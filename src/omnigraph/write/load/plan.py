@@ -122,8 +122,8 @@ def exists_violation(entity: Entity, id_: str, place: Place) -> Violation:
 
 def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode: LoadMode) -> PreparedLoad:
     """Check the input against the graph; raises and changes nothing."""
-    asked: set[str] = set()
-    committed = CommittedGraph(store, capture.state, asked)
+    tables_read: set[str] = set()
+    committed = CommittedGraph(store, capture.state, tables_read)
     fitting = [retyped(delta, capture.catalog) for delta in deltas]
     by_key = {delta.entity.table_key: _with_vanished(store, capture, delta) for delta in fitting}
     if mode is LoadMode.APPEND:
@@ -133,7 +133,7 @@ def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode:
     check_delta(capture.catalog, by_key, committed, violations)
     if violations.total:
         raise violation_error(violations)
-    return PreparedLoad(store, by_key, mode, frozenset(asked))
+    return PreparedLoad(store, by_key, mode, frozenset(tables_read))
 
 
 def _refuse_existing(key: str, delta: TableDelta, committed: CommittedGraph) -> None:

@@ -41,11 +41,11 @@ class MergedGraph(CommittedGraph):
     tables: Merged
 
     def existing_ids(self, table_key: str, ids: Sequence[str]) -> set[str]:
-        self.asked.add(table_key)
+        self.tables_read.add(table_key)
         return set(ids) - self.sides.deleted(table_key, of_source=False)
 
     def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
-        self.asked.add(entity.table_key)
+        self.tables_read.add(entity.table_key)
         changes = self.sides.changes(entity.table_key, of_source=False)
         for table in (changes.inserted, changes.after):
             yield from _holding(entity, columns, table, wanted)
@@ -88,7 +88,7 @@ class MergedGraph(CommittedGraph):
         """Which of these nodes edges of one side start from."""
         if edge.table_key not in side.tables:
             return set()
-        edges = CommittedGraph(self.store, side, self.asked).edges_at(edge, "src", sources)
+        edges = CommittedGraph(self.store, side, self.tables_read).edges_at(edge, "src", sources)
         return set(edges.column("src").to_pylist())
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
@@ -96,7 +96,7 @@ class MergedGraph(CommittedGraph):
 
         But not if the caller wants an edge back, and at a node that the caller does not want all edges are left.
         """
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         node = self.tables[f"node:{edge.source if end == 'src' else edge.target}"].merge
         alone = sorted(node.unwanted.intersection(ids)) if node is not None else []
         changes = self.sides.changes(edge.table_key, of_source=self.tables[edge.table_key].is_adopted)
@@ -128,12 +128,12 @@ def _holding(entity: Entity, columns: Texts, rows: pa.Table, wanted: set[Texts])
 
 
 def check_merged(
-    sides: GraphSides, tables: Merged, resolutions: Resolutions, asked: set[str]
+    sides: GraphSides, tables: Merged, resolutions: Resolutions, tables_read: set[str]
 ) -> tuple[dict[str, MergedTable], list[MergeConflict]]:
     """The tables with what the caller settled, and the constraints that stay broken."""
     current = dict(tables)
     for _ in range(ROUNDS_MAX):
-        broken = _broken(sides, current, asked)
+        broken = _broken(sides, current, tables_read)
         settled = [(*item, resolution) for item in broken.items() if (resolution := resolutions.of(item[0]))]
         if not settled:
             return current, list(broken)
@@ -149,13 +149,13 @@ def check_merged(
             for conflict, found in here:
                 merge = settle(merge, conflict, found)
             current[key] = replace(table, merge=merge)
-    return current, list(_broken(sides, current, asked))
+    return current, list(_broken(sides, current, tables_read))
 
 
-def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
+def _broken(sides: GraphSides, tables: Merged, tables_read: set[str]) -> dict[MergeConflict, Violation]:
     """Broken constraints as conflicts, and what the check said of each."""
     state = replace(sides.target, tables={key: table.pin for key, table in tables.items()})
-    committed = MergedGraph(sides.store, state, asked, sides, tables)
+    committed = MergedGraph(sides.store, state, tables_read, sides, tables)
     violations = Violations(keeps_all=True)
     deltas = _deltas(sides, tables)
     for table in tables.values():
@@ -163,7 +163,7 @@ def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeCon
             check_rows(table.merge, violations)
     check_delta(sides.catalog, deltas, committed, violations)
     found = {conflict_of(violation): violation for violation in violations.samples}
-    demanded = _broken_demands(sides, tables, asked)
+    demanded = _broken_demands(sides, tables, tables_read)
     # Where a demand is new the whole table was looked at, and not only what was changed. But edges that are there do
     # not tell which source has none left, and a number of edges is the same conflict in both.
     counted = ConflictKind.CARDINALITY_VIOLATION
@@ -172,7 +172,7 @@ def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeCon
     return of_changes | demanded
 
 
-def _broken_demands(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
+def _broken_demands(sides: GraphSides, tables: Merged, tables_read: set[str]) -> dict[MergeConflict, Violation]:
     """Entities of one side that do not do what the schema of the other one demands."""
     violations = Violations(keeps_all=True)
     of_source, of_target = sides.demands
@@ -180,7 +180,7 @@ def _broken_demands(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[
         steps = (*(() if table.is_adopted else of_target), *(of_source if table.is_adopted or table.merge else ()))
         demands = demands_of(steps, sides.entity(key))
         if demands:
-            asked.add(key)
+            tables_read.add(key)
             check_demands(sides.entity(key), demands, partial(_merged_batches, sides, table), violations)
     return {conflict_of(violation): violation for violation in violations.samples}
 

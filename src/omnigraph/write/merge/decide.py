@@ -29,7 +29,7 @@ from omnigraph.write.merge.checks import check_merged
 from omnigraph.write.merge.conflicts import conflicts_error
 from omnigraph.write.merge.images import SOURCE, TARGET, MergeRules, Sides
 from omnigraph.write.merge.newest import source_is_newer
-from omnigraph.write.merge.parts import Elsewhere
+from omnigraph.write.merge.parts import DistributedMerge
 from omnigraph.write.merge.rows import RowMerge
 from omnigraph.write.merge.schema import (
     check_dropped,
@@ -40,11 +40,11 @@ from omnigraph.write.merge.schema import (
     merged_schema,
 )
 from omnigraph.write.merge.sides import Crossing, GraphSides, aligned, crossing_of, relate_heads, same_version, state_at
-from omnigraph.write.merge.staging import stage_merge
+from omnigraph.write.merge.staging import write_merged
 from omnigraph.write.merge.table import TableMerge
 from omnigraph.write.merge.tables import MergedTable
-from omnigraph.write.staging import StagedTable, plan_of, stage_all
-from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
+from omnigraph.write.staging import StagedTable, for_tables, plan_writes
+from omnigraph.write.type_tables import align_columns, entities, table_id
 
 
 class MergeOutcome(Enum):
@@ -92,9 +92,9 @@ class MergeDecision:
         return self.outcome is MergeOutcome.ALREADY_UP_TO_DATE
 
     @property
-    def is_away(self) -> bool:
-        """Whether a table was merged elsewhere."""
-        return any(table.merge is not None and table.merge.away is not None for table in self.tables.values())
+    def is_distributed(self) -> bool:
+        """Whether a table was merged distributed."""
+        return any(table.merge is not None and table.merge.remote is not None for table in self.tables.values())
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         """Write what is merged. Tables that are adopted cost nothing."""
@@ -104,8 +104,8 @@ class MergeDecision:
             schema_files = store_schema(self.sides.store, self.schema, to_pg(self.schema))
         counted = {item.key: item for item in self.counts}
         written = [key for key, table in self.tables.items() if table.is_written or self._wants_columns(table)]
-        staged = stage_all(lambda key: self._stage_table(counted.get(key) or _uncounted(key)), sorted(written))
-        plan = plan_of(capture, [(item.write, item.version) for item in staged], self.reads, info, options)
+        staged = for_tables(lambda key: self._write_table(counted.get(key) or _uncounted(key)), sorted(written))
+        plan = plan_writes(capture, [(item.write, item.version) for item in staged], self.reads, info, options)
         writes = (*self._given_up(), *plan.writes, *self._adopted(counted, set(written)))
         return replace(
             plan,
@@ -141,16 +141,16 @@ class MergeDecision:
                 changed = (counts.inserted, counts.updated, counts.deleted)
                 yield TableWrite(key, pin.location, WriteMode.MERGE, pin.lance_version, pin.rows, *changed)
 
-    def _stage_table(self, counts: TableCounts) -> StagedTable:
+    def _write_table(self, counts: TableCounts) -> StagedTable:
         table, sides = self.tables[counts.key], self.sides
         assert sides is not None
         numbers = (counts.inserted, counts.updated, counts.deleted)
         entity, pin = sides.entity(counts.key), table.pin
-        columns = stage_entity_columns(sides.store, pin, entity) if self._wants_columns(table) else None
+        columns = align_columns(sides.store, pin, entity) if self._wants_columns(table) else None
         if columns is not None:
             pin = replace(pin, lance_version=columns.version)
         if table.merge is not None and table.is_written:
-            return stage_merge(_table_sides(sides, counts.key, MergeRules()), pin, table.merge, numbers)
+            return write_merged(_table_sides(sides, counts.key, MergeRules()), pin, table.merge, numbers)
         version = columns or StagedVersion(pin.location, pin.lance_version, pin.rows, ())
         write = TableWrite(counts.key, pin.location, WriteMode.MERGE, version.version, pin.rows, *numbers)
         return StagedTable(write, version)
@@ -162,7 +162,7 @@ def _uncounted(key: str) -> TableCounts:
 
 
 def _table_sides(sides: GraphSides, key: str, rules: MergeRules) -> Sides:
-    """One table, to be merged by itself here or elsewhere."""
+    """One table, to be merged by itself here or distributed."""
     entity = sides.entity(key)
     source, target = (sides.content(key, of_source=of_source) for of_source in (True, False))
     is_newer = partial(source_is_newer, sides.bare(), entity)
@@ -175,18 +175,18 @@ def decide_merge(
     source: ManifestState,
     target: Capture,
     rules: MergeRules,
-    elsewhere: Elsewhere | None = None,
+    distributed: DistributedMerge | None = None,
 ) -> MergeDecision:
     """Decide a merge of captured heads. Writes nothing; conflicts are part of the answer.
 
-    Tables that are large are left to ``elsewhere``.
+    Tables that are large are left to ``distributed``.
     """
     relation, base = relate_heads(manifests, source, target.state)
     if not relation.only_source:
         return MergeDecision(MergeOutcome.ALREADY_UP_TO_DATE, base.id, source, target.state, relation)
     base_state = state_at(manifests, base, target.state, source)
     crossing = crossing_of(manifests, relation, source, target.state, rules.policies)
-    return decide_sides(manifests, relation, base_state, source, target, rules, crossing, elsewhere)
+    return decide_sides(manifests, relation, base_state, source, target, rules, crossing, distributed)
 
 
 def decide_sides(
@@ -197,7 +197,7 @@ def decide_sides(
     target: Capture,
     rules: MergeRules,
     crossing: Crossing | None = None,
-    elsewhere: Elsewhere | None = None,
+    distributed: DistributedMerge | None = None,
     *,
     is_undo: bool = False,
 ) -> MergeDecision:
@@ -210,14 +210,14 @@ def decide_sides(
     sides = GraphSides(
         manifests.store, relation, aligned_base, aligned_source, aligned_target, catalog, catalogs, met, is_undo
     )
-    asked: set[str] = set()
-    tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, asked)) is not None}
-    tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, elsewhere)
-    asked |= _neighbours(sides.catalog, asked)
+    tables_read: set[str] = set()
+    tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, tables_read)) is not None}
+    tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, distributed)
+    tables_read |= _neighbours(sides.catalog, tables_read)
     is_fast = not relation.only_target
     broken: list[MergeConflict] = []
     if is_undo or not is_fast:
-        tables, broken = check_merged(sides, tables, rules.resolutions, asked)
+        tables, broken = check_merged(sides, tables, rules.resolutions, tables_read)
     of_rows = [conflict for table in tables.values() if table.merge for conflict in table.merge.conflicts]
     conflicts = in_order([*of_rows, *broken])
     outcome = MergeOutcome.FAST_FORWARD if is_fast else MergeOutcome.MERGED
@@ -231,7 +231,7 @@ def decide_sides(
         tables,
         tuple(_counts(sides, tables, conflicts)),
         conflicts,
-        frozenset(_known_keys(sides, target.state, asked)),
+        frozenset(_known_keys(sides, target.state, tables_read)),
         merged if merged != target.state.schema_digest else None,
         schema,
     )
@@ -246,10 +246,14 @@ def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -
 
 
 def prepare_merge(
-    manifests: Manifests, source: ManifestState, rules: MergeRules, elsewhere: Elsewhere | None, target: Capture
+    manifests: Manifests,
+    source: ManifestState,
+    rules: MergeRules,
+    distributed: DistributedMerge | None,
+    target: Capture,
 ) -> MergeDecision:
     """The same for a merge that is to be made; raises MergeConflicts."""
-    decision = decide_merge(manifests, source, target, rules, elsewhere)
+    decision = decide_merge(manifests, source, target, rules, distributed)
     if decision.conflicts:
         raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
     return decision
@@ -268,14 +272,14 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
     return found
 
 
-def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | None:
+def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTable | None:
     """What becomes of one table as a whole, or that its rows are to be merged; None if the merged graph has none."""
     source, target = (state.tables.get(key) for state in (sides.source, sides.target))
     if sides.is_dropped(key):
         check_dropped(sides, key)
         return None
     if sides.is_changed(key, of_source=True):
-        asked.add(key)
+        tables_read.add(key)
     elif not sides.is_as_base(key, target):
         return None if target is None else MergedTable(target, is_adopted=False)
     if same_version(source, target):
@@ -291,15 +295,15 @@ def _whole_table(sides: GraphSides, key: str, asked: set[str]) -> MergedTable | 
 
 
 def _merge_tables(
-    sides: GraphSides, keys: Sequence[str], rules: MergeRules, elsewhere: Elsewhere | None
+    sides: GraphSides, keys: Sequence[str], rules: MergeRules, distributed: DistributedMerge | None
 ) -> dict[str, MergedTable]:
-    """Tables that both sides changed, merged row by row: here, or elsewhere if they are large."""
+    """Tables that both sides changed, merged row by row: here, or distributed if they are large."""
     pins = {key: sides.target.tables[key] for key in keys}
     found: dict[str, MergedTable] = {}
-    if elsewhere is not None and sides.crossing is None:
-        away = [key for key in keys if not is_migrated(sides, key) and _rows(sides, key) >= elsewhere.rows_min]
-        parted = elsewhere.merge([_table_sides(sides, key, rules) for key in away]) if away else []
-        for key, item in zip(away, parted, strict=True):
+    if distributed is not None and sides.crossing is None:
+        large = [key for key in keys if not is_migrated(sides, key) and _rows(sides, key) >= distributed.rows_min]
+        parted = distributed.merge([_table_sides(sides, key, rules) for key in large]) if large else []
+        for key, item in zip(large, parted, strict=True):
             sides.know(key, item.target)
             found[key] = MergedTable(pins[key], is_adopted=False, merge=item.merge)
     for key in keys:

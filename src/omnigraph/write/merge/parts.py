@@ -20,7 +20,7 @@ from omnigraph.storage.tables.difference import Piece, difference
 from omnigraph.write.merge.images import Sides, merged_schema
 from omnigraph.write.merge.rows import RowMerge
 from omnigraph.write.merge.settling import settle_values
-from omnigraph.write.merge.table import AwayRows, Parts, TableMerge, key_columns
+from omnigraph.write.merge.table import RemoteParts, RemoteRows, TableMerge, key_columns
 
 
 class Role(IntEnum):
@@ -107,7 +107,7 @@ class PartedMerge:
     rows_read: int
 
 
-def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedMerge:
+def assemble(entity: Entity, found: Sequence[PartKeys], parts: RemoteParts) -> PartedMerge:
     """The parts of a table put together."""
     empty = merged_schema(entity).empty_table()
     keys = empty.select(key_columns(entity))
@@ -120,7 +120,7 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedM
         tuple(conflict for item in found for conflict in item.conflicts),
         frozenset().union(*(item.mixed for item in found)),
         frozenset().union(*(item.also_gone for item in found)),
-        AwayRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
+        RemoteRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
         frozenset().union(*(item.unwanted for item in found)),
     )
     deleted = pa.concat_tables([keys.select(["id"]), *(item.target_deleted for item in found)])
@@ -129,7 +129,7 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedM
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class DistributedMerge:
     """Others who merge tables, from so many rows that can differ."""
 
     rows_min: int

@@ -52,10 +52,10 @@ class RevertDecision:
         if self.plan is not None:
             return replace(self.plan, info=info)
         assert self.decision is not None, "what is not staged is decided"
-        return _staged(self.decision, capture, info, options)
+        return _plan_step(self.decision, capture, info, options)
 
 
-def _staged(decision: MergeDecision, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+def _plan_step(decision: MergeDecision, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
     """The plan of one step. It brings no other branch's commits: what is undone is in the history already."""
     return replace(decision.stage(capture, info, options), merged=())
 
@@ -95,7 +95,7 @@ class Reverter:
                 conflicts.extend(decision.conflicts)
             if decision.counts or decision.new_schema:
                 info = replace(self.info, id=f"{self.info.id}.{number}", created_at_us=self.info.created_at_us + number)
-                plans.append(_staged(decision, current, info, self.options))
+                plans.append(_plan_step(decision, current, info, self.options))
                 current = self.manifests.capture(apply_plan(current.state, plans[-1], current.state.version))
         standing = [conflict for conflict in conflicts if not _is_mended(self.manifests.store, conflict, current)]
         return self._together(target, current, plans, in_order(standing))

@@ -66,7 +66,7 @@ def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -
     assert conflict.id is not None, "what is deleted or gets a value has an id"
     if conflict.id in merge.unwanted:
         return merge
-    merge = merge.here([conflict.id])
+    merge = merge.fetch([conflict.id])
     is_it = pc.equal(merge.rows.column("id"), conflict.id)
     if resolution.take is Take.DELETE:
         is_written = pc.any(is_it, min_count=0).as_py()
@@ -87,7 +87,7 @@ def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -
 def leave(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
     """The table with some entities as the version has them on which it stands."""
     wanted = pa.array(sorted(set(ids)), pa.string())
-    merge = merge.here(wanted.to_pylist())
+    merge = merge.fetch(wanted.to_pylist())
     return replace(
         merge,
         rows=_without(merge.rows, wanted),

@@ -14,20 +14,20 @@ from omnigraph.storage.tables.difference import ADDRESS, addresses_in
 from omnigraph.storage.tables.scan import find_ids
 from omnigraph.write.merge.images import PLACED_BLOB, Sides
 from omnigraph.write.merge.table import TableMerge
-from omnigraph.write.staging import StagedTable, stage_rows, stage_written
+from omnigraph.write.staging import StagedTable, assemble_version, write_version
 
 
-def stage_merge(table: Sides, pin: TablePin, merge: TableMerge, counts: tuple[int, int, int]) -> StagedTable:
+def write_merged(table: Sides, pin: TablePin, merge: TableMerge, counts: tuple[int, int, int]) -> StagedTable:
     """Stage a merged table on the version it stands on."""
     removed = _gone_addresses(table, pin, merge)
     rows = with_bytes(table, merge.rows)
-    if merge.away is None:
-        return stage_rows(table.store, pin, WriteMode.MERGE, rows, removed, counts)
-    written = merge.away.parts.write(merge.away.taken)
+    if merge.remote is None:
+        return write_version(table.store, pin, WriteMode.MERGE, rows, removed, counts)
+    written = merge.remote.parts.write(merge.remote.taken)
     if rows.num_rows:
         base = table.store.open(pin.location, pin.lance_version)
         written.append(write_rows(table.store, base, pin.location, rows))
-    return stage_written(table.store, pin, WriteMode.MERGE, written, removed, counts)
+    return assemble_version(table.store, pin, WriteMode.MERGE, written, removed, counts)
 
 
 def _gone_addresses(table: Sides, pin: TablePin, merge: TableMerge) -> set[int]:

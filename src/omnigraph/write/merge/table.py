@@ -21,7 +21,7 @@ from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.write.merge.images import LOCATED, merged_schema
 
 
-class Parts(Protocol):
+class RemoteParts(Protocol):
     """Merged rows that are away."""
 
     def fetch(self, ids: Sequence[str]) -> pa.Table:
@@ -34,11 +34,11 @@ class Parts(Protocol):
 
 
 @dataclass(frozen=True)
-class AwayRows:
+class RemoteRows:
     """The keys of rows that are away, without those that were ``taken`` here."""
 
     keys: pa.Table
-    parts: Parts
+    parts: RemoteParts
     taken: frozenset[str] = frozenset()
 
 
@@ -60,7 +60,7 @@ class TableMerge:
     """Ids of entities that are as neither side has them."""
     also_gone: frozenset[str] = frozenset()
     """Ids of further rows of the target that go away, because the caller settled a conflict so."""
-    away: AwayRows | None = None
+    remote: RemoteRows | None = None
     unwanted: frozenset[str] = frozenset()
     """Ids that are not there because the caller settled a conflict so, whoever has them. Nobody deleted the edges at
     such a node."""
@@ -75,9 +75,9 @@ class TableMerge:
 
     def keys(self) -> pa.Table:
         """Every row to write, with at least the columns that tell about other rows."""
-        if self.away is None:
+        if self.remote is None:
             return self.rows
-        return pa.concat_tables([self.rows.select(self.away.keys.column_names), self.away.keys])
+        return pa.concat_tables([self.rows.select(self.remote.keys.column_names), self.remote.keys])
 
     def ids(self) -> list[str]:
         """Ids of the rows to write."""
@@ -93,21 +93,23 @@ class TableMerge:
         """Ids that the target has and the merged graph has not."""
         return frozenset(self.gone().difference(self.ids()))
 
-    def here(self, ids: Iterable[str]) -> TableMerge:
+    def fetch(self, ids: Iterable[str]) -> TableMerge:
         """The same with some rows at hand. What was said of their values is left to whoever checks them here."""
         wanted = pa.array(sorted(set(ids)), pa.string())
-        if self.away is None:
+        if self.remote is None:
             return self
-        is_wanted = pc.is_in(self.away.keys.column("id"), value_set=wanted)
-        found = self.away.keys.column("id").filter(is_wanted).to_pylist()
+        is_wanted = pc.is_in(self.remote.keys.column("id"), value_set=wanted)
+        found = self.remote.keys.column("id").filter(is_wanted).to_pylist()
         if not found:
             return self
-        away = replace(self.away, keys=self.away.keys.filter(pc.invert(is_wanted)), taken=self.away.taken.union(found))
+        remote = replace(
+            self.remote, keys=self.remote.keys.filter(pc.invert(is_wanted)), taken=self.remote.taken.union(found)
+        )
         return replace(
             self,
-            rows=pa.concat_tables([self.rows, self.away.parts.fetch(found)]),
+            rows=pa.concat_tables([self.rows, self.remote.parts.fetch(found)]),
             conflicts=tuple(item for item in self.conflicts if item.kind.is_of_rows or item.id not in set(found)),
-            away=away,
+            remote=remote,
         )
 
 

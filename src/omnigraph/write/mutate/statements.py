@@ -131,7 +131,7 @@ class _Run:
     profiler: Profiler
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
+    tables_read: set[str] = field(default_factory=set)
     affected_nodes: int = 0
     affected_edges: int = 0
 
@@ -207,8 +207,8 @@ class _Run:
                 table.renewed.add(row["id"])
             self.affected_nodes += 1
 
-    def _delete_nodes(self, node: NodeType, condition: ir.Expr) -> None:
-        doomed = {row["id"] for row in self._matching(node, condition)}
+    def _delete_nodes(self, node: NodeType, predicate: ir.Expr) -> None:
+        doomed = {row["id"] for row in self._matching(node, predicate)}
         if not doomed:
             return
         table = self._table(node, WriteMode.MODIFY)
@@ -219,8 +219,8 @@ class _Run:
             ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == node.name]
             self._remove_edges(edge, self._edges_at(edge, ends, doomed))
 
-    def _delete_edges(self, edge: EdgeType, condition: ir.Expr) -> None:
-        self._remove_edges(edge, {row["id"] for row in self._matching(edge, condition)})
+    def _delete_edges(self, edge: EdgeType, predicate: ir.Expr) -> None:
+        self._remove_edges(edge, {row["id"] for row in self._matching(edge, predicate)})
 
     def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:
         for id_ in ids:
@@ -231,7 +231,7 @@ class _Run:
         """Current edges at these nodes: the snapshot's, less what is hidden, and the pending ones."""
         pending = self.pending.get(edge.table_key)
         pin = self.capture.state.tables[edge.table_key]
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         found: set[str] = set()
         for end in ends:
             for batch in rows_with(self.store, pin, end, sorted(nodes), ["id"]):
@@ -243,12 +243,12 @@ class _Run:
 
     # --- matching --------------------------------------------------------------------------------------
 
-    def _matching(self, entity: Entity, condition: ir.Expr) -> list[Row]:
+    def _matching(self, entity: Entity, predicate: ir.Expr) -> list[Row]:
         """Current rows that satisfy a condition, the snapshot's first. What that gave goes into the fingerprint."""
-        matcher = Matcher.of(entity, condition)
+        matcher = Matcher.of(entity, predicate)
         pending = self.pending.get(entity.table_key)
         # Also when nothing matches: that nothing did is what the rest was decided from.
-        self.asked.add(entity.table_key)
+        self.tables_read.add(entity.table_key)
         committed = list(self._committed(entity, matcher))
         digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
@@ -261,13 +261,13 @@ class _Run:
         pin = self.capture.state.tables[entity.table_key]
         if matcher.never or not pin.rows:
             return
-        self._tell_index(pin, matcher.comparison)
+        self._report_index(pin, matcher.comparison)
         for batch in scan(self.store, pin, table_schema(entity).names, matcher.comparison, blobs_as_bytes=True):
             for row in batch.to_pylist():
                 if matcher.matches(row):
                     yield row
 
-    def _tell_index(self, pin: TablePin, comparison: Comparison | None) -> None:
+    def _report_index(self, pin: TablePin, comparison: Comparison | None) -> None:
         if not self.profiler.is_on:
             return
         known = None if comparison is None else known_indexes(self.store, pin).get((comparison.column, IndexKind.BTREE))
@@ -279,7 +279,7 @@ class _Run:
         deltas: dict[str, TableDelta] = {}
         gaps: dict[str, VectorGaps] = {}
         violations = Violations()
-        committed = CommittedGraph(self.store, self.capture.state, self.asked)
+        committed = CommittedGraph(self.store, self.capture.state, self.tables_read)
         for key, table in self.pending.items():
             removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
             if not table.rows and not removed:
@@ -299,7 +299,7 @@ class _Run:
             self.store,
             {key: self._with_vectors(delta, gaps[key]) for key, delta in deltas.items()},
             {key: self.pending[key].mode for key in deltas},
-            frozenset(self.asked),
+            frozenset(self.tables_read),
             "|".join(self.matched),
             self.affected_nodes,
             self.affected_edges,

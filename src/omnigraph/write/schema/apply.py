@@ -29,8 +29,8 @@ from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.schema.checks import check_entities
-from omnigraph.write.staging import plan_of
-from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
+from omnigraph.write.staging import plan_writes
+from omnigraph.write.type_tables import align_columns, entities, table_id
 from omnigraph.write.violations import violation_error
 
 Staged = tuple[TableWrite, staging.StagedVersion | None]
@@ -70,7 +70,9 @@ class PreparedSchema:
         staged.sort(key=lambda item: item[0].lance_version is not None)
         made = [version for write, version in staged if write.mode is WriteMode.CREATE and version is not None]
         staging.sync_created(self.store, made)
-        plan = plan_of(capture, [(write, version) for write, version in staged if version], self.reads, info, options)
+        plan = plan_writes(
+            capture, [(write, version) for write, version in staged if version], self.reads, info, options
+        )
         writes = tuple(write for write, _ in staged)
         reads = self.reads - {write.key for write in writes}
         files = (*plan.files, *schema_files)
@@ -87,7 +89,7 @@ class PreparedSchema:
         if after is None:
             yield TableWrite(pin.key, pin.location, WriteMode.DROP, None, 0, deleted=pin.rows), None
             return
-        version = stage_entity_columns(self.store, pin, after)
+        version = align_columns(self.store, pin, after)
         if before.table_key != after.table_key:
             yield TableWrite(pin.key, pin.location, WriteMode.ALTER, None, 0), None
         elif version is None:

@@ -44,15 +44,15 @@ def check_entities(
 
     ``pins`` are the tables as they are, by the names they get.
     """
-    asked: set[str] = set()
+    tables_read: set[str] = set()
     for entity in entities(catalog):
         pin = pins.get(entity.table_key)
         demands = demands_of(steps, entity)
         if pin is not None and demands:
-            asked.add(pin.key)
+            tables_read.add(pin.key)
             if pin.rows:
                 check_demands(entity, demands, partial(entity_batches, store, pin, entity), violations)
-    return frozenset(asked)
+    return frozenset(tables_read)
 
 
 def demands_of(steps: Iterable[Step], entity: Entity) -> list[Step]:

@@ -36,21 +36,21 @@ class CommittedVectors:
     def unchanged(self, ids: pa.Array, texts: pa.Array, prop: EmbeddedProperty) -> Kept:
         """The vectors of the rows whose committed text is the same."""
         rows = self._live_rows(ids)
-        asked = np.flatnonzero(rows >= 0)
-        asked = asked[np.argsort(rows[asked], kind="stable")]
+        positions = np.flatnonzero(rows >= 0)
+        positions = positions[np.argsort(rows[positions], kind="stable")]
         source = prop.embed.source
-        held = self._taken(rows[asked], ("id", source))
+        held = self._taken(rows[positions], ("id", source))
         # Hashes may agree where ids do not, and two rows of the input may have one id.
         is_same = pc.and_kleene(
-            pc.equal(held["id"], ids.take(pa.array(asked))), pc.equal(held[source], texts.take(pa.array(asked)))
+            pc.equal(held["id"], ids.take(pa.array(positions))), pc.equal(held[source], texts.take(pa.array(positions)))
         )
-        asked = asked[pc.fill_null(is_same, False).to_numpy(zero_copy_only=False)]
-        vectors = self._taken(rows[asked], (prop.name,))[prop.name]
+        positions = positions[pc.fill_null(is_same, False).to_numpy(zero_copy_only=False)]
+        vectors = self._taken(rows[positions], (prop.name,))[prop.name]
         has_vector = vectors.is_valid().to_numpy(zero_copy_only=False)
-        asked = asked[has_vector]
-        order = np.argsort(asked)
+        positions = positions[has_vector]
+        order = np.argsort(positions)
         numbers: Vectors = vectors.flatten().to_numpy().reshape(-1, prop.dimension)
-        return asked[order], numbers[order]
+        return positions[order], numbers[order]
 
     def _taken(self, rows: Positions, names: tuple[str, ...]) -> dict[str, pa.Array]:
         """Columns at ascending positions among the live rows, which may repeat."""
