@@ -15,13 +15,13 @@ from omnigraph.history.conflicts import (
 )
 from omnigraph.history.merge import (
     Policies,
-    PropertyOutcome,
     RowOutcome,
     Seen,
     decide_property,
     decide_row,
 )
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import PropertyOutcome
 
 # base, source, target: letters are contents, a dash is nothing. One row matches any case.
 DESIGN = [

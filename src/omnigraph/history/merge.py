@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 
 
 class Seen(Enum):
@@ -57,30 +58,6 @@ def decide_row(source: Seen, target: Seen) -> RowOutcome:
     return _ROWS[source, target]
 
 
-class PropertyOutcome(Enum):
-    """Where the value of a property comes from."""
-
-    TARGET = "target"
-    SOURCE = "source"
-    NEWEST = "newest"
-    COMBINED = "combined"
-    """The policy makes a value of both."""
-    CONFLICT = "conflict"
-
-
-_POLICIES: dict[MergePolicy | None, PropertyOutcome] = {
-    None: PropertyOutcome.CONFLICT,
-    MergePolicy.REVIEW: PropertyOutcome.CONFLICT,
-    MergePolicy.SOURCE: PropertyOutcome.SOURCE,
-    MergePolicy.TARGET: PropertyOutcome.TARGET,
-    MergePolicy.NEWEST: PropertyOutcome.NEWEST,
-    MergePolicy.MAX: PropertyOutcome.COMBINED,
-    MergePolicy.MIN: PropertyOutcome.COMBINED,
-    MergePolicy.SUM: PropertyOutcome.COMBINED,
-    MergePolicy.UNION: PropertyOutcome.COMBINED,
-}
-
-
 def decide_property(
     policy: MergePolicy | None, *, source_differs: bool, target_differs: bool, sides_differ: bool
 ) -> PropertyOutcome:
@@ -95,7 +72,7 @@ def decide_property(
         return PropertyOutcome.SOURCE
     if not sides_differ:
         return PropertyOutcome.TARGET
-    return _POLICIES[policy]
+    return PropertyOutcome.CONFLICT if policy is None else POLICIES[policy].outcome
 
 
 @dataclass(frozen=True, slots=True)

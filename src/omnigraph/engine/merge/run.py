@@ -19,9 +19,9 @@ from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest import branches
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.write.attempt import run
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge

@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 
 from omnigraph.compare.tables import BLOB_TYPE, TableChanges, changes_schema, column_blobs, flat, table_changes
 from omnigraph.core.tables import TablePin
-from omnigraph.history.merge import PropertyOutcome, decide_property
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.compare import differs
-from omnigraph.rows.merge import combine
+from omnigraph.rows.merge import COMBINERS, combine
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
@@ -208,7 +207,7 @@ def _merged_column(
         is_known = pc.and_not(is_known, is_other)
         merged = merged.put(pc.and_not(is_new, has_changed), column)
         has_changed = pc.or_(has_changed, is_new)
-    if len(bases) == 2 and len(origins) == 1 and _is_combined(policy):
+    if len(bases) == 2 and len(origins) == 1 and policy in COMBINERS:
         assert policy is not None
         values, fits = combine(policy, *(flat(image.rows, name) for image in (*origins, *bases)))
         both = pc.and_(bases[0].is_there, bases[1].is_there)
@@ -220,11 +219,6 @@ def _merged_column(
 
 def _all(size: int, value: bool) -> pa.BooleanArray:
     return pa.array([value] * size, pa.bool_())
-
-
-def _is_combined(policy: MergePolicy | None) -> bool:
-    outcome = decide_property(policy, source_differs=True, target_differs=True, sides_differ=True)
-    return outcome is PropertyOutcome.COMBINED
 
 
 def _differs(before: pa.Array, after: pa.Array) -> pa.BooleanArray:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from omnigraph.core.scalars import Scalar
 from omnigraph.history.merge import Policies
 from omnigraph.rows.arrow_types import DST, SRC, Entity
-from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.schema.types import PropertyType
 
 

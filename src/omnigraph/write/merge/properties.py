@@ -15,18 +15,15 @@ import pyarrow.compute as pc
 from omnigraph.compare.tables import column_differs, flat, is_blob
 from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take
-from omnigraph.history.merge import PropertyOutcome, decide_property
+from omnigraph.history.merge import decide_property
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.compare import differs
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine
 from omnigraph.rows.results import result_rows
-from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
 from omnigraph.write.merge.policies import policy_of
-
-_OVER_A_BASE = frozenset({MergePolicy.SUM, MergePolicy.UNION})
-"""Policies that need the value before both changes."""
 
 _NO_BASE = ", and because their histories crossed nobody knows from what"
 
@@ -124,7 +121,7 @@ class _Column:
 
     def _combined(self, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
         assert self.policy is not None
-        unsure = self._unsure().take(positions) if self.policy in _OVER_A_BASE else _nowhere(len(positions))
+        unsure = self._unsure().take(positions) if POLICIES[self.policy].needs_base else _nowhere(len(positions))
         doubtful, settled_doubts = self._settled(positions.filter(unsure), _NO_BASE)
         positions = positions.filter(pc.invert(unsure))
         base = self._base().take(positions)
