@@ -98,7 +98,7 @@ UNIQUE, ENDPOINT, CARDINALITY = ViolationCode.UNIQUE, ViolationCode.ENDPOINT, Vi
 
 def test_the_stored_columns_of_unique_constraints_are_named() -> None:
     assert sorted(unique_columns(PERSON)) == [("city", "zip"), ("email",)]
-    both = catalog("node P { name: String @key }\nedge E: P -> P { @unique(from, to) }").edges["E"]
+    both = catalog("node P { name: String @key }\nedge E: P -> P { @unique(src, dst) }").edges["E"]
     assert unique_columns(both) == [("src", "dst")]
 
 

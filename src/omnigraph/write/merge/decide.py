@@ -1,8 +1,24 @@
-"""Merging a branch into another one: decided on two captured heads, and published as one commit with two parents.
+"""Three-way merge of two captured heads, table by table, published as one commit with two parents.
 
-A table that one side left alone takes the other side's version, and no row of it is read or written. Of the others
-both sides' changes since the merge base become one delta on the target's version. The source is captured once; when
-others publish to the target first, the merge is decided again with exactly that source.
+Invariant: a decision depends only on three immutable states (base, source, target) and on the rules of the caller. The
+source is captured once. When another writer publishes to the target first, the merge is decided again on the new target
+with exactly that source, so a retry never mixes in commits that the caller has not seen.
+
+A table is decided as a whole first, and its rows are read only if both sides changed it:
+
+==========================  ===========================  ==========================================
+source, against the base    target, against the base     merged table
+==========================  ===========================  ==========================================
+unchanged                   unchanged or changed         version of the target, nothing read
+changed                     unchanged                    version of the source (*adopted*), nothing read
+changed                     same version as the source   version of the target, nothing read
+changed                     changed                      rows merged into a delta on the target
+dropped                     changed, or the reverse      schema conflict
+==========================  ===========================  ==========================================
+
+An adopted table bypasses the row checks, so constraints between tables are checked afterwards over all changes
+(``check_merged``). The tables that those checks read are part of the plan: a concurrent change of one of them makes the
+publisher decide again, which prevents write skew.
 """
 
 from __future__ import annotations
@@ -48,7 +64,7 @@ from omnigraph.write.type_tables import align_columns, entities, table_id
 
 
 class MergeOutcome(Enum):
-    """What a merge does, or would do."""
+    """Outcome of a merge or of its preview."""
 
     ALREADY_UP_TO_DATE = "already_up_to_date"
     FAST_FORWARD = "fast_forward"
@@ -58,7 +74,7 @@ class MergeOutcome(Enum):
 
 @dataclass(frozen=True)
 class TableCounts:
-    """What a merge does to one table. ``adopted`` tables take the source's version; their counts are its commits'."""
+    """Effect of a merge on one table. Counts of an ``adopted`` table are summed from the commits of the source."""
 
     key: str
     inserted: int
@@ -70,7 +86,7 @@ class TableCounts:
 
 @dataclass(frozen=True)
 class MergeDecision:
-    """A merge, decided and not yet written."""
+    """A merge that is decided and not yet written."""
 
     outcome: MergeOutcome
     base: str
@@ -84,7 +100,7 @@ class MergeDecision:
     reads: frozenset[str] = frozenset()
     new_schema: str | None = None
     schema: SchemaIR | None = None
-    """The merged schema, if it is that of neither side."""
+    """The merged schema, if it differs from both sides."""
     fingerprint: str = ""
 
     @property
@@ -93,11 +109,11 @@ class MergeDecision:
 
     @property
     def is_distributed(self) -> bool:
-        """Whether a table was merged distributed."""
+        """True if a table was merged on Spark."""
         return any(table.merge is not None and table.merge.remote is not None for table in self.tables.values())
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Write what is merged. Tables that are adopted cost nothing."""
+        """Write the merged rows and make the plan. Adopted tables need no write."""
         schema_files: tuple[FileRecord, ...] = ()
         if self.schema is not None:
             assert self.sides is not None
@@ -117,14 +133,17 @@ class MergeDecision:
         )
 
     def _wants_columns(self, table: MergedTable) -> bool:
-        """Whether the table of one side has other columns than the merged one."""
+        """True if the version that the table stands on has other columns than the merged schema."""
         sides = self.sides
         assert sides is not None
         catalog = sides.catalogs[SOURCE if table.is_adopted else TARGET]
         return catalog is not sides.catalog and has_other_columns(sides.entity(table.pin.key), catalog)
 
     def _given_up(self) -> Iterator[TableWrite]:
-        """Names of the target that the merged graph does not have, or has for another table."""
+        """Drops of keys of the target that the merged graph lacks, or uses for another table.
+
+        A renamed table keeps its location under another key, so it counts no deleted entities.
+        """
         kept = {(key, table.pin.location) for key, table in self.tables.items()}
         located = {location for _, location in kept}
         for key, pin in self.target.tables.items():
@@ -133,7 +152,7 @@ class MergeDecision:
                 yield TableWrite(key, pin.location, WriteMode.MERGE, None, 0, deleted=gone)
 
     def _adopted(self, counted: Mapping[str, TableCounts], staged: set[str]) -> Iterator[TableWrite]:
-        """Versions of the source, and the target's own under other names."""
+        """Pins that change without a write: versions of the source, and renamed tables of the target."""
         for key, table in self.tables.items():
             known = self.target.tables.get(key)
             if key not in staged and (known is None or not same_version(known, table.pin)):
@@ -157,14 +176,15 @@ class MergeDecision:
 
 
 def _uncounted(key: str) -> TableCounts:
-    """A table of which no entity changes."""
+    """Counts of a table without changed entities."""
     return TableCounts(key, 0, 0, 0, adopted=False)
 
 
 def _table_sides(sides: GraphSides, key: str, rules: MergeRules) -> Sides:
-    """One table, to be merged by itself here or distributed."""
+    """One table with everything that its merge needs, in this process or on Spark."""
     entity = sides.entity(key)
     source, target = (sides.content(key, of_source=of_source) for of_source in (True, False))
+    # Without the caches: on Spark this travels to every task.
     is_newer = partial(source_is_newer, sides.bare(), entity)
     pins = (source, target, sides.base.tables.get(key))
     return Sides(sides.store, entity, pins, rules, is_newer, sides.crossing is not None)
@@ -177,9 +197,9 @@ def decide_merge(
     rules: MergeRules,
     distributed: DistributedMerge | None = None,
 ) -> MergeDecision:
-    """Decide a merge of captured heads. Writes nothing; conflicts are part of the answer.
+    """Decide a merge of captured heads. Writes nothing; conflicts are part of the result.
 
-    Tables that are large are left to ``distributed``.
+    ``distributed`` merges the large tables, if given.
     """
     relation, base = relate_heads(manifests, source, target.state)
     if not relation.only_source:
@@ -201,7 +221,7 @@ def decide_sides(
     *,
     is_undo: bool = False,
 ) -> MergeDecision:
-    """Decide what a target becomes by what a source did to their base; with ``is_undo`` for a revert."""
+    """Apply the changes of a source since a base to a target. ``is_undo`` marks a revert."""
     merged, schema = merged_schema(manifests, base, source, target, crossing)
     catalog = manifests.catalog(merged) if schema is None else Catalog(schema)
     catalogs = (manifests.catalog(source.schema_digest), target.catalog)
@@ -214,6 +234,8 @@ def decide_sides(
     tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, tables_read)) is not None}
     tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, distributed)
     tables_read |= _neighbours(sides.catalog, tables_read)
+    # A fast-forward makes exactly the graph of the source, whose writes were all checked. A revert is checked even
+    # then: a minimum number of edges is a rule of writes, and going back may take the last edge of a node.
     is_fast = not relation.only_target
     broken: list[MergeConflict] = []
     if is_undo or not is_fast:
@@ -238,7 +260,7 @@ def decide_sides(
 
 
 def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -> Iterator[str]:
-    """The names that tables have on the target before the merge."""
+    """Keys of tables on the target before the merge: the plan must name what a concurrent writer may change."""
     known = {pin.location: key for key, pin in target.tables.items()}
     for key in keys:
         pin = sides.target.tables.get(key)
@@ -252,7 +274,7 @@ def prepare_merge(
     distributed: DistributedMerge | None,
     target: Capture,
 ) -> MergeDecision:
-    """The same for a merge that is to be made; raises MergeConflicts."""
+    """Decide a merge that is to be committed; raises MergeConflicts."""
     decision = decide_merge(manifests, source, target, rules, distributed)
     if decision.conflicts:
         raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
@@ -260,7 +282,7 @@ def prepare_merge(
 
 
 def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
-    """The tables that edges join with these: what is added to them meanwhile may need what is deleted here."""
+    """Tables that edges connect with these: a concurrent insert there may refer to a node that is deleted here."""
     found: set[str] = set()
     for key in keys:
         kind, name = key.split(":", 1)
@@ -273,7 +295,7 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
 
 
 def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTable | None:
-    """What becomes of one table as a whole, or that its rows are to be merged; None if the merged graph has none."""
+    """Decide one table as a whole, or leave it open for a merge of rows; None if the merged graph lacks it."""
     source, target = (state.tables.get(key) for state in (sides.source, sides.target))
     if sides.is_dropped(key):
         check_dropped(sides, key)
@@ -286,6 +308,7 @@ def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTa
         return None if target is None else MergedTable(target, is_adopted=False)
     is_adopted = sides.is_as_base(key, target)
     if is_adopted and source is not None and target is not None:
+        # A minimum that the source never checked (another schema, or a revert) needs its rows.
         is_adopted = not judges_vacated(sides, sides.entity(key))
     if is_adopted:
         return None if source is None else MergedTable(source, is_adopted=True)
@@ -297,18 +320,20 @@ def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTa
 def _merge_tables(
     sides: GraphSides, keys: Sequence[str], rules: MergeRules, distributed: DistributedMerge | None
 ) -> dict[str, MergedTable]:
-    """Tables that both sides changed, merged row by row: here, or distributed if they are large."""
+    """Merge the rows of tables that both sides changed: on Spark if they are large, else in this process."""
     pins = {key: sides.target.tables[key] for key in keys}
     found: dict[str, MergedTable] = {}
     if distributed is not None and sides.crossing is None:
         large = [key for key in keys if not is_migrated(sides, key) and _rows(sides, key) >= distributed.rows_min]
         parted = distributed.merge([_table_sides(sides, key, rules) for key in large]) if large else []
         for key, item in zip(large, parted, strict=True):
+            # Checks over several tables need the changes of the target; without this they would read the rows again.
             sides.know(key, item.target)
             found[key] = MergedTable(pins[key], is_adopted=False, merge=item.merge)
     for key in keys:
         if key not in found:
             source = sides.changes(key, of_source=True)
+            # Entities that only the target changed stay as they are: their rows need not be read.
             target = sides.changes(key, of_source=False, ids=source.ids())
             merge = RowMerge(_table_sides(sides, key, rules), source, target).run()
             found[key] = MergedTable(pins[key], is_adopted=False, merge=merge)
@@ -316,7 +341,7 @@ def _merge_tables(
 
 
 def _rows(sides: GraphSides, key: str) -> int:
-    """How many rows of a table can differ on one of the sides."""
+    """Number of rows of a table that can differ on either side."""
     base = sides.base.tables.get(key)
     return sum(rows_compared(sides.store, base, sides.content(key, of_source=side)) for side in (True, False))
 
@@ -324,7 +349,7 @@ def _rows(sides: GraphSides, key: str) -> int:
 def _counts(
     sides: GraphSides, tables: Mapping[str, MergedTable], conflicts: Sequence[MergeConflict]
 ) -> Iterator[TableCounts]:
-    """What happens to every table that does not stay as it is, or that has conflicts."""
+    """Counts of every table that changes or has conflicts."""
     names = {table_id(entity).location: entity.table_key for entity in entities(sides.catalogs[TARGET])}
     for key in sides.table_keys():
         number = sum(conflict.table == key for conflict in conflicts)
@@ -345,7 +370,7 @@ def _counts(
 
 
 def _changed(merge: TableMerge | None) -> tuple[int, int, int]:
-    """How many entities are inserted, updated and deleted on top of the version that a table stands on."""
+    """Entities inserted, updated and deleted on top of the version that a table stands on."""
     if merge is None:
         return 0, 0, 0
     gone, written = merge.gone(), set(merge.ids())
@@ -353,7 +378,7 @@ def _changed(merge: TableMerge | None) -> tuple[int, int, int]:
 
 
 def _adopted_counts(sides: GraphSides, key: str, conflicts: int) -> TableCounts:
-    """What the source's commits say they did to a table; merges among them repeat what others did."""
+    """Counts of an adopted table from the commits of the source. Merge commits repeat changes of others: left out."""
     own = [commit for commit in sides.relation.only_source if len(commit.parents) < 2]
     location = sides.pin(key).location
     changes = [change for commit in own for change in commit.tables if change.location == location]

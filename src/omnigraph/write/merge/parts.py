@@ -1,7 +1,7 @@
-"""Large tables merged in parts, wherever the parts are decided.
+"""Large tables merged in parts, each a disjoint set of ids: the logic of the Spark job.
 
-A part has every row that can differ of its ids, in the base and on both sides, so it is merged like a whole table. Only
-keys are brought together: they are enough to check the merged graph and to find the rows that go away.
+Invariant: a part holds every row of its ids that can differ, in the base and on both sides, so it is merged like a
+whole table. Only key columns are collected: they suffice to check the merged graph and to locate deleted rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from omnigraph.write.merge.table import RemoteParts, RemoteRows, TableMerge, key
 
 
 class Role(IntEnum):
-    """Where a row was read, and for which comparison."""
+    """The version a row was read from, and the comparison it is for."""
 
     BASE_OF_SOURCE = 0
     SOURCE = 1
@@ -33,11 +33,11 @@ class Role(IntEnum):
 
 
 Images = Mapping[Role, pa.Table]
-"""The rows of a part."""
+"""The rows of a part by role."""
 
 
 def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]]]:
-    """What a merge has to read of a table, told from fragment lists."""
+    """The pieces of a table that a merge has to read, computed from fragment lists."""
     source, target, base = table.pins
     of_source, of_target = (difference(table.store, base, pin) for pin in (source, target))
     found = {
@@ -50,7 +50,7 @@ def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]
 
 
 def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
-    """The merge of a part, with what the caller settled about values, and what the target changed."""
+    """The merge of a part with value resolutions applied, and the changes of the target."""
     source, target, base = table.pins
     empty = changes_schema(table.entity).empty_table()
 
@@ -65,7 +65,7 @@ def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
 
 @dataclass(frozen=True, slots=True)
 class PartKeys:
-    """What comes back of a part."""
+    """The result of a part that the driver collects."""
 
     keys: pa.Table
     gone_from_base: pa.Table
@@ -75,13 +75,13 @@ class PartKeys:
     also_gone: frozenset[str]
     unwanted: frozenset[str]
     target_holds: pa.Table
-    """Keys of what the target inserted or updated."""
+    """Keys of entities that the target inserted or updated."""
     target_deleted: pa.Table
     rows_read: int
 
 
 def part_keys(table: Sides, images: Images) -> PartKeys:
-    """Merge a part and keep what others have to know of it."""
+    """Merge a part and return its keys."""
     merge, target_changes = merge_part(table, images)
     names = key_columns(table.entity)
     return PartKeys(
@@ -100,7 +100,7 @@ def part_keys(table: Sides, images: Images) -> PartKeys:
 
 @dataclass(frozen=True)
 class PartedMerge:
-    """A table whose parts were merged elsewhere: keys only, of what is written and of what the target changed."""
+    """A table merged in parts: keys of the rows to write and of the changes of the target."""
 
     merge: TableMerge
     target: TableChanges
@@ -108,7 +108,7 @@ class PartedMerge:
 
 
 def assemble(entity: Entity, found: Sequence[PartKeys], parts: RemoteParts) -> PartedMerge:
-    """The parts of a table put together."""
+    """Combine the parts of a table."""
     empty = merged_schema(entity).empty_table()
     keys = empty.select(key_columns(entity))
     held = pa.concat_tables([keys, *(item.target_holds for item in found)])
@@ -130,7 +130,7 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: RemoteParts) -> P
 
 @dataclass(frozen=True, slots=True)
 class DistributedMerge:
-    """Others who merge tables, from so many rows that can differ."""
+    """The Spark executor for tables with at least ``rows_min`` rows that can differ."""
 
     rows_min: int
     merge: Callable[[Sequence[Sides]], list[PartedMerge]]
