@@ -201,7 +201,7 @@ def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> Non
         (expression("$source", "city") + expression("now()"), CompileError, "functions"),
         (expression("$source", "ag"), UsageError, "no property 'ag'"),
         (expression("$source", type_="Parson"), UsageError, "no type 'Parson'"),
-        ([{"property": "age", "expression": "1"}], UsageError, "names a type and a property"),
+        ([{"property": "age", "expression": "1"}], UsageError, "needs a type and a property"),
         ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "is a text"),
         ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "either"),
         ([{"type": "Person", "take": "expression"}], UsageError, "no take"),

@@ -112,6 +112,6 @@ def test_entities_that_do_not_fit_together_are_found(graph: omnigraph.Graph, mon
     assert told == [
         ("edges", "has 1 edges Knows whose src is not there"),
         ("edges", "has 2 edges Knows whose dst is not there"),
-        ("nodes", "has 1 ids of Person more than once"),
+        ("nodes", "has 1 duplicate ids of Person"),
     ]
     assert {problem.commits for problem in report.problems} == {(graph.snapshot().commit_id,)}

@@ -1,4 +1,4 @@
-"""The committed graph as validation asks for it, over one captured state."""
+"""The ``Committed`` protocol of validation over one captured state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EDGE_KEYS = ("id", "src", "dst")
 
 @dataclass(frozen=True, slots=True)
 class CommittedGraph:
-    """Answers from the pins of a state. Remembers which tables were tables_read: those reads are part of the plan."""
+    """Lookups in the pinned tables of a state. Records the tables read, which become part of the plan."""
 
     store: Store
     state: ManifestState

@@ -1,4 +1,4 @@
-"""Writes that are only looked at: they read and check like the others, and end before anything is staged."""
+"""Dry runs: they read and check like any write, and end before anything is staged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Counts = tuple[int, int, int]
 
 
 class Previewed(Exception):
-    """The end of such a write: what it would have done, by table, to the state with this head."""
+    """End of a dry run, with the counts by table and the head that they apply to."""
 
     def __init__(self, capture: Capture, counts: Mapping[str, Counts]) -> None:
         super().__init__(capture.state.head)

@@ -1,4 +1,7 @@
-"""Deltas of tables to staged versions, all touched tables in parallel."""
+"""Staging: deltas of tables become detached versions that no reader can see, all tables in parallel.
+
+Steps of one table: write the rows as fragments, fold small fragments, assemble a version, extend its indexes.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ from omnigraph.write.context import WriteOptions
 from omnigraph.write.preview import Counts
 
 STAGING_THREADS_MAX = 8
-"""Tables staged at once: the work is waiting for the store."""
+"""Tables staged in parallel: the threads mostly wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """One table's part of a plan, and the files it made."""
+    """The write of one table, and the version with its files."""
 
     write: TableWrite
     version: staging.StagedVersion
@@ -41,7 +44,7 @@ def stage_deltas(
     options: WriteOptions,
     reads: frozenset[str],
 ) -> PublishPlan:
-    """Write and stage every delta, and make the plan."""
+    """Stage every delta and make the plan."""
 
     def write(key: str) -> StagedTable:
         return _write_delta(store, capture, deltas[key], modes[key])
@@ -51,7 +54,7 @@ def stage_deltas(
 
 
 def for_tables(write: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
-    """Stage several tables side by side."""
+    """Run a writer for several tables in parallel."""
     if len(keys) <= 1:
         return [write(key) for key in keys]
     with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
@@ -65,7 +68,7 @@ def plan_writes(
     info: CommitInfo,
     options: WriteOptions,
 ) -> PublishPlan:
-    """The plan of staged tables; of the tables that were read those that are not written."""
+    """The plan of staged tables. Its ``reads`` leave out the tables that it writes."""
     return PublishPlan(
         info=info,
         base=capture.state,
@@ -90,7 +93,7 @@ def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
 
 
 def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
-    """Ids of committed rows that go away, with their addresses."""
+    """Ids and addresses of committed rows that are replaced or deleted."""
     return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
 
 
@@ -103,7 +106,7 @@ def _count(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
 def count_deltas(
     store: Store, capture: Capture, deltas: Mapping[str, TableDelta], modes: Mapping[str, WriteMode]
 ) -> dict[str, Counts]:
-    """What ``stage_deltas`` would do to each table."""
+    """The counts of each table without staging, for a preview."""
 
     def count(key: str, delta: TableDelta) -> Counts:
         pin = capture.state.tables[key]
@@ -117,7 +120,7 @@ def count_deltas(
 def write_version(
     store: Store, pin: TablePin, mode: WriteMode, rows: pa.Table, removed: set[int], counts: tuple[int, int, int]
 ) -> StagedTable:
-    """Stage rows to add and addresses to remove. ``counts`` are inserted, updated and deleted entities."""
+    """A version with added rows and without removed addresses. ``counts`` are inserted, updated, deleted entities."""
     base = store.open(pin.location, pin.lance_version)
     whole, folded = fold_tail(store, base, pin.location, rows, removed)
     written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
@@ -133,7 +136,7 @@ def assemble_version(
     counts: tuple[int, int, int],
     folded: Sequence[int] = (),
 ) -> StagedTable:
-    """The same of rows that are written already, and of fragments that they replace."""
+    """A version from fragments that are written already; ``folded`` are the fragments that they replace."""
     base = store.open(pin.location, pin.lance_version)
     version = staging.stage_delta(store, base, pin.location, written, removed, folded)
     version = extend_indexes(store, version, written)

@@ -1,8 +1,8 @@
-"""Loading what does not fit into memory: bounded by disk, and the same graph as ``write.load.plan`` makes.
+"""Loads larger than memory, bounded by disk, with the same result as ``write.load.plan``.
 
-Rows become fragments as they come, and their keys go into a database on disk. At the end the database judges the input
-as a whole; only then the fragments become versions of their tables. When others publish first, the same fragments are
-judged and staged again. A load that fails takes its files away.
+Rows are written as fragments while they are read, and their keys go into a database on disk. At the end the database
+checks the input as a whole; then the fragments become versions of their tables. After a concurrent commit the same
+fragments are checked and staged again. A failed load deletes its files.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
 
 SetAside = Callable[[Catalog, CommittedKeys], None]
-"""Sets aside rows that break a rule in one state of the graph."""
+"""Removes rows that break a constraint in one state of the graph."""
 
 
 @dataclass
 class BulkInput:
-    """The whole input: its fragments and its keys. ``is_handed_over`` once a plan with its files may be published.
+    """The whole input: fragments and keys, with rows in the same order.
 
-    Rows have the same order in both.
+    ``is_handed_over`` is True once a plan with its files may be published: the files must not be deleted from then on.
     """
 
     keys: InputKeys
     written: Mapping[str, list[staging.WrittenRows]]
     mode: LoadMode
     since: Fence
-    """The newest fence that was known before the first fragment was written."""
+    """The newest fence known before the first fragment was written."""
     is_handed_over: bool = False
     set_aside: SetAside | None = None
-    """Takes rows out of the keys before these are checked, if that is what the caller wants."""
+    """Removes rejected rows from the keys before these are checked."""
     noted: Callable[[Fence], frozenset[str]] = lambda _: frozenset()
-    """Files that a running job protected from the cleanup of a fence."""
+    """Files that the journal of a running job protects from the cleanup of a fence."""
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.keys.tables.items()}
@@ -63,7 +63,7 @@ class BulkInput:
 
 @dataclass(frozen=True)
 class PreparedBulk:
-    """A validated input. The key database holds the committed rows that it replaces."""
+    """A validated input. The key database holds the addresses of the committed rows that it replaces."""
 
     store: Store
     input: BulkInput
@@ -75,7 +75,7 @@ class PreparedBulk:
         return False
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """One version of every table. Fragments are there already, so what is written is small."""
+        """One version of every table. The fragments exist already, so only metadata is written."""
         tables = self.input.keys.tables
         staged = [self._assemble_table(capture, table) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
@@ -97,7 +97,7 @@ class PreparedBulk:
         return TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version
 
     def counts(self, capture: Capture, table: KeyTable) -> Counts:
-        """What happens to the entities of a table."""
+        """Entities of a table that are inserted, updated and deleted."""
         if self.input.mode is LoadMode.OVERWRITE:
             return table.rows, 0, capture.state.tables[table.entity.table_key].rows
         updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
@@ -108,7 +108,11 @@ class PreparedBulk:
         return sorted_by_fragment(batch.column(0) for batch in found)
 
     def _superseded(self, table: KeyTable, added: list[staging.WrittenRows]) -> Iterator[tuple[str, list[int]]]:
-        """Offsets of rows that a later row of the input replaces, by data file."""
+        """Offsets of rows that a later row of the input replaces, by data file.
+
+        Row numbers count through all fragments of a table. With fragments of 3 and 4 rows and superseded rows 1, 3, 6:
+        offset 1 of the first fragment, offsets 0 and 3 of the second.
+        """
         start = 0
         for fragment in (fragment for part in added for fragment in part.fragments):
             end = start + fragment.physical_rows
@@ -131,7 +135,7 @@ def load_bulk(
     info: CommitInfo,
     options: WriteOptions,
 ) -> tuple[dict[str, int], Published]:
-    """Load any number of rows as one commit: how many entities of each table it brings, and the commit."""
+    """Load any number of rows as one atomic commit; returns the number of entities by table, and the commit."""
     state = context.manifests.warm(incarnation)
     with open_keys(InputKeys) as keys:
         fragments = FragmentWriter(context.store, state.tables, keys)
@@ -143,11 +147,12 @@ def load_bulk(
                 fragments.close()
             published = publish_bulk(context, incarnation, whole, info, options)
         except BaseException:
-            # Once a plan is in the publisher's hands only the manifest can say whether it was published.
+            # Once the publisher has a plan, only the manifest shows the outcome: the files may be in use.
             if not whole.is_handed_over:
                 _discard(fragments)
             raise
     if published.commit.id != info.id:
+        # An earlier load with the same idempotency key was committed instead of this one.
         _discard(fragments)
     return whole.counts(), published
 
@@ -159,9 +164,9 @@ def _take(
     fragments: FragmentWriter,
     violations: Violations,
 ) -> None:
-    """Write the rows. After the first violation the rest is only read, to find the others."""
+    """Write the rows. After the first violation the rest is only read, to report further violations."""
     with context.profiler.step(READ) as step:
-        context.profiler.say("more than fits into memory: rows were written as they came")
+        context.profiler.say("input exceeds memory: rows were written while reading")
         for source, typed in rows:
             step.rows += typed.batch.num_rows
             if not violations.total:
@@ -180,7 +185,7 @@ def _take(
 def publish_bulk(
     context: WriteContext, incarnation: str, whole: BulkInput, info: CommitInfo, options: WriteOptions
 ) -> Published:
-    """Check an input whose duplicates are settled, and make it one commit."""
+    """Check an input without duplicates, and commit it."""
 
     def prepare(capture: Capture) -> PreparedBulk:
         with context.profiler.step(CHECK) as step:
@@ -200,7 +205,7 @@ def publish_bulk(
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
-    """Check the input against the graph; raises and changes nothing."""
+    """Check the input against the graph; raises without any change."""
     for table in whole.keys.tables.values():
         check_same_type(table.entity, capture.catalog)
     tables_read: set[str] = set()
@@ -218,5 +223,5 @@ def _discard(fragments: FragmentWriter) -> None:
     try:
         fragments.discard()
     except OmnigraphError:
-        # What could not be deleted is garbage for cleanup; the reason of the failure matters more.
+        # Cleanup deletes the remaining files later; the original failure matters more.
         return

@@ -23,7 +23,7 @@ from omnigraph.write.merge.settling import settle_values
 from omnigraph.write.merge.table import RemoteParts, RemoteRows, TableMerge, key_columns
 
 
-class Role(IntEnum):
+class ImageRole(IntEnum):
     """The version a row was read from, and the comparison it is for."""
 
     BASE_OF_SOURCE = 0
@@ -32,19 +32,19 @@ class Role(IntEnum):
     TARGET = 3
 
 
-Images = Mapping[Role, pa.Table]
+Images = Mapping[ImageRole, pa.Table]
 """The rows of a part by role."""
 
 
-def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]]]:
+def pieces_to_read(table: Sides) -> dict[ImageRole, tuple[TablePin, tuple[Piece, ...]]]:
     """The pieces of a table that a merge has to read, computed from fragment lists."""
     source, target, base = table.pins
     of_source, of_target = (difference(table.store, base, pin) for pin in (source, target))
     found = {
-        Role.BASE_OF_SOURCE: (base, of_source.before),
-        Role.SOURCE: (source, of_source.after),
-        Role.BASE_OF_TARGET: (base, of_target.before),
-        Role.TARGET: (target, of_target.after),
+        ImageRole.BASE_OF_SOURCE: (base, of_source.before),
+        ImageRole.SOURCE: (source, of_source.after),
+        ImageRole.BASE_OF_TARGET: (base, of_target.before),
+        ImageRole.TARGET: (target, of_target.after),
     }
     return {role: (pin, pieces) for role, (pin, pieces) in found.items() if pin is not None and pieces}
 
@@ -54,17 +54,17 @@ def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
     source, target, base = table.pins
     empty = changes_schema(table.entity).empty_table()
 
-    def changes(pin: TablePin | None, before: Role, after: Role) -> TableChanges:
+    def changes(pin: TablePin | None, before: ImageRole, after: ImageRole) -> TableChanges:
         rows = (images.get(before, empty), images.get(after, empty))
         return compared(table.store, table.entity, (base, pin), rows)
 
-    target_changes = changes(target, Role.BASE_OF_TARGET, Role.TARGET)
-    merge = RowMerge(table, changes(source, Role.BASE_OF_SOURCE, Role.SOURCE), target_changes).run()
+    target_changes = changes(target, ImageRole.BASE_OF_TARGET, ImageRole.TARGET)
+    merge = RowMerge(table, changes(source, ImageRole.BASE_OF_SOURCE, ImageRole.SOURCE), target_changes).run()
     return settle_values(merge, table.rules.resolutions), target_changes
 
 
 @dataclass(frozen=True, slots=True)
-class PartKeys:
+class MergedPart:
     """The result of a part that the driver collects."""
 
     keys: pa.Table
@@ -80,11 +80,11 @@ class PartKeys:
     rows_read: int
 
 
-def part_keys(table: Sides, images: Images) -> PartKeys:
+def part_keys(table: Sides, images: Images) -> MergedPart:
     """Merge a part and return its keys."""
     merge, target_changes = merge_part(table, images)
     names = key_columns(table.entity)
-    return PartKeys(
+    return MergedPart(
         merge.rows.select(names),
         merge.gone_from_base,
         merge.gone_from_target,
@@ -107,7 +107,7 @@ class PartedMerge:
     rows_read: int
 
 
-def assemble(entity: Entity, found: Sequence[PartKeys], parts: RemoteParts) -> PartedMerge:
+def assemble(entity: Entity, found: Sequence[MergedPart], parts: RemoteParts) -> PartedMerge:
     """Combine the parts of a table."""
     empty = merged_schema(entity).empty_table()
     keys = empty.select(key_columns(entity))
