@@ -202,9 +202,9 @@ def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> Non
         (expression("$source", "ag"), UsageError, "no property 'ag'"),
         (expression("$source", type_="Parson"), UsageError, "no type 'Parson'"),
         ([{"property": "age", "expression": "1"}], UsageError, "needs a type and a property"),
-        ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "is a text"),
-        ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "either"),
-        ([{"type": "Person", "take": "expression"}], UsageError, "no take"),
+        ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "must be a string"),
+        ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "exactly one of"),
+        ([{"type": "Person", "take": "expression"}], UsageError, "unknown take"),
     ],
 )
 def test_an_expression_that_makes_no_sense_is_refused_before_anything_is_read(

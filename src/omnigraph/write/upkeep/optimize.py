@@ -230,7 +230,7 @@ def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], 
             what = "n-grams of" if kind is IndexKind.NGRAM else "index on"
             left_out.setdefault((what, rows_min), []).append(coverage.spec.column)
     reasons = [
-        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, worth it from {rows_min:,} on"
+        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, minimum {rows_min:,}"
         for (what, rows_min), columns in left_out.items()
     ]
     return specs, reasons
