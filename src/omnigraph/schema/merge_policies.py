@@ -45,7 +45,7 @@ def _is_list(type_: PropertyType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyRow:
+class PolicyInfo:
     """One policy. ``expected`` names the types it fits, as an error shows them."""
 
     outcome: PropertyOutcome
@@ -55,15 +55,15 @@ class PolicyRow:
     """True if the merged value depends on the value before both changes."""
 
 
-POLICIES: Final[Mapping[MergePolicy, PolicyRow]] = {
-    MergePolicy.SOURCE: PolicyRow(PropertyOutcome.SOURCE),
-    MergePolicy.TARGET: PolicyRow(PropertyOutcome.TARGET),
-    MergePolicy.NEWEST: PolicyRow(PropertyOutcome.NEWEST),
-    MergePolicy.MAX: PolicyRow(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
-    MergePolicy.MIN: PolicyRow(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
-    MergePolicy.SUM: PolicyRow(PropertyOutcome.COMBINED, _is_number, "a numeric type", needs_base=True),
-    MergePolicy.UNION: PolicyRow(PropertyOutcome.COMBINED, _is_list, "a list", needs_base=True),
-    MergePolicy.REVIEW: PolicyRow(PropertyOutcome.CONFLICT),
+POLICIES: Final[Mapping[MergePolicy, PolicyInfo]] = {
+    MergePolicy.SOURCE: PolicyInfo(PropertyOutcome.SOURCE),
+    MergePolicy.TARGET: PolicyInfo(PropertyOutcome.TARGET),
+    MergePolicy.NEWEST: PolicyInfo(PropertyOutcome.NEWEST),
+    MergePolicy.MAX: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
+    MergePolicy.MIN: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
+    MergePolicy.SUM: PolicyInfo(PropertyOutcome.COMBINED, _is_number, "a numeric type", needs_base=True),
+    MergePolicy.UNION: PolicyInfo(PropertyOutcome.COMBINED, _is_list, "a list", needs_base=True),
+    MergePolicy.REVIEW: PolicyInfo(PropertyOutcome.CONFLICT),
 }
 
 
