@@ -49,11 +49,11 @@ def stage_deltas(
     def write(key: str) -> StagedTable:
         return _write_delta(store, capture, deltas[key], modes[key])
 
-    staged = for_tables(write, sorted(deltas))
+    staged = write_tables(write, sorted(deltas))
     return plan_writes(capture, [(item.write, item.version) for item in staged], reads, info, options)
 
 
-def for_tables(write: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
+def write_tables(write: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
     """Run a writer for several tables in parallel."""
     if len(keys) <= 1:
         return [write(key) for key in keys]

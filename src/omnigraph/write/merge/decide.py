@@ -59,7 +59,7 @@ from omnigraph.write.merge.sides import Crossing, GraphSides, aligned, crossing_
 from omnigraph.write.merge.staging import write_merged
 from omnigraph.write.merge.table import TableMerge
 from omnigraph.write.merge.tables import MergedTable
-from omnigraph.write.staging import StagedTable, for_tables, plan_writes
+from omnigraph.write.staging import StagedTable, plan_writes, write_tables
 from omnigraph.write.type_tables import align_columns, entities, table_id
 
 
@@ -120,7 +120,7 @@ class MergeDecision:
             schema_files = store_schema(self.sides.store, self.schema, to_pg(self.schema))
         counted = {item.key: item for item in self.counts}
         written = [key for key, table in self.tables.items() if table.is_written or self._wants_columns(table)]
-        staged = for_tables(lambda key: self._write_table(counted.get(key) or _uncounted(key)), sorted(written))
+        staged = write_tables(lambda key: self._write_table(counted.get(key) or _uncounted(key)), sorted(written))
         plan = plan_writes(capture, [(item.write, item.version) for item in staged], self.reads, info, options)
         writes = (*self._given_up(), *plan.writes, *self._adopted(counted, set(written)))
         return replace(
