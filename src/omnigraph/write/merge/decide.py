@@ -2,7 +2,7 @@
 
 Invariant: a decision depends only on three immutable states (base, source, target) and on the rules of the caller. The
 source is captured once. When another writer publishes to the target first, the merge is decided again on the new target
-with exactly that source, so a retry never mixes in commits that the caller has not seen.
+with exactly that source. So a retry never mixes in later commits of the source.
 
 A table is decided as a whole first, and its rows are read only if both sides changed it:
 
