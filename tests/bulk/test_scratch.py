@@ -13,7 +13,7 @@ from omnigraph.write.load.spill_directory import scratch_directory
 
 KILLED = """
 import os, signal
-from omnigraph.write.scratch import scratch_directory
+from omnigraph.write.load.spill_directory import scratch_directory
 with scratch_directory() as directory:
     open(os.path.join(directory, "spill"), "w").close()
     os.kill(os.getpid(), signal.SIGKILL)

@@ -100,9 +100,9 @@ def test_filters_choose_kinds_types_and_operations(graph: omnigraph.Graph) -> No
     assert told(graph.diff("main", "b", type=["Knows", "Person"], op="delete")) == [FORTH[0], FORTH[3]]
     assert told(graph.diff("main", "b", type="Note")) == []
     assert list(graph.diff("main", "b").changes(2)) == list(graph.diff("main", "b").changes())[:2]
-    with pytest.raises(UsageError, match="'upsert' is no change"):
+    with pytest.raises(UsageError, match="unknown operation of a change: 'upsert'"):
         graph.diff("main", "b", op="upsert")
-    with pytest.raises(UsageError, match="'table' is no kind"):
+    with pytest.raises(UsageError, match="unknown kind of entity: 'table'"):
         graph.diff("main", "b", kind="table")
     with pytest.raises(NotFoundError, match="no type 'Persn'") as raised:
         graph.diff("main", "b", type="Persn")

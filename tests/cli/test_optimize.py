@@ -34,7 +34,7 @@ def test_the_document_says_what_was_done_and_what_was_not(graph: Path) -> None:
     again = as_json("optimize", graph, "--no-compact")
     assert again["commits"] == []
     reasons = [reason for item in again["tables"] for reason in item["skipped"]]  # type: ignore[attr-defined] # as above
-    assert "no index on id, name: 3 rows, worth it from 10,000 on" in reasons
+    assert "no index on id, name: 3 rows, minimum 10,000" in reasons
 
 
 def test_an_unknown_type_is_an_error(graph: Path) -> None:

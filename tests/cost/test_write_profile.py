@@ -55,7 +55,7 @@ def test_a_mutation_tells_what_every_statement_and_step_did(tmp_path: Path) -> N
         ["3.", "DeleteNodes"],
     ]
     assert [item.rows for item in statements] == [1, 5, 2]
-    assert statements[1].remarks == ("every row of node:Person looked at",)
+    assert statements[1].remarks == ("full scan of node:Person",)
     assert (steps["whole"].rows, steps["Read"].rows, steps["Check"].rows, steps["Publish"].rows) == (8, 8, 5, 1)
     assert steps["Stage"].remarks == (
         "edge:Knows: modify, 0 inserted, 0 updated, 1 deleted",
@@ -103,5 +103,5 @@ def test_a_write_that_is_done_again_counts_both_times(tmp_path: Path) -> None:
     update = 'query q() { update Person set { age: 5 } where name = "a" }'
     result = graph.mutate(update, stats=True)
     steps = _steps(result)
-    assert "others published first: checked and staged again" in steps["Publish"].remarks
+    assert "concurrent commit: checked and staged again" in steps["Publish"].remarks
     assert (steps["whole"].rows, steps["Stage"].rows) == (1, 2)

@@ -15,13 +15,13 @@ from omnigraph.history.conflicts import (
 )
 from omnigraph.history.merge import (
     Policies,
-    PropertyOutcome,
     RowOutcome,
     Seen,
     decide_property,
     decide_row,
 )
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import PropertyOutcome
 
 # base, source, target: letters are contents, a dash is nothing. One row matches any case.
 DESIGN = [
@@ -132,12 +132,12 @@ def test_a_side_is_taken_where_two_sides_changed_one_entity_and_of_constraints_t
 @pytest.mark.parametrize(
     ("said", "match"),
     [
-        ({"take": "mine"}, "'mine' is no take"),
-        ({"take": "value"}, "'value' is no take"),
-        ({"take": "source", "value": 1}, "either what to take, or a value"),
-        ({"type": "Person"}, "either what to take, or a value"),
-        ({"take": "source", "kind": "quarrel"}, "'quarrel' is no kind"),
-        ({"take": "source", "who": "ann"}, "has no 'who'"),
+        ({"take": "mine"}, "unknown take of a resolution: 'mine'"),
+        ({"take": "value"}, "unknown take of a resolution: 'value'"),
+        ({"take": "source", "value": 1}, "exactly one of take, value and expression"),
+        ({"type": "Person"}, "exactly one of take, value and expression"),
+        ({"take": "source", "kind": "quarrel"}, "unknown kind of a resolution: 'quarrel'"),
+        ({"take": "source", "who": "ann"}, "unknown key of a resolution: 'who'"),
     ],
 )
 def test_a_resolution_that_makes_no_sense_is_refused(said: dict[str, object], match: str) -> None:

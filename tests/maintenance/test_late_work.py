@@ -171,7 +171,7 @@ def test_a_table_that_others_never_leave_alone_is_skipped_with_the_reason(
     result = graph.optimize(index=False)
     outcome = next(item for item in result.tables if item.key == "node:Person")
     assert len(attempts) == len(set(attempts)) == limits.OPTIMIZE_ATTEMPTS_MAX
-    assert outcome.skipped == ("others changed it 3 times while it was worked on; try again later",)
+    assert outcome.skipped == ("changed concurrently 3 times during maintenance; try again later",)
     assert (outcome.rows_rewritten, outcome.fragments_after) == (0, outcome.fragments_before)
     # The other table was not disturbed, and is done.
     assert [[change.key for change in commit.tables] for commit in result.commits] == [["edge:Knows"]]
@@ -194,4 +194,4 @@ def test_what_is_lost_to_a_writer_is_done_again(graph: omnigraph.Graph, monkeypa
     assert len(attempts) == 2
     assert len(result.commits) == 2
     assert uncovered(graph) == {}
-    assert not any("others changed it" in repr(outcome.skipped) for outcome in result.tables)
+    assert not any("changed concurrently" in repr(outcome.skipped) for outcome in result.tables)

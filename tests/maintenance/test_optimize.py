@@ -166,7 +166,7 @@ def test_small_tables_have_no_index_and_the_result_says_why(tmp_path: Path) -> N
     load_people(graph, 0, 50)
     result = graph.optimize()
     assert all(not item.segments for item in indexes(graph).values())
-    assert "no index on id, src, dst, since: 50 rows, worth it from 10,000 on" in repr(result)
+    assert "no index on id, src, dst, since: 50 rows, minimum 10,000" in repr(result)
     assert graph.optimize().commits == ()
 
 

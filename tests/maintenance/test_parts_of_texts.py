@@ -128,7 +128,7 @@ def test_few_rows_are_not_worth_it_and_the_report_says_so(
 ) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     load(graph, 1, 300)
-    assert "no n-grams of text: 300 rows, worth it from 250,000 on" in repr(graph.optimize())
+    assert "no n-grams of text: 300 rows, minimum 250,000" in repr(graph.optimize())
     monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 200)
     assert "text (ngram)" in graph.optimize().tables[0].indexes_built
 

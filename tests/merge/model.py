@@ -136,19 +136,19 @@ class History:
 
     def merge(self, source: str, target: str) -> tuple[str, Tables, set[Conflict]]:
         """The outcome, the merged tables, and the conflicts; what is in conflict is as the target has it."""
-        mine, theirs = self.heads[source], self.heads[target]
-        bases = self.bases(mine, theirs)
-        if bases == [mine]:
+        source_head, target_head = self.heads[source], self.heads[target]
+        bases = self.bases(source_head, target_head)
+        if bases == [source_head]:
             return "already_up_to_date", self.tables(target), set()
-        if bases == [theirs]:
+        if bases == [target_head]:
             return "fast_forward", self.tables(source), set()
-        return self._merge(bases, mine, theirs)
+        return self._merge(bases, source_head, target_head)
 
-    def _merge(self, bases: list[str], mine: str, theirs: str) -> tuple[str, Tables, set[Conflict]]:
+    def _merge(self, bases: list[str], source_head: str, target_head: str) -> tuple[str, Tables, set[Conflict]]:
         merged = empty()
         conflicts: set[Conflict] = set()
         for type_ in merged:
-            left, right = (self.commits[id_].tables[type_] for id_ in (mine, theirs))
+            left, right = (self.commits[id_].tables[type_] for id_ in (source_head, target_head))
             for id_ in left.keys() | right.keys():
                 b, s, t = self.base_row(bases, type_, id_), left.get(id_), right.get(id_)
                 row = t
@@ -163,7 +163,7 @@ class History:
                 else:
                     row = {}
                     for name in t:
-                        value, kind = self._value((type_, id_, name), b, s[name], t[name], mine, theirs)
+                        value, kind = self._value((type_, id_, name), b, s[name], t[name], source_head, target_head)
                         row[name] = value
                         if kind is not None:
                             conflicts.add((type_, id_, kind, name))
@@ -173,7 +173,13 @@ class History:
         return "conflicts" if conflicts else "merged", merged, conflicts
 
     def _value(
-        self, place: tuple[str, str, str], base: Row | None, source: Any, target: Any, mine: str, theirs: str
+        self,
+        place: tuple[str, str, str],
+        base: Row | None,
+        source: Any,
+        target: Any,
+        source_head: str,
+        target_head: str,
     ) -> tuple[Any, str | None]:
         name = place[2]
         if source == target:
@@ -190,7 +196,9 @@ class History:
             case "sum" | "max" | "union":
                 return combined(policy, before, source, target), None
             case "newest":
-                is_newer = self.last_change(mine, theirs, place) > self.last_change(theirs, mine, place)
+                is_newer = self.last_change(source_head, target_head, place) > self.last_change(
+                    target_head, source_head, place
+                )
                 return (source if is_newer else target), None
             case _:
                 return target, "divergent_insert" if base is None else "divergent_update"

@@ -1,6 +1,7 @@
 """Mistakes that others made, by name."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 import omnigraph
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
-from tests.protocol.graphs import edge, reopen, run
+from tests.protocol.graphs import create, edge, reopen, run
 
 
 @pytest.fixture
@@ -243,3 +244,19 @@ def test_crossed_histories_whose_bases_were_settled_differently_ask_again(graph:
     assert kinds(refused(graph, resolutions=[{"take": "base"}])) == [("divergent_update", "ann", "age")]
     graph.merge("b", resolutions=[{"take": "source"}])
     assert people(graph)["ann"] == {"age": 3}
+
+
+@pytest.mark.parametrize(("policy", "day"), [("max", 3), ("min", 2)])
+def test_the_later_or_earlier_instant_of_both_sides_is_kept(tmp_path: Path, policy: str, day: int) -> None:
+    graph = create(tmp_path, f"node Event {{ name: String @key at: DateTime? @merge({policy}) }}")
+
+    def move(branch: str, at: int) -> None:
+        run(graph, f'update Event set {{at: datetime("2026-01-0{at}T00:00:00Z")}} where name = "a"', branch=branch)
+
+    graph.load([{"type": "Event", "data": {"name": "a", "at": "2026-01-01T00:00:00Z"}}])
+    graph.create_branch("b")
+    move("b", 3)
+    move("main", 2)
+    assert graph.merge("b").outcome.value == "merged"
+    [row] = graph.query("query q() { match { $e: Event } return { $e.at } }").to_arrow().to_pylist()
+    assert row["e.at"] == datetime(2026, 1, day, tzinfo=UTC)

@@ -176,7 +176,7 @@ def test_an_expression_without_a_value_that_fits_settles_nothing(graph: omnigrap
     rules = [*expression("$source * 9223372036854775807"), *expression("$source", "legal")]
     [conflict] = refused(graph, resolutions=rules)
     assert (conflict.id, conflict.property) == ("ann", "age")
-    assert conflict.message.endswith("and the expression makes no value that fits")
+    assert conflict.message.endswith("and the expression has no value of the type")
 
 
 def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> Non
     for branch, score in (("b", 1e308), ("main", 9e307)):
         graph.load([{"type": "P", "data": {"name": "a", "score": score}}], "merge", branch=branch)
     [conflict] = refused(graph, resolutions=expression("$source * $target", "score", "P"))
-    assert conflict.message.endswith("and the expression makes no value that fits")
+    assert conflict.message.endswith("and the expression has no value of the type")
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_an_expression_makes_no_number_that_is_not_finite(tmp_path: Path) -> Non
         (expression("$source", "city") + expression("now()"), CompileError, "functions"),
         (expression("$source", "ag"), UsageError, "no property 'ag'"),
         (expression("$source", type_="Parson"), UsageError, "no type 'Parson'"),
-        ([{"property": "age", "expression": "1"}], UsageError, "names a type and a property"),
-        ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "is a text"),
-        ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "either"),
-        ([{"type": "Person", "take": "expression"}], UsageError, "no take"),
+        ([{"property": "age", "expression": "1"}], UsageError, "needs a type and a property"),
+        ([{"type": "Person", "property": "age", "expression": 1}], UsageError, "must be a string"),
+        ([{"type": "Person", "take": "source", "expression": "1"}], UsageError, "exactly one of"),
+        ([{"type": "Person", "take": "expression"}], UsageError, "unknown take"),
     ],
 )
 def test_an_expression_that_makes_no_sense_is_refused_before_anything_is_read(

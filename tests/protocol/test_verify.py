@@ -110,8 +110,8 @@ def test_entities_that_do_not_fit_together_are_found(graph: omnigraph.Graph, mon
     report = graph.verify()
     told = sorted((problem.path.split("/")[0], problem.what.split(",")[0]) for problem in report.problems)
     assert told == [
-        ("edges", "has 1 edges Knows whose src is not there"),
-        ("edges", "has 2 edges Knows whose dst is not there"),
-        ("nodes", "has 1 ids of Person more than once"),
+        ("edges", "has 1 edges Knows with a missing src node"),
+        ("edges", "has 2 edges Knows with a missing dst node"),
+        ("nodes", "has 1 duplicate ids of Person"),
     ]
     assert {problem.commits for problem in report.problems} == {(graph.snapshot().commit_id,)}

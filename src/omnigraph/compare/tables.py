@@ -1,9 +1,9 @@
-"""What differs between two versions of a table: entities inserted, updated and deleted, with both images as Arrow.
+"""Difference of two versions of a table: inserted, updated and deleted entities, with both images as Arrow.
 
-Merge, diff, the change feed and revert all stand on this. Tables are compared by their fragments first
-(``storage.tables.difference``), and only what can differ is read. Rows that were moved, or rewritten unchanged, do not
-appear. A property is found by its stable id, so a rename is no change; one that a version does not have is null there.
-Blobs stand as descriptors: ``size``, and ``place``, which names where in the store the bytes lie.
+Merge, diff, change feed and revert use it. Fragments are compared first (``storage.tables.difference``), and only rows
+that can differ are read. Rows that were moved or rewritten unchanged do not appear. Properties are matched by stable
+id, so a rename is no change; a property that a version lacks is null there. Blobs are represented by descriptors:
+``size``, and ``place``, which identifies the bytes in the store.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers, numbers_within
 
 BLOB_TYPE = pa.struct([pa.field("size", pa.uint64()), pa.field("place", pa.string())])
-"""How a blob stands in changes."""
+"""Descriptor of a blob in changes."""
 
 Pins = tuple[TablePin | None, TablePin | None]
 Images = tuple[pa.Table, pa.Table]
@@ -33,10 +33,20 @@ Images = tuple[pa.Table, pa.Table]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The difference of one table, in the order of ids. Each part has the type's columns, and ``_rowaddr`` as read.
+    """The difference of one table. Each Arrow table has the columns of the type, and ``_rowaddr`` as read.
 
-    ``before`` and ``after`` are the two images of updated entities, row by row; ``differs`` says per column where.
-    ``unsure`` says per column where there is no one value before, because histories crossed.
+    ``before`` and ``after`` are the images of updated entities, row by row; ``differs`` masks the changed rows of each
+    column. ``unsure`` masks, after a criss-cross merge, rows without a single base value.
+
+    =====  =======  ========  =============
+    id     before   after     appears in
+    =====  =======  ========  =============
+    a      1        1         nowhere
+    b      1        2         ``before``, ``after``, ``differs``
+    c      1        null      ``before``, ``after``, ``differs``
+    d      absent   1         ``inserted``
+    e      1        absent    ``deleted``
+    =====  =======  ========  =============
     """
 
     entity: Entity
@@ -52,13 +62,13 @@ class TableChanges:
         return not (self.inserted.num_rows or self.deleted.num_rows or self.after.num_rows)
 
     def ids(self) -> list[str]:
-        """Every changed id."""
+        """Ids of all changed entities."""
         tables = (self.inserted, self.deleted, self.after)
         return [id_ for table in tables for id_ in table.column("id").to_pylist()]
 
 
 def changes_schema(entity: Entity) -> pa.Schema:
-    """The columns in which changes of a type stand."""
+    """The Arrow schema of changes of a type."""
     fields = [
         pa.field(field.name, BLOB_TYPE if is_blob(field) else field.type, metadata=field.metadata)
         for field in table_schema(entity)
@@ -77,9 +87,9 @@ def table_changes(
     after: TablePin | None,
     ids: Sequence[str] | None = None,
 ) -> TableChanges:
-    """Compare two versions of a table, or what they say of some ids. None is a table that is not there.
+    """Compare two versions of a table, restricted to some ids if given. None stands for an absent table.
 
-    The rows that can differ are held in memory.
+    Holds the rows that can differ in memory.
     """
     pieces = difference(store, before, after, _apart(store, entity, before, after))
     old = read_changes(store, entity, before, pieces.before, ids)
@@ -88,7 +98,7 @@ def table_changes(
 
 
 def compared(store: Store, entity: Entity, pins: Pins, rows: Images) -> TableChanges:
-    """Compare rows of two versions that can differ: every such row of an id, or none."""
+    """Compare rows of two versions. For each id, the images hold every row that can differ, or none."""
     old, new = rows
     found = match(flat(old, "id"), flat(new, "id"))
     images = (old.take(found.before), new.take(found.after))
@@ -109,7 +119,10 @@ def compared(store: Store, entity: Entity, pins: Pins, rows: Images) -> TableCha
 
 
 def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePin | None) -> frozenset[int]:
-    """Numbers of the columns that hold a property in only one of two versions."""
+    """Numbers of columns that hold a property in only one of two versions.
+
+    Equal fragments with different columns hold different entities, so these columns must not be skipped.
+    """
     if before is None or after is None or before.lance_version == after.lance_version:
         return frozenset()
     found: set[int] = set()
@@ -125,7 +138,7 @@ def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePi
 
 
 def rows_compared(store: Store, before: TablePin | None, after: TablePin | None) -> int:
-    """How many rows a comparison reads at most. Reads none."""
+    """Upper bound of the rows that a comparison reads, computed without reading any."""
     pieces = difference(store, before, after)
     sides = ((before, pieces.before), (after, pieces.after))
     return sum(count_rows(store, pin, some) for pin, some in sides if pin is not None and some)
@@ -134,7 +147,7 @@ def rows_compared(store: Store, before: TablePin | None, after: TablePin | None)
 def read_changes(
     store: Store, entity: Entity, pin: TablePin | None, pieces: Sequence[Piece], ids: Sequence[str] | None = None
 ) -> pa.Table:
-    """Rows of a version in the columns of changes; all of some pieces, or those with one of the ids."""
+    """Rows of a version in the schema of changes: all rows of the pieces, or those with one of the ids."""
     schema = changes_schema(entity)
     if pin is None or not pieces or (ids is not None and not ids):
         return schema.empty_table()
@@ -153,19 +166,19 @@ def read_changes(
 
 
 def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[str]) -> pa.Table:
-    """Some entities of a version in the columns of changes."""
+    """Some entities of a version in the schema of changes."""
     fragments = [] if pin is None else store.open(pin.location, pin.lance_version).get_fragments()
     return read_changes(store, entity, pin, [Piece(fragment.fragment_id) for fragment in fragments], ids)
 
 
 def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:
-    """The bytes of a property in the rows at some addresses of a version."""
+    """The bytes of a blob property at some row addresses of a version."""
     stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
     return blob_values(store, pin, stored[name].name, addresses)
 
 
 def flat(table: pa.Table, name: str) -> pa.Array:
-    """A column in one piece."""
+    """A column as one contiguous array."""
     column = table.column(name)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
@@ -178,17 +191,17 @@ def _any(masks: Iterable[pa.BooleanArray], rows: int) -> pa.BooleanArray:
 
 
 def column_differs(store: Store, entity: Entity, field: pa.Field, pins: Pins, images: Images) -> pa.BooleanArray:
-    """Where a column of two images, row by row, differs; each image was read from its pin."""
+    """Mask of the rows in which a column of two images differs; each image was read from its pin."""
     before, after = (flat(image, field.name) for image in images)
     return _blobs_differ(store, entity, field.name, pins, images) if is_blob(field) else differs(before, after)
 
 
 def _blobs_differ(store: Store, entity: Entity, name: str, pins: Pins, images: Images) -> pa.BooleanArray:
-    """By descriptor: another size is another value, the same place the same. Else the bytes count."""
+    """Compare descriptors first: other sizes differ, equal places are equal. Only the remaining rows read bytes."""
     before, after = (flat(image, name) for image in images)
     is_other = differs(pc.struct_field(before, "size"), pc.struct_field(after, "size"))
-    is_elsewhere = differs(pc.struct_field(before, "place"), pc.struct_field(after, "place"))
-    open_rows = pc.indices_nonzero(pc.and_not(is_elsewhere, is_other))
+    is_moved = differs(pc.struct_field(before, "place"), pc.struct_field(after, "place"))
+    open_rows = pc.indices_nonzero(pc.and_not(is_moved, is_other))
     if not len(open_rows):
         return is_other
     values = [
@@ -201,7 +214,7 @@ def _blobs_differ(store: Store, entity: Entity, name: str, pins: Pins, images: I
 
 
 def deleted_ids(store: Store, before: TablePin | None, after: TablePin | None) -> set[str]:
-    """The ids that only the first version has. Reads no other column."""
+    """Ids that only the first version has. Reads no other column."""
     pieces = difference(store, before, after)
     if before is None or not pieces.before:
         return set()

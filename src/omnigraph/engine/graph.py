@@ -658,9 +658,9 @@ class Graph:
         ``progress`` is called with the number of finished tables.
         """
         from omnigraph.engine.upkeep.optimize import maintain, workers_for
-        from omnigraph.write.upkeep.optimize import Settings
+        from omnigraph.write.upkeep.optimize import OptimizeSettings
 
-        settings = Settings(compact, index, workers_for(engine, spark))
+        settings = OptimizeSettings(compact, index, workers_for(engine, spark))
         return maintain(self._context, branch, types, WriteOptions(actor), progress, settings)
 
     @logged("cleanup")

@@ -1,7 +1,7 @@
-"""Changes as values: what happened to one entity, and which changes somebody asked for.
+"""Changes of entities as values, and the filter that selects them.
 
-A change tells an entity as it was and as it is; what the two images hold, and in which order changes come, is up to
-whoever compares.
+A change holds the images of an entity before and after. The comparison that produces changes decides the content of the
+images and the order of changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = ("node", "edge")
 
 
 class Op(Enum):
-    """What happened to an entity."""
+    """Operation on an entity."""
 
     INSERT = "insert"
     UPDATE = "update"
@@ -29,7 +29,7 @@ class Op(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An entity at one moment: its properties, and the ids of an edge's ends."""
+    """An entity in one state: its properties, and for an edge the ids of its endpoints."""
 
     properties: Mapping[str, Any]
     source: str | None = None
@@ -46,7 +46,7 @@ class Image:
 class Change:
     """One difference of one entity. ``changed`` names what an update changed: properties, ``src`` and ``dst``.
 
-    ``type_id`` names the type for good: it survives a rename, and a type that is dropped and made again has another.
+    ``type_id`` is stable: it survives a rename, and a type that is dropped and declared again gets another one.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """Which changes are wanted. Within a dimension one must fit, and all dimensions must; None is everything."""
+    """Selection of changes: any value within a dimension, and all dimensions together. None selects everything."""
 
     kinds: frozenset[str] | None = None
     types: frozenset[str] | None = None
@@ -90,29 +90,29 @@ class ChangeFilter:
 
     @property
     def digest(self) -> str:
-        """Equal for filters that want the same."""
-        said = [
+        """Digest that is equal for equivalent filters. Naming every kind or operation is the same as naming none."""
+        dimensions = [
             _listed(self.kinds, len(KINDS)),
             _listed(self.types),
             _listed(None if self.ops is None else {op.value for op in self.ops}, len(Op)),
         ]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(dimensions).encode()).hexdigest()[:16]
 
 
-def _listed(chosen: Iterable[str] | None, all_of_them: int | None = None) -> list[str] | None:
+def _listed(chosen: Iterable[str] | None, members: int | None = None) -> list[str] | None:
     listed = None if chosen is None else sorted(chosen)
-    return None if listed is None or len(listed) == all_of_them else listed
+    return None if listed is None or len(listed) == members else listed
 
 
 Names = str | Iterable[str] | None
-"""One name or several, as callers give them; None is all."""
+"""One name or several, as callers pass them; None selects all."""
 
 
 def read_filter(kind: Names = None, type: Names = None, op: Names = None) -> ChangeFilter:
-    """A filter as callers say it, such as ``kind="node", op=["insert", "update"]``."""
+    """Read a filter from arguments such as ``kind="node", op=["insert", "update"]``; raises UsageError."""
     kinds, ops = _names(kind), _names(op)
-    _check("kind of entities", kinds, KINDS)
-    _check("change", ops, [member.value for member in Op])
+    _check("kind of entity", kinds, KINDS)
+    _check("operation of a change", ops, [member.value for member in Op])
     return ChangeFilter(kinds, _names(type), None if ops is None else frozenset(map(Op, ops)))
 
 
@@ -126,11 +126,11 @@ def _names(given: Names) -> frozenset[str] | None:
 def _check(what: str, given: Iterable[str] | None, known: Iterable[str]) -> None:
     unknown = sorted(set(given or ()) - set(known))
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no {what}", hint=f"there are {', '.join(known)}")
+        raise UsageError(f"unknown {what}: {unknown[0]!r}", hint=f"expected one of {', '.join(known)}")
 
 
 def cause_json(commit: GraphCommit) -> dict[str, Any]:
-    """The commit that made changes, as the reference shows it."""
+    """The commit behind changes, with the field names of Omnigraph 0.10."""
     return {
         "graph_commit_id": commit.id,
         "parent_commit_id": commit.parents[0] if commit.parents else None,

@@ -1,8 +1,8 @@
-"""Who descends from whom: walks over the commit graph.
+"""Ancestry in the commit graph: merge bases, and commits that only one of two heads has.
 
-A commit is younger than every one of its parents (``history.plan`` sees to it), so going from young to old meets a
-commit only after all its descendants. Walks stop as soon as the answer is known: a merge base that is near is found
-without reading the old history.
+Invariant: a commit is younger than each of its parents (``history.plan`` ensures it). So a walk in order of age visits
+a commit only after all its descendants, and stops as soon as the answer is known: a near merge base is found without
+reading old history.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from enum import Flag, auto
 from omnigraph.core.commit import GraphCommit
 
 Lookup = Callable[[str], GraphCommit]
-"""A commit by its id; whoever brings it has every ancestor of the commits that it brings."""
+"""Resolves a commit id. The lookup must know every ancestor of the commits it returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How two heads are related.
+    """The relation of two heads.
 
-    ``bases`` are their best common ancestors: none of them is an ancestor of another one, and the first one is the
-    merge base. ``only_source`` are the commits that the source has and the target has not, parents before children;
-    ``only_target`` the other way round.
+    ``bases`` are their best common ancestors: none is an ancestor of another, and the first is the merge base.
+    ``only_source`` are the commits that only the source has, parents before children; ``only_target`` likewise.
     """
 
     bases: tuple[str, ...]
@@ -41,16 +40,18 @@ class _Side(Flag):
     SOURCE = auto()
     TARGET = auto()
     OLD = auto()
-    """An ancestor of a common ancestor, so no best one."""
+    """An ancestor of a common ancestor, so not a best one."""
 
 
 def relate(source: str, target: str, lookup: Lookup) -> Relation:
-    """Compare two heads. Where histories crossed there are several best common ancestors: the youngest is first."""
+    """Compare two heads. After criss-cross merges there are several best common ancestors, youngest first."""
     sides = {source: _Side.SOURCE}
     sides[target] = sides.get(target, _Side.NONE) | _Side.TARGET
     queue = [_entry(lookup(id_)) for id_ in sides]
     heapq.heapify(queue)
-    waiting = set(sides)  # what is in the queue and is not known to be old
+    # Queued commits that are not known to be OLD. When none is left, no further base can appear, though OLD commits
+    # may still be queued: the walk ends there instead of at the first commit of the graph.
+    waiting = set(sides)
     bases: list[GraphCommit] = []
     only: dict[_Side, list[GraphCommit]] = {_Side.SOURCE: [], _Side.TARGET: []}
     while waiting:
@@ -76,12 +77,12 @@ def relate(source: str, target: str, lookup: Lookup) -> Relation:
 
 
 def _entry(commit: GraphCommit) -> tuple[int, str]:
-    """Youngest first; two commits of the same moment by their ids."""
+    """Sort key: youngest first, ties by id."""
     return -commit.created_at_us, commit.id
 
 
 def first_parents(commits: Iterable[GraphCommit], head: str) -> Iterator[GraphCommit]:
-    """The commits that a branch itself went through, from its head back, out of all that its log holds newest first."""
+    """The first-parent line of a branch from its head back, out of its log, which is newest first."""
     wanted: str | None = head
     for commit in commits:
         if commit.id == wanted:

@@ -1,7 +1,7 @@
-"""Conflicts of a merge, and how a caller settles them: both are data.
+"""Merge conflicts and their resolutions, as data.
 
-A conflict names one entity, and for two different changes of one value the property, with the values of the base and of
-both sides. A resolution says for one conflict, or for all of a kind, which side counts or what the value is.
+A conflict names one entity. A conflict of two values also names the property, with the values of base, source and
+target. A resolution chooses a side or a value for one conflict, or for every conflict that it matches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ E = TypeVar("E", bound=Enum)
 
 
 class ConflictKind(Enum):
-    """Why two changes cannot both stand."""
+    """Reason of a conflict."""
 
     DIVERGENT_INSERT = "divergent_insert"
     DIVERGENT_UPDATE = "divergent_update"
@@ -31,7 +31,7 @@ class ConflictKind(Enum):
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether two sides changed one entity; the others are broken constraints of the merged graph."""
+        """True if both sides changed one entity; the other kinds are broken constraints of the merged graph."""
         return self in _OF_ROWS
 
 
@@ -47,9 +47,9 @@ _OF_ROWS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MergeConflict:
-    """One conflict. Values are as query results show them; a side on which the entity is absent has none.
+    """One conflict. Values have the form of query results; a side without the entity has None.
 
-    ``id`` is that of the entity; of too many or too few edges it is that of the node they start from.
+    ``id`` is the id of the entity; for a cardinality violation it is the id of the source node of the edges.
     """
 
     table: str
@@ -85,7 +85,7 @@ class MergeConflict:
 
 
 def in_order(conflicts: Iterable[MergeConflict]) -> tuple[MergeConflict, ...]:
-    """Conflicts of entities first, then broken constraints; by table, id and property."""
+    """Sort by entity conflicts before broken constraints, then by table, id and property."""
     return tuple(sorted(conflicts, key=_order))
 
 
@@ -95,23 +95,23 @@ def _order(conflict: MergeConflict) -> tuple[bool, str, str, str, str, str]:
 
 
 class Take(Enum):
-    """How a conflict is settled."""
+    """Origin of the value or entity that resolves a conflict."""
 
     SOURCE = "source"
     TARGET = "target"
     BASE = "base"
     VALUE = "value"
     EXPRESSION = "expression"
-    """A value made of those of the base and of both sides."""
+    """A value computed from base, source and target."""
     DELETE = "delete"
-    """The entity goes away: for an edge whose end does not exist any more."""
+    """Delete the entity, such as an edge whose endpoint was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Settles every conflict that it fits; what it does not name it does not care about.
+    """A rule that resolves every conflict that it matches. A field that is None matches everything.
 
-    ``value`` is the value to take, or the text of the expression that makes it.
+    ``value`` is the value to take, or the text of the expression that computes it.
     """
 
     take: Take
@@ -132,11 +132,11 @@ class Resolution:
         )
 
     def to_json(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"take": self.take.value, "type": self.type_name, "id": self.id}
-        said |= {"property": self.property, "kind": self.kind.value if self.kind else None}
+        shown: dict[str, Any] = {"take": self.take.value, "type": self.type_name, "id": self.id}
+        shown |= {"property": self.property, "kind": self.kind.value if self.kind else None}
         if self.take in _MADE:
-            said = {self.take.value: self.value, **{key: value for key, value in said.items() if key != "take"}}
-        return {key: value for key, value in said.items() if value is not None or key == "value"}
+            shown = {self.take.value: self.value, **{key: value for key, value in shown.items() if key != "take"}}
+        return {key: value for key, value in shown.items() if value is not None or key == "value"}
 
 
 _MADE = (Take.VALUE, Take.EXPRESSION)
@@ -151,13 +151,13 @@ _POSSIBLE: dict[ConflictKind, frozenset[Take]] = {
     ConflictKind.CARDINALITY_VIOLATION: _SIDES,
     ConflictKind.VALUE_CONSTRAINT_VIOLATION: frozenset({Take.VALUE, Take.DELETE}),
 }
-"""What can be done about a conflict. A side of a broken constraint means all entities that it is about, and whoever
-takes one says so: a rule for all kinds means two changes of one entity."""
+"""Resolutions that apply to each kind. For a broken constraint, taking a side means taking every entity involved from
+that side, so the resolution must name the kind; a rule without a kind matches entity conflicts only."""
 
 
 @dataclass(frozen=True)
 class Resolutions:
-    """All that a caller said: choices for single entities count before rules, and earlier ones before later ones."""
+    """The resolutions of a call. Those for single entities precede general ones; earlier ones precede later ones."""
 
     given: tuple[Resolution, ...] = ()
 
@@ -167,45 +167,47 @@ class Resolutions:
 
     @cached_property
     def _by_id(self) -> dict[str | None, list[Resolution]]:
-        """There may be a choice for each of many conflicts."""
+        """Resolutions by entity id: with one for each of many conflicts, a scan per conflict would be quadratic."""
         found: dict[str | None, list[Resolution]] = {}
         for item in self.given:
             found.setdefault(item.id, []).append(item)
         return found
 
 
-def read_resolutions(said: Sequence[Mapping[str, Any] | Resolution]) -> Resolutions:
-    """Resolutions as a caller writes them, such as ``{"type": "Person", "property": "age", "take": "source"}``."""
-    return Resolutions(tuple(item if isinstance(item, Resolution) else _read(item) for item in said))
+def read_resolutions(given: Sequence[Mapping[str, Any] | Resolution]) -> Resolutions:
+    """Read resolutions such as ``{"type": "Person", "property": "age", "take": "source"}``."""
+    return Resolutions(tuple(item if isinstance(item, Resolution) else _read(item) for item in given))
 
 
 _KEYS = ("type", "id", "property", "kind", "take", "value", "expression")
 
 
-def _read(said: Mapping[str, Any]) -> Resolution:
-    unknown = sorted(set(said) - set(_KEYS))
+def _read(given: Mapping[str, Any]) -> Resolution:
+    unknown = sorted(set(given) - set(_KEYS))
     if unknown:
-        raise UsageError(f"a resolution has no {unknown[0]!r}", hint=f"it has {', '.join(_KEYS)}")
+        raise UsageError(f"unknown key of a resolution: {unknown[0]!r}", hint=f"the keys are {', '.join(_KEYS)}")
     for key in ("type", "id", "property"):
-        if not isinstance(said.get(key), str | None):
-            raise UsageError(f"the {key} of a resolution is a text, not {said[key]!r}")
-    answers = [key for key in ("take", "value", "expression") if key in said]
+        if not isinstance(given.get(key), str | None):
+            raise UsageError(f"{key} of a resolution must be a string, got {given[key]!r}")
+    answers = [key for key in ("take", "value", "expression") if key in given]
     if len(answers) != 1:
         raise UsageError(
-            "a resolution says either what to take, or a value, or an expression",
+            "a resolution needs exactly one of take, value and expression",
             hint='for example {"type": "Person", "property": "age", "take": "source"}',
         )
-    made = next((take for take in _MADE if take.value in said), None)
-    take = _one_of(Take, said["take"], "take", without=_MADE) if made is None else made
-    value = None if made is None else said[made.value]
+    made = next((take for take in _MADE if take.value in given), None)
+    take = _one_of(Take, given["take"], "take", without=_MADE) if made is None else made
+    value = None if made is None else given[made.value]
     if take is Take.EXPRESSION and not isinstance(value, str):
-        raise UsageError(f"the expression of a resolution is a text, not {value!r}", hint='such as "$source + 1"')
-    kind = None if said.get("kind") is None else _one_of(ConflictKind, said["kind"], "kind")
-    return Resolution(take, value, said.get("type"), said.get("id"), said.get("property"), kind)
+        raise UsageError(
+            f"expression of a resolution must be a string, got {value!r}", hint='for example "$source + 1"'
+        )
+    kind = None if given.get("kind") is None else _one_of(ConflictKind, given["kind"], "kind")
+    return Resolution(take, value, given.get("type"), given.get("id"), given.get("property"), kind)
 
 
 def _one_of(enum: type[E], word: object, what: str, without: Sequence[E] = ()) -> E:
     words = {member.value: member for member in enum if member not in without}
     if not isinstance(word, str) or word not in words:
-        raise UsageError(f"{word!r} is no {what} of a resolution", hint=f"there are {', '.join(words)}")
+        raise UsageError(f"unknown {what} of a resolution: {word!r}", hint=f"expected one of {', '.join(words)}")
     return words[word]

@@ -1,7 +1,7 @@
-"""Cursors: places in a stream of changes, as texts that callers keep.
+"""Cursors: opaque, caller-owned positions in the change feed.
 
-A cursor names the graph, what is followed and by which filter, so it cannot be used for anything else by mistake. It
-holds no secret and needs none: the digest in it finds texts that were cut or changed.
+A cursor names the graph, the branch or commit that it follows, and the digest of the filter, so it is rejected for any
+other request. It holds no secret; its SHA-256 digest detects truncated or edited texts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DIGEST_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Everything up to and with a commit, or with ``changes`` only so many changes of it."""
+    """The last delivered commit. ``changes`` counts the delivered changes of it if it was delivered in part."""
 
     commit: str
     changes: int | None = None
@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a cursor is for: a graph, an incarnation of a branch (or one commit), and a filter by its digest."""
+    """The request that a cursor belongs to: graph, incarnation of a branch or one commit, digest of the filter."""
 
     graph: str
     followed: str
@@ -37,16 +37,16 @@ class Scope:
 
 
 def write_cursor(scope: Scope, position: Position) -> str:
-    """The text that a caller keeps."""
-    said = json.dumps([_VERSION, *astuple(scope), *astuple(position)], separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(said + hashlib.sha256(said).digest()).decode().rstrip("=")
+    """Encode a position for the caller."""
+    payload = json.dumps([_VERSION, *astuple(scope), *astuple(position)], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(payload + hashlib.sha256(payload).digest()).decode().rstrip("=")
 
 
 def read_cursor(text: str, scope: Scope) -> Position:
-    """The place that a text means, if it was written for this scope."""
+    """Decode a cursor; raises CursorRejected if it is damaged or was written for another scope."""
     version, graph, followed, chosen, commit, changes = _unpacked(text)
     if version != _VERSION:
-        raise _rejected(f"it has format {version}, and this program reads {_VERSION}")
+        raise _rejected(f"it has format {version}, and this release reads format {_VERSION}")
     if graph != scope.graph:
         raise _rejected("it belongs to another graph")
     if followed != scope.followed:
@@ -63,10 +63,10 @@ def _unpacked(text: str) -> tuple[int, str, str, str, str, int | None]:
         packed = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (ValueError, binascii.Error):
         raise _rejected("it is not a cursor") from None
-    said, digest = packed[:-_DIGEST_BYTES], packed[-_DIGEST_BYTES:]
-    if hashlib.sha256(said).digest() != digest:
+    payload, digest = packed[:-_DIGEST_BYTES], packed[-_DIGEST_BYTES:]
+    if hashlib.sha256(payload).digest() != digest:
         raise _rejected("it is not a cursor, or not all of it")
-    version, graph, followed, chosen, commit, changes = json.loads(said)
+    version, graph, followed, chosen, commit, changes = json.loads(payload)
     return version, graph, followed, chosen, commit, changes
 
 

@@ -1,8 +1,7 @@
-"""The merge, decided: what becomes of an entity, and what of a property, given what both sides did to it.
+"""Decision tables of the three-way merge, for whole entities and for single properties.
 
-Two tables of values, walked by a test in every combination. Whoever merges many entities asks once for each kind of
-change and applies the answer to all of them (``write.merge.rows``), so there is one classification however large a
-merge is.
+A test walks both tables in every combination. A merge of many entities looks up each kind of change once and applies
+the outcome to all entities of that kind (``write.merge.rows``), in process and on Spark.
 """
 
 from __future__ import annotations
@@ -12,27 +11,28 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 
 
 class Seen(Enum):
-    """An entity on one side, as compared with the base."""
+    """State of an entity on one side, compared with the base."""
 
     SAME = "same"
-    """As in the base; absent if it is absent there."""
+    """Unchanged; absent if the base does not have the entity."""
     OTHER = "other"
-    """There, and not as in the base."""
+    """Inserted or updated."""
     GONE = "gone"
     """Deleted."""
 
 
 class RowOutcome(Enum):
-    """What becomes of an entity in the target."""
+    """Effect of the merge on an entity of the target."""
 
     KEEP = "keep"
     TAKE = "take"
     DELETE = "delete"
     BY_PROPERTY = "by_property"
-    """Both sides changed it: every property is decided by itself."""
+    """Both sides changed it: each property is decided separately."""
     DELETE_VS_UPDATE = "delete_vs_update"
     """The source deleted what the target changed."""
     UPDATE_VS_DELETE = "update_vs_delete"
@@ -53,32 +53,8 @@ _ROWS: dict[tuple[Seen, Seen], RowOutcome] = {
 
 
 def decide_row(source: Seen, target: Seen) -> RowOutcome:
-    """The outcome for one entity. One that the base does not have is SAME where it is absent, OTHER where it is not."""
+    """The outcome for one entity. An entity that the base lacks is SAME where absent, OTHER where present."""
     return _ROWS[source, target]
-
-
-class PropertyOutcome(Enum):
-    """Where the value of a property comes from."""
-
-    TARGET = "target"
-    SOURCE = "source"
-    NEWEST = "newest"
-    COMBINED = "combined"
-    """The policy makes a value of both."""
-    CONFLICT = "conflict"
-
-
-_POLICIES: dict[MergePolicy | None, PropertyOutcome] = {
-    None: PropertyOutcome.CONFLICT,
-    MergePolicy.REVIEW: PropertyOutcome.CONFLICT,
-    MergePolicy.SOURCE: PropertyOutcome.SOURCE,
-    MergePolicy.TARGET: PropertyOutcome.TARGET,
-    MergePolicy.NEWEST: PropertyOutcome.NEWEST,
-    MergePolicy.MAX: PropertyOutcome.COMBINED,
-    MergePolicy.MIN: PropertyOutcome.COMBINED,
-    MergePolicy.SUM: PropertyOutcome.COMBINED,
-    MergePolicy.UNION: PropertyOutcome.COMBINED,
-}
 
 
 def decide_property(
@@ -86,8 +62,8 @@ def decide_property(
 ) -> PropertyOutcome:
     """The outcome for one property of an entity that both sides changed.
 
-    ``source_differs`` and ``target_differs`` are as compared with the base; of an entity that the base does not have
-    every property differs. What both sides changed to the same value is settled, whatever the policy.
+    ``source_differs`` and ``target_differs`` compare with the base; every property of an entity that the base lacks
+    differs. A property that both sides changed to the same value is no conflict under any policy.
     """
     if not source_differs:
         return PropertyOutcome.TARGET
@@ -95,14 +71,17 @@ def decide_property(
         return PropertyOutcome.SOURCE
     if not sides_differ:
         return PropertyOutcome.TARGET
-    return _POLICIES[policy]
+    return PropertyOutcome.CONFLICT if policy is None else POLICIES[policy].outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What a caller says about properties without a policy of their own, and about single ones.
+    """Policies of a merge call, in order of precedence.
 
-    ``properties`` (``Type.property``) counts before the schema's policy; ``types`` and ``default`` after it.
+    1. ``properties`` (``Type.property``)
+    2. the policy that the schema declares
+    3. ``types``
+    4. ``default``
     """
 
     default: MergePolicy | None = None
@@ -110,7 +89,7 @@ class Policies:
     properties: Mapping[tuple[str, str], MergePolicy] = field(default_factory=dict)
 
     def of(self, type_name: str, property_name: str, declared: MergePolicy | None) -> tuple[MergePolicy | None, bool]:
-        """The policy of a property, and whether somebody meant exactly this property by it."""
+        """The policy of a property, and True if it was declared for exactly this property."""
         named = self.properties.get((type_name, property_name), declared)
         if named is not None:
             return named, True

@@ -1,6 +1,6 @@
-"""What a writer hands to the publisher: the change and the conditions under which it is right.
+"""Publish plans: a staged change and the preconditions under which it is valid.
 
-A plan holds no handle and no data, only names of staged versions; applying it to a state is pure.
+A plan holds neither handles nor data, only names of staged versions; applying it to a state is a pure function.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from omnigraph.history.state import ManifestState
 
 
 class WriteMode(Enum):
-    """How a plan changes a table. It decides what another writer's change of the same table means."""
+    """Way in which a plan changes a table. The mode decides how a concurrent change of the same table is handled."""
 
     APPEND = "append"
-    """Adds entities, after checking that nothing has their ids."""
+    """Adds entities, after checking that their ids are unused."""
     UPSERT = "upsert"
-    """Adds or replaces whole entities by id, whatever was there."""
+    """Adds or replaces whole entities by id."""
     MODIFY = "modify"
     """Changes or deletes entities that were found by reading."""
     OVERWRITE = "overwrite"
@@ -28,7 +28,7 @@ class WriteMode(Enum):
     REWRITE = "rewrite"
     """Other files, same entities."""
     MERGE = "merge"
-    """Brings what another branch changed, decided entity by entity."""
+    """Applies the changes of another branch, decided entity by entity."""
     ALTER = "alter"
     """Same entities in other columns, or under another name."""
     CREATE = "create"
@@ -39,7 +39,7 @@ class WriteMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableWrite:
-    """One staged table: its new version, or None for a drop, and how many entities changed how."""
+    """One staged table: its new version (None for a drop), and counts of changed entities."""
 
     key: str
     location: str
@@ -53,7 +53,7 @@ class TableWrite:
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
-    """What the caller says about a write. The id is minted before anything is written."""
+    """Metadata of a commit. The id is minted before any write, so that an unclear outcome can be looked up."""
 
     id: str
     kind: CommitKind
@@ -67,11 +67,11 @@ class CommitInfo:
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """A staged change. ``reads`` are tables that validation looked at without writing them.
+    """A staged change. ``reads`` are tables that validation read and the plan does not write.
 
     ``merged`` are the commits of another branch that this one brings into the history, parents before children.
-    ``fence`` is the number of the newest fence that was known before the first of its files was written: behind a newer
-    one, the plan is never published.
+    ``fence`` is the number of the newest fence known before the first of its files was written. The publisher refuses
+    the plan behind a newer one, because that cleanup may have deleted those files.
     """
 
     info: CommitInfo
@@ -86,9 +86,9 @@ class PublishPlan:
 
 
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
-    """The state after the plan, as version ``version`` of the manifest. Pins the plan does not write stay."""
+    """The state after the plan, as version ``version`` of the manifest. Other pins are unchanged."""
     tables = dict(state.tables)
-    # A table that is renamed is found where it lies, and goes on counting its versions.
+    # A renamed table has another key and the same location: its version count continues.
     located = {pin.location: pin for pin in state.tables.values()}
     changes: list[TableChange] = []
     for write in plan.writes:
@@ -137,5 +137,5 @@ def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> Manifes
 
 
 def _later_than(parents: Iterable[GraphCommit], moment_us: int) -> int:
-    """The moment, or just after the youngest parent's: clocks differ, a commit is younger than its parents."""
+    """The commit time, at least 1 us after the youngest parent: clocks differ, and ``relate`` relies on this order."""
     return max(moment_us, *(parent.created_at_us + 1 for parent in parents), 0)

@@ -1,7 +1,7 @@
-"""What to do with a staged plan when others published first: one pure table.
+"""Optimistic concurrency: the decision table for a staged plan whose base is no longer the head.
 
-A row of the table is a decision and the facts it needs; exactly one row matches any observation, and a test walks
-them all.
+Each row maps a write mode and a movement of the table to a decision. Exactly one row matches any observation, and a
+test walks all of them.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from omnigraph.history.state import ManifestState
 
 
 class Decision(Enum):
-    """What happens to a plan whose base is no longer the head."""
+    """Handling of a plan whose base is no longer the head."""
 
     REPUBLISH = "republish"
-    """Nothing it wrote or read has moved: publish the same staged versions beside the others' new pins."""
+    """No table it wrote or read has moved: publish the same staged versions beside the new pins."""
     RESTAGE = "restage"
     """Validate again on the new state and stage the same delta on the new pins."""
     RECHECK = "recheck"
-    """As RESTAGE, but only if the entities that were read to decide are still the same; else a conflict."""
+    """As RESTAGE, but a conflict if the entities that the change was decided from have changed."""
     CONFLICT = "conflict"
     """The two changes cannot both stand."""
 
 
 class Movement(Enum):
-    """What happened to a table since the plan was made."""
+    """Change of a table since the base of the plan."""
 
     NONE = "none"
     MAINTENANCE = "maintenance"
@@ -66,7 +66,7 @@ def decide_write(mode: WriteMode, movement: Movement) -> Decision:
 
 
 def decide_read(movement: Movement) -> Decision:
-    """The decision for one table that validation only read: its content counts, and maintenance leaves that."""
+    """The decision for one table that validation only read: maintenance does not change its content."""
     return Decision.RESTAGE if movement is Movement.LOGICAL else Decision.REPUBLISH
 
 
@@ -76,10 +76,10 @@ def decide(current: ManifestState, since: Iterable[GraphCommit], plan: PublishPl
     moved = movements(commits)
     worst = Rebase(Decision.REPUBLISH)
     if plan.info.merged_parents and any(len(commit.parents) > 1 for commit in commits):
-        # Another merge may have brought the same commits, and with them another base.
+        # Another merge may have brought the same commits, which changes the merge base.
         worst = Rebase(Decision.RESTAGE, "history")
     if current.schema_digest != plan.base.schema_digest:
-        # A text replaces the schema it was written for. Merges and reverts are decided again, like rows.
+        # A schema text was written to replace one particular schema. Merges and reverts are decided again, like rows.
         is_text = plan.info.kind is CommitKind.SCHEMA
         worst = _stricter(worst, Decision.CONFLICT if is_text else Decision.RESTAGE, "schema")
     for write in plan.writes:
@@ -94,7 +94,7 @@ def _stricter(worst: Rebase, decision: Decision, table: str) -> Rebase:
 
 
 def movements(commits: Iterable[GraphCommit]) -> dict[str, Movement]:
-    """How each table moved, judged by the kind of the commits that moved it and by nothing else."""
+    """Movement of each table, by the kind of the commits that changed it alone."""
     moved: dict[str, Movement] = {}
     for commit in commits:
         for change in commit.tables:

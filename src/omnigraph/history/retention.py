@@ -1,9 +1,12 @@
-"""Which commits stay readable: what ``cleanup`` decides, from logs, a policy and the time alone.
+"""Retention of commits: the decision of ``cleanup``, a pure function of commit logs, policy and time.
 
-A commit goes in two steps. First it is *given up*: nobody may begin to read it any more. When it has been given up for
-the grace period it is *gone*, and what only it needed may be deleted. Until then a later decision may take it back.
-Deleted branches go the same way: an incarnation without a name is noted when it is first seen, and gone a grace period
-after that.
+A commit expires in two steps:
+
+1. *given up*: no reader may open it from then on; a later decision may still keep it.
+2. *gone*, one grace period later: files that only it needs may be deleted.
+
+Deleted branches expire in the same way: an incarnation without a name is recorded when it is first seen, and gone one
+grace period later.
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from dataclasses import dataclass, field
 from omnigraph.core.commit import GraphCommit
 
 Span = tuple[int, int, int]
-"""Counters of commits of one incarnation, first and last, and since when they are given up (microseconds)."""
+"""Range of commit counters of one incarnation (first, last), and the time they were given up in microseconds."""
 
 GONE = 0
-"""Since when a commit is gone: nobody asks any more, and spans stay few."""
+"""Time recorded for commits that are gone. The real one is no longer needed, and equal times join into few spans."""
 
 Log = Sequence[GraphCommit]
 """The commits of a branch, newest first."""
@@ -26,7 +29,7 @@ Log = Sequence[GraphCommit]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What shall stay of every branch: the newest commits, and those younger than an age. None says nothing."""
+    """Retention rules for every branch: the newest commits, and those younger than an age. None disables a rule."""
 
     keep: int | None = None
     older_than_us: int | None = None
@@ -38,7 +41,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Record:
-    """Everything that cleanups have decided so far. Spans are by incarnation; ``nameless`` says since when."""
+    """Accumulated decisions of all cleanups, by incarnation. ``nameless`` holds the time of first sight."""
 
     number: int = 0
     given_up: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
@@ -46,7 +49,7 @@ class Record:
     nameless: Mapping[str, int] = field(default_factory=dict)
 
     def given_up_since(self, commit: GraphCommit) -> int | None:
-        """Since when a commit is given up, or that it is gone; None if it can be read."""
+        """Time when a commit was given up, or ``GONE``; None if it can be read."""
         for spans in (self.given_up, self.gone):
             found = _since(spans, commit)
             if found is not None:
@@ -54,7 +57,7 @@ class Record:
         return None
 
     def is_gone(self, commit: GraphCommit) -> bool:
-        """Whether files of the commit may have been deleted."""
+        """True if files of the commit may have been deleted."""
         return _since(self.gone, commit) is not None
 
 
@@ -69,12 +72,13 @@ def _since(spans: Mapping[str, tuple[Span, ...]], commit: GraphCommit) -> int | 
 def decide(
     record: Record, logs: Sequence[Log], unnamed: Mapping[str, Log], policy: Policy, now_us: int, grace_us: int
 ) -> Record:
-    """The next record, from the logs of all branches and those of incarnations without a name.
+    """The next record, from the logs of all branches and of incarnations without a name.
 
-    Without a policy nothing more is given up; what was given up before goes on its way.
+    Without a policy no further commit is given up; commits given up before still expire.
     """
     given_up: dict[GraphCommit, int] = {}
     gone: set[GraphCommit] = set()
+    # Heads and merge bases stay under any policy: branches must stay readable and mergeable.
     fixed = {log[0].id for log in logs if log} | merge_bases(logs)
     chosen = {commit.id for log in logs for commit in _chosen(log, policy, now_us)}
     named = {commit.id: commit for log in logs for commit in log}
@@ -88,7 +92,7 @@ def decide(
             gone.add(commit)
         else:
             given_up[commit] = now_us if since is None else since
-    # What an unnamed incarnation still shows is protected as a whole, except for what is gone already.
+    # Commits of an unnamed incarnation stay protected as a whole, except those that are gone already.
     for commit in (commit for log in unnamed.values() for commit in log):
         if commit.id not in named and record.is_gone(commit):
             gone.add(commit)
@@ -97,14 +101,25 @@ def decide(
 
 
 def _chosen(log: Log, policy: Policy, now_us: int) -> Iterable[GraphCommit]:
-    """What the policy wants of a branch: it is enough that one of its rules does."""
+    """Commits that the policy keeps of a branch; one matching rule is enough."""
     yield from log[: policy.keep or 0]
     if policy.older_than_us is not None:
         yield from (commit for commit in log if commit.created_at_us > now_us - policy.older_than_us)
 
 
 def _spans(commits: Mapping[GraphCommit, int]) -> dict[str, tuple[Span, ...]]:
-    """Commits that follow each other and were given up together become one span."""
+    """Run-length encode commits: neighbours that were given up together become one span.
+
+    ========  =======  =====
+    counter   since    spans
+    ========  =======  =====
+    3         100      (3, 3, 100)
+    4         100      (3, 4, 100)
+    5         200      (3, 4, 100), (5, 5, 200)
+    7         200      (3, 4, 100), (5, 5, 200), (7, 7, 200)
+    8         200      (3, 4, 100), (5, 5, 200), (7, 8, 200)
+    ========  =======  =====
+    """
     by_incarnation: dict[str, list[Span]] = defaultdict(list)
     places = sorted((commit.manifest.incarnation, commit.manifest.counter, since) for commit, since in commits.items())
     for incarnation, counter, since in places:
@@ -117,10 +132,10 @@ def _spans(commits: Mapping[GraphCommit, int]) -> dict[str, tuple[Span, ...]]:
 
 
 def merge_bases(logs: Sequence[Log]) -> set[str]:
-    """Commits that a merge of any two of the branches would start from: common to both, without a common child.
+    """Merge bases of any two of the branches: common to both, without a child that is common to both.
 
-    A log holds every ancestor of its commits. So the branches that have a child also have its parent, and a commit is
-    a base of two branches if no child of it is in both.
+    A log holds every ancestor of its commits, so each branch that has a child also has its parent. Branches are bits
+    of an integer, and ``held & (held - 1)`` is non-zero if at least two of them hold a commit.
     """
     holders: dict[str, int] = defaultdict(int)
     children: dict[str, set[str]] = defaultdict(set)
@@ -137,7 +152,7 @@ def merge_bases(logs: Sequence[Log]) -> set[str]:
 
 
 def _covers(held: int, below: Collection[int]) -> bool:
-    """Whether every two of the branches share one of the children."""
+    """True if every two of the branches share one of the children."""
     if held in below:
         return True
     for number in range(held.bit_length()):

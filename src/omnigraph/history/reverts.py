@@ -1,7 +1,7 @@
-"""Which commits a revert is about, and what undoing them means.
+"""Commits that a revert undoes, grouped into stretches, and the synthetic commit that undoes a stretch.
 
-Commits that follow each other are undone at once, as one stretch: their first parent's state is wanted back, and the
-state after the last of them is what it is compared with. Maintenance changes nothing, so it does not part two commits.
+Consecutive commits form one stretch, which is undone by one three-way merge: the state before the first is the source,
+the state after the last the base. Maintenance commits change no entity, so they do not split a stretch.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from omnigraph.core.tables import TablePin
 from omnigraph.history.state import ManifestState
 
 REVERTS = "reverts"
-"""The key of the provenance under which a revert names the commits it undid, newest first."""
+"""Provenance key under which a revert lists the commits it undid, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Commits that are undone at once, oldest first, and the commit before them."""
+    """Consecutive commits that are undone together, oldest first, and the commit before them."""
 
     before: str
     commits: tuple[GraphCommit, ...]
@@ -34,14 +34,16 @@ def stretches(
     is_wanted: Callable[[GraphCommit], bool],
     brought: Callable[[GraphCommit], Iterable[str]] = lambda _: (),
 ) -> list[Stretch]:
-    """The wanted commits, newest stretch first. The first commit of a graph stays.
+    """The wanted commits as stretches, newest first. The first commit of a graph cannot be undone.
 
-    What a later revert undid is left out, unless that revert is itself undone or wanted; and so is what goes away with
-    a merge that is undone or wanted, which ``brought`` names.
+    Two kinds of commits are left out because they are already undone:
+
+    * commits that a later revert undid, unless that revert is itself undone or wanted;
+    * commits that a merge brought (named by ``brought``), if that merge is undone or wanted.
     """
     found: list[Stretch] = []
     current: list[GraphCommit] = []
-    before: str | None = None  # what goes on with the current stretch, if it is wanted
+    before: str | None = None  # id of the commit that extends the current stretch, if it is wanted
     undone: set[str] = set()
     for commit in newest_first:
         if not commit.kind.is_logical:
@@ -65,7 +67,7 @@ def stretches(
 
 
 def reverted_by(commit: GraphCommit) -> tuple[str, ...]:
-    """The commits that a revert says it undid."""
+    """The commits that a revert lists as undone."""
     named = commit.provenance.get(REVERTS)
     return tuple(named.split(",")) if named else ()
 
@@ -75,7 +77,7 @@ def _stretch(newest_first: Sequence[GraphCommit]) -> Stretch:
 
 
 def undoing(stretch: Stretch, source: ManifestState, base: ManifestState, moment_us: int) -> GraphCommit:
-    """The commit that would lead from the state after a stretch back to the one before it. Nobody publishes it."""
+    """A synthetic commit from the state after a stretch back to the state before it. It is never published."""
     changes = [change for commit in stretch.commits for change in commit.tables]
     tables = []
     for key in sorted(source.tables.keys() | base.tables.keys()):
@@ -113,7 +115,7 @@ def _version(pin: TablePin | None) -> tuple[int, int, int] | None:
 
 
 def between(newest_first: Iterable[GraphCommit], after: str | None, until: str | None) -> set[str] | None:
-    """The commits of a line after one commit, up to and with another; None if one of the two is not on it."""
+    """Ids of the commits of a line after ``after``, up to and including ``until``; None if one is not on the line."""
     chosen: set[str] = set()
     is_within = until is None
     for commit in newest_first:

@@ -1,8 +1,7 @@
 """The state of a branch as one value, and as the rows of ``__manifest`` that store it.
 
-The first five columns of a row are those of Lance's own directory namespace, so Lance tools can list the tables. The
-head row carries a digest over all rows: Lance files have no checksum, and a flipped bit would otherwise be read as a
-different pin.
+The first five columns of a row are those of Lance's directory namespace, so Lance tools can list the tables. The head
+row carries a digest over all rows: Lance files have no checksum, and a flipped bit would be read as another pin.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 
 RECENT_COMMITS_MAX = 64
-"""Commits kept in the manifest. Older ones are spilled to the commit log, all at once, so that a spill is rare."""
+"""Commits kept in the manifest. Older ones are moved to the commit log, all in one write, so that this is rare."""
 
 COMMIT_LOG_KEY = "log:commits"
 COMMIT_LOG_LOCATION = "__commits"
@@ -41,11 +40,10 @@ class ManifestRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The newest cleanup that was about to delete files when it swapped this branch.
+    """The newest cleanup that announced deletions on this branch.
 
-    This cleanup and those before it delete unreferenced files that were last written before ``cutoff_us``, by the clock
-    of the store, except those that jobs had noted before ``anchor_us``. A write that was staged before the fence may
-    have lost its files.
+    This and earlier cleanups delete unreferenced files last written before ``cutoff_us``, by the clock of the store,
+    except those that jobs had journaled before ``anchor_us``. A write staged before the fence may have lost its files.
     """
 
     number: int = 0
@@ -57,11 +55,13 @@ class Fence:
 class ManifestState:
     """The pins of a branch at one moment, with its schema, its head and its newest commits (oldest first).
 
-    ``version`` is the version of the manifest this state was read from or will be written as; ``counter`` is the
-    public number of the state, which goes on counting when a branch is forked. ``previous`` are the files of the
-    manifest version before this one, so that a damaged version is found by its successor. ``unconfirmed`` is the fence
-    under which a new branch was copied from its parent, until its first commit; ``renaming`` the name it is to get and
-    the token of the rename. A branch without a name was deleted.
+    * ``version``: manifest version that this state was read from or will be written as.
+    * ``counter``: public number of the state; a fork continues the count of its parent.
+    * ``previous``: files of the preceding manifest version, so that damage to it is detected from this one.
+    * ``unconfirmed``: fence under which a new branch was copied from its parent, until its first commit.
+    * ``renaming``: the new name and the token of a rename in progress.
+
+    A state without a branch name is that of a deleted branch.
     """
 
     branch: str
@@ -83,7 +83,7 @@ class ManifestState:
         return next((commit for commit in reversed(self.commits) if commit.id == commit_id), None)
 
     def with_idempotency_key(self, key: str) -> GraphCommit | None:
-        """The recent commit that was made under this key."""
+        """The recent commit with this idempotency key."""
         return next((commit for commit in reversed(self.commits) if commit.idempotency_key == key), None)
 
 
@@ -138,7 +138,7 @@ def _with_head(row: ManifestRow, digest: str) -> ManifestRow:
 
 
 def _unsealed(rows: list[ManifestRow]) -> tuple[str | None, list[ManifestRow]]:
-    """The digest of the head row, and the rows it was taken of. Manifests of earlier releases have none."""
+    """The digest of the head row, and the rows it covers. Manifests of earlier releases have none."""
     for place, row in enumerate(rows):
         if row.object_type == _HEAD:
             head = json.loads(row.metadata or "{}")
@@ -156,14 +156,14 @@ def _digest(rows: Iterable[ManifestRow]) -> str:
 
 
 def schema_path(digest: str) -> str:
-    """The stored form of an accepted schema."""
+    """The path of a stored schema."""
     return f"schemas/{digest.removeprefix('sha256:')}.json"
 
 
 def from_rows(rows: Iterable[ManifestRow], version: int) -> ManifestState:
-    """The state that rows store; CorruptionError if they are not the rows that were written.
+    """Decode a state; raises CorruptionError if the rows do not match their digest or cannot be read.
 
-    Unknown kinds of rows are skipped.
+    Rows of unknown kinds are skipped, so that a later release may add some.
     """
     try:
         return _from_rows(list(rows), version)
@@ -220,9 +220,9 @@ def _compact(value: Mapping[str, Any]) -> str:
 
 
 def fork(state: ManifestState, branch: str, incarnation: str, fence: Fence) -> ManifestState:
-    """The first state of a new branch: everything of the parent, nothing of its own yet.
+    """The first state of a new branch: a copy of its parent.
 
-    ``fence`` is the newest one that was known before the parent's state was read.
+    ``fence`` is the newest one known before the state of the parent was read.
     """
     return replace(
         state,

@@ -1,45 +1,57 @@
-"""Values made of two changes of one value, by policy, column by column."""
+"""Merge policies that compute a value from base, source and target, one column at a time.
+
+``COMBINERS`` has one row per policy whose outcome in ``schema.merge_policies`` is ``COMBINED``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.schema.ir import MergePolicy
 
+Combined = tuple[pa.Array, pa.BooleanArray]
+"""Values, and where there is one."""
 
-def combine(
-    policy: MergePolicy, base: pa.Array, source: pa.Array, target: pa.Array
-) -> tuple[pa.Array, pa.BooleanArray]:
-    """The combined values, and where there is one: a sum may not fit its type. Null counts as nothing."""
-    match policy:
-        case MergePolicy.MAX:
-            return _whole(_extreme(pc.max_element_wise, source, target))
-        case MergePolicy.MIN:
-            return _whole(_extreme(pc.min_element_wise, source, target))
-        case MergePolicy.SUM:
-            return _sum(base, source, target)
-        case MergePolicy.UNION:
-            rows = zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True)
-            return _whole(pa.array([_union(*row) for row in rows], source.type))
-        case _:
-            raise AssertionError(f"{policy} makes no value of its own")
+Combiner = Callable[[pa.Array, pa.Array, pa.Array], Combined]
+"""Combines base, source and target of one property, row by row."""
 
 
-def _whole(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
+def combine(policy: MergePolicy, base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    """Combined values, and a mask of the rows that have one: a sum may overflow its type. Null counts as absent."""
+    return COMBINERS[policy](base, source, target)
+
+
+def _max(_: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    return _whole(_extreme(pc.max_element_wise, source, target))
+
+
+def _min(_: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    return _whole(_extreme(pc.min_element_wise, source, target))
+
+
+def _unions(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    rows = zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True)
+    return _whole(pa.array([_union(*row) for row in rows], source.type))
+
+
+def _whole(values: pa.Array) -> Combined:
     return values, pa.array([True] * len(values), pa.bool_())
 
 
 def _extreme(choose: Callable[[pa.Array, pa.Array], pa.Array], source: pa.Array, target: pa.Array) -> pa.Array:
-    """The greater or the smaller ones, whichever side has them. NaN counts as nothing."""
+    """The greater or the smaller value of each row. Null and NaN count as absent."""
+    if pa.types.is_timestamp(source.type):
+        # Arrow has no such kernel for instants with a time zone; all columns of a property count in one unit.
+        return choose(source.view(pa.int64()), target.view(pa.int64())).view(source.type)
     chosen = choose(source, target)
     if not pa.types.is_floating(chosen.type):
         return chosen
-    # Two zeros are equal, and yet not the same: as numbers of their bits the negative one is smaller.
+    # The two zeros compare as equal, so either could be chosen; their bit patterns order the negative one first.
     zeros = pc.and_(pc.equal(source, 0), pc.equal(target, 0))
     bits = pa.int64() if chosen.type == pa.float64() else pa.int32()
     return pc.if_else(
@@ -47,8 +59,8 @@ def _extreme(choose: Callable[[pa.Array, pa.Array], pa.Array], source: pa.Array,
     )
 
 
-def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
-    """The base and what both sides added to it."""
+def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    """The base plus the deltas of both sides."""
     type_ = base.type
     if pa.types.is_floating(type_):
         before, left, right = (pc.fill_null(side, 0).cast(pa.float64()) for side in (base, source, target))
@@ -63,14 +75,12 @@ def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, 
     return pa.array(values, type_), pa.array(fits, pa.bool_())
 
 
-def _float_sum(
-    base: pa.Array, source: pa.Array, target: pa.Array, type_: pa.DataType
-) -> tuple[pa.Array, pa.BooleanArray]:
-    """Sums in their type. One beyond all numbers fits only if a side is there, and no number only if one was none."""
+def _float_sum(base: pa.Array, source: pa.Array, target: pa.Array, type_: pa.DataType) -> Combined:
+    """Sums in their type. An infinite sum fits only if a side is infinite, and NaN only if an input is NaN."""
     sums = pc.subtract(pc.add(source, target), base).cast(type_, safe=False)
-    was_none = reduce(pc.or_, map(pc.is_nan, (base, source, target)))
-    was_beyond = pc.and_(pc.is_inf(sums), pc.or_(pc.is_inf(source), pc.is_inf(target)))
-    return sums, pc.or_(pc.is_finite(sums), pc.or_(was_none, was_beyond))
+    has_nan = reduce(pc.or_, map(pc.is_nan, (base, source, target)))
+    has_infinity = pc.and_(pc.is_inf(sums), pc.or_(pc.is_inf(source), pc.is_inf(target)))
+    return sums, pc.or_(pc.is_finite(sums), pc.or_(has_nan, has_infinity))
 
 
 def _bounds(type_: pa.DataType) -> tuple[int, int]:
@@ -79,7 +89,11 @@ def _bounds(type_: pa.DataType) -> tuple[int, int]:
 
 
 def _union(base: list[Any] | None, source: list[Any] | None, target: list[Any] | None) -> list[Any]:
-    """What the base has and neither side removed, then what the target added, then what the source added."""
+    """Set union of both sides' edits, in a fixed order: items of the base that neither removed, then additions.
+
+    >>> _union(["a", "b", "c"], ["a", "c", "x"], ["a", "b", "y"])
+    ['a', 'y', 'x']
+    """
     before, left, right = (_by_key(items) for items in (base, source, target))
     kept = {key: item for key, item in before.items() if key in left and key in right}
     added = {key: item for side in (right, left) for key, item in side.items() if key not in before}
@@ -87,5 +101,13 @@ def _union(base: list[Any] | None, source: list[Any] | None, target: list[Any] |
 
 
 def _by_key(items: Iterable[Any] | None) -> dict[object, Any]:
-    """Items once each. NaN is not equal to itself, so its text stands for it."""
+    """Items without duplicates. NaN is not equal to itself, so its text is the key."""
     return {(item if item == item else "NaN", type(item)): item for item in items or ()}
+
+
+COMBINERS: Final[Mapping[MergePolicy, Combiner]] = {
+    MergePolicy.MAX: _max,
+    MergePolicy.MIN: _min,
+    MergePolicy.SUM: _sum,
+    MergePolicy.UNION: _unions,
+}

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final
 
-from omnigraph.core.scalars import Scalar
 from omnigraph.lang.pg_ast import Annotation, ConstraintKind, PgLiteral
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.ir import CustomAnnotation, Embed, MergePolicy, TypeKind
+from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.schema.types import PropertyType
 
 SUGAR: Final = {kind.value: kind for kind in (ConstraintKind.KEY, ConstraintKind.UNIQUE, ConstraintKind.INDEX)}
@@ -210,19 +210,3 @@ def _merge(findings: Findings, owner: str, type_: PropertyType, annotation: Anno
         message = f"@merge({word}) on {owner} requires {wanted}, got {type_}"
         findings.error(Rule.MERGE_TYPE, message, annotation.span)
     return policy
-
-
-def policy_misfit(policy: MergePolicy, type_: PropertyType) -> str | None:
-    """Which type a policy would need, or None if it fits."""
-    match policy:
-        case MergePolicy.SUM:
-            return None if type_.is_number else "a numeric type"
-        case MergePolicy.MAX | MergePolicy.MIN:
-            is_ordered = type_.is_number or type_.is_text or type_.scalar in (Scalar.DATE, Scalar.DATETIME)
-            return None if is_ordered and not type_.is_list else "a number, String, Date or DateTime"
-        case MergePolicy.UNION:
-            return None if type_.is_list else "a list"
-        case MergePolicy.SOURCE | MergePolicy.TARGET | MergePolicy.NEWEST | MergePolicy.REVIEW:
-            return None
-        case _:
-            assert_never(policy)

@@ -154,9 +154,9 @@ class _Merging:
             sides = (base.properties.get(id_), source.properties.get(id_), target.properties.get(id_))
             name = (shown, next(side.name for side in reversed(sides) if side is not None))
             found = self._whole(name, sides)
-            before, mine, theirs = sides
-            if found is None and before is not None and mine is not None and theirs is not None:
-                found = self._parts(name, before, mine, theirs)
+            before, by_source, by_target = sides
+            if found is None and before is not None and by_source is not None and by_target is not None:
+                found = self._parts(name, before, by_source, by_target)
             if found is not None:
                 properties[id_] = found
         self._unique_names((None, shown, prop.name) for prop in properties.values())

@@ -1,8 +1,13 @@
-"""Capture, prepare, stage, publish: the loop that every embedded writer runs in.
+"""Optimistic concurrency loop of every writer: capture, prepare, stage, publish.
 
-A prepared write can be staged on the state it was prepared on; when others publish first it is prepared again on
-theirs. A warm state may be old, so nothing is refused and nothing is called a no-op before it was looked at on the
-newest state.
+Invariants:
+
+* A plan is staged on exactly the state that it was prepared on. When another writer publishes first, the change is
+  prepared and staged again on the new state.
+* A warm state may be stale. It is good enough to succeed on, because the publisher detects that it is stale. A refusal
+  or a no-op is final, so it is reported only after the newest state was consulted.
+* Every plan carries the number of the newest fence known before its first file was written. A cleanup that raised a
+  later fence may have deleted its files, so the write starts again instead of publishing them.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ READ: Final = "Read"
 CHECK: Final = "Check"
 STAGE: Final = "Stage"
 PUBLISH: Final = "Publish"
-"""The steps of a write, as its profile calls them. Reading and checking are for the writers to tell."""
+"""Names of the steps of a write in its profile. The writers report READ and CHECK, this module STAGE and PUBLISH."""
 
 
 class Prepared(Protocol):
@@ -36,16 +41,16 @@ class Prepared(Protocol):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to commit."""
+        """True if there is nothing to commit."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """What the change was decided from: equal fingerprints mean that the entities it read are the same."""
+        """Digest of the entities that the change was decided from; equal fingerprints mean equal entities."""
         ...
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Write the files and the detached versions."""
+        """Write data files and detached versions, which no reader can see."""
         ...
 
 
@@ -53,11 +58,11 @@ P = TypeVar("P", bound=Prepared)
 
 
 class _NothingLeft(Exception):
-    """Others have made the whole change meanwhile."""
+    """A concurrent commit already contains the whole change."""
 
 
 Renew = Callable[[Fence], None]
-"""Makes sure that what a write keeps from before a fence is still there and stays, or raises."""
+"""Checks that files or states from before a fence still exist and are protected; raises if not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,10 @@ def commit(context: WriteContext, change: Change[P]) -> tuple[P, Published | Non
             return _commit(context, change, fence.number)
         except Fenced as fenced:
             fence = fenced.fence
-            context.profiler.say(f"cleanup {fence.number} ran meanwhile: staged again")
+            context.profiler.say(f"cleanup {fence.number} ran concurrently: staged again")
             if change.renew is not None:
                 change.renew(fence)
-    raise ContentionError(f"{limits.FENCES_MAX} cleanups ran while this was written", hint="try again")
+    raise ContentionError(f"{limits.FENCES_MAX} cleanups ran during this write", hint="retry the write")
 
 
 def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Published | None]:
@@ -111,30 +116,35 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
     base = context.manifests.warm(incarnation)
     began = time.monotonic()
     try:
-        capture, prepared, plan = _stage(context, change)
+        capture, prepared, plan = _plan_first(context, change)
     except StorageError as error:
-        # What is in memory, or what the writer keeps, may be so old that cleanup has deleted its files.
+        # The warm state, or a file that the writer keeps, may be so old that cleanup has deleted it. Only if the newest
+        # state is the same one, and no fence was raised, the failure is that of the store.
         newest = context.manifests.fresh(incarnation)
         if newest.fence.number != fence:
             raise Fenced(newest.fence) from error
         check_confirmed(context.manifests, newest)
         if newest.version == base.version:
             raise
-        capture, prepared, plan = _stage(context, change)
+        capture, prepared, plan = _plan_first(context, change)
     if plan is None:
         return prepared, None
     last = prepared
 
     def restage(newer: Capture, decision: Decision) -> PublishPlan:
+        # The publisher calls this under the lock of the branch, and with group commit maybe in the thread of another
+        # writer. So it only prepares and stages; the publisher does the retries.
         nonlocal last
         again = _prepared_again(change, capture, newer)
+        # An update or delete was decided from entities that it read. If these changed, the caller's intent may not hold
+        # any more (lost update), so this is a conflict and not a retry.
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
         if again.is_empty:
             raise _NothingLeft
-        staged = _staged(context, change, again, newer)
-        context.profiler.say("others published first: checked and staged again")
+        staged = _stage(context, change, again, newer)
+        context.profiler.say("concurrent commit: checked and staged again")
         return staged
 
     published: Published | None = None
@@ -147,7 +157,7 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
 
 
 def _prepared_again(change: Change[P], before: Capture, newer: Capture) -> P:
-    """Prepare on what others made. What no longer fits because they changed the schema is a conflict, not a mistake."""
+    """Prepare on a newer state. A change that no longer fits a changed schema is a conflict, not an input error."""
     try:
         return change.prepare(newer)
     except InputError as error:
@@ -156,13 +166,13 @@ def _prepared_again(change: Change[P], before: Capture, newer: Capture) -> P:
         raise schema_conflict(before.state, newer.state, error.message) from error
 
 
-def _stage(context: WriteContext, change: Change[P]) -> tuple[Capture, P, PublishPlan | None]:
-    """A first plan; none if there is nothing to do."""
+def _plan_first(context: WriteContext, change: Change[P]) -> tuple[Capture, P, PublishPlan | None]:
+    """Prepare and stage the first plan; None if there is nothing to do."""
     capture, prepared = _prepare(context, change)
-    return capture, prepared, None if prepared.is_empty else _staged(context, change, prepared, capture)
+    return capture, prepared, None if prepared.is_empty else _stage(context, change, prepared, capture)
 
 
-def _staged(context: WriteContext, change: Change[P], prepared: P, capture: Capture) -> PublishPlan:
+def _stage(context: WriteContext, change: Change[P], prepared: P, capture: Capture) -> PublishPlan:
     with context.profiler.step(STAGE) as step:
         plan = prepared.stage(capture, change.info, change.options)
         for write in plan.writes:
@@ -181,12 +191,12 @@ def _publish(context: WriteContext, plan: PublishPlan, restage: Restage, seconds
     state = published.state
     context.profiler.say(f"commit {published.commit.id}, version {state.version} of branch {state.branch}")
     if published.lost_swaps:
-        context.profiler.say(f"swaps lost to other processes: {published.lost_swaps}")
+        context.profiler.say(f"compare-and-swap attempts lost to other processes: {published.lost_swaps}")
     return published
 
 
 def _prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
-    """Prepare on the state at hand; look at the newest one before believing that the answer is no."""
+    """Prepare on the warm state; prepare again on the newest one before reporting a refusal or a no-op."""
     manifests, expected = context.manifests, change.options.expected_head
     capture = manifests.capture(manifests.warm(change.incarnation))
     needs_newest = expected is not None and expected != capture.state.head
@@ -201,7 +211,7 @@ def _prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
     newest = manifests.fresh(change.incarnation)
     check_precondition(newest, expected)
     if refusal is not None and newest.head == capture.state.head:
-        raise refusal
+        raise refusal  # the warm state was the newest one
     capture = manifests.capture(newest)
     return capture, change.prepare(capture)
 

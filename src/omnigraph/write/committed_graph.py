@@ -1,4 +1,4 @@
-"""The committed graph as validation asks for it, over one captured state."""
+"""The ``Committed`` protocol of validation over one captured state."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _EDGE_KEYS = ("id", "src", "dst")
 
 @dataclass(frozen=True, slots=True)
 class CommittedGraph:
-    """Answers from the pins of a state. Remembers which tables were asked: those reads are part of the plan."""
+    """Lookups in the pinned tables of a state. Records the tables read, which become part of the plan."""
 
     store: Store
     state: ManifestState
-    asked: set[str]
+    tables_read: set[str]
 
     def existing_ids(self, table_key: str, ids: Sequence[str]) -> set[str]:
-        self.asked.add(table_key)
+        self.tables_read.add(table_key)
         return set(find_ids(self.store, self.state.tables[table_key], ids))
 
     def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
-        self.asked.add(entity.table_key)
+        self.tables_read.add(entity.table_key)
         pin = self.state.tables[entity.table_key]
         if not pin.rows:
             return
@@ -50,12 +50,12 @@ class CommittedGraph:
         return set(sources)
 
     def sources(self, edge: EdgeType) -> Iterable[str]:
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         batches = rows_with(self.store, self.state.tables[edge.table_key], "src", None, ("src",))
         return dict.fromkeys(source for batch in batches for source in batch.column("src").to_pylist())
 
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         pin = self.state.tables[edge.table_key]
         batches = list(rows_with(self.store, pin, end, ids, _EDGE_KEYS))
         schema = pa.schema([table_schema(edge).field(name).remove_metadata() for name in _EDGE_KEYS])

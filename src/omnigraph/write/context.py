@@ -1,4 +1,4 @@
-"""What every writer is given: the graph's manifests, its publisher, time and ids."""
+"""Dependencies and options of a write: manifests, publisher, clock, id source."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from omnigraph.storage.tables.store import Store
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """The world a writer works in."""
+    """Dependencies of a writer."""
 
     manifests: Manifests
     publisher: Publisher
     clock: Clock
     ids: IdSource
     profiler: Profiler = field(default_factory=Profiler)
-    """Notes what the steps of a write do; without entries it notes nothing."""
+    """Records the steps of a write; disabled by default."""
 
     @property
     def store(self) -> Store:
         return self.manifests.store
 
     def profiled(self) -> WriteContext:
-        """The same world for one write that is watched."""
+        """The same dependencies with a profiler for one write."""
         return replace(self, profiler=Profiler([], IoMeter(self.store)))
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What a caller may say about a write."""
+    """Options of a write."""
 
     actor: str | None = None
     message: str | None = None
@@ -46,7 +46,7 @@ class WriteOptions:
     expected_head: str | None = None
 
     def info(self, context: WriteContext, kind: CommitKind) -> CommitInfo:
-        """The commit's own words, with a fresh id."""
+        """Commit metadata with a new id."""
         return CommitInfo(
             id=context.ids.new_id(),
             kind=kind,

@@ -1,4 +1,7 @@
-"""Deltas of tables to staged versions, all touched tables in parallel."""
+"""Staging: deltas of tables become detached versions that no reader can see, all tables in parallel.
+
+Steps of one table: write the rows as fragments, fold small fragments, assemble a version, extend its indexes.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ from omnigraph.storage.upkeep.index_extension import extend_indexes
 from omnigraph.write.context import WriteOptions
 
 STAGING_THREADS_MAX = 8
-"""Tables staged at once: the work is waiting for the store."""
+"""Tables staged in parallel: the threads mostly wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """One table's part of a plan, and the files it made."""
+    """The write of one table, and the version with its files."""
 
     write: TableWrite
     version: staging.StagedVersion
@@ -40,31 +43,31 @@ def stage_deltas(
     options: WriteOptions,
     reads: frozenset[str],
 ) -> PublishPlan:
-    """Write and stage every delta, and make the plan."""
+    """Stage every delta and make the plan."""
 
-    def stage(key: str) -> StagedTable:
-        return _stage_table(store, capture, deltas[key], modes[key])
+    def write(key: str) -> StagedTable:
+        return _write_delta(store, capture, deltas[key], modes[key])
 
-    staged = stage_all(stage, sorted(deltas))
-    return plan_of(capture, [(item.write, item.version) for item in staged], reads, info, options)
+    staged = write_tables(write, sorted(deltas))
+    return plan_writes(capture, [(item.write, item.version) for item in staged], reads, info, options)
 
 
-def stage_all(stage: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
-    """Stage several tables side by side."""
+def write_tables(write: Callable[[str], StagedTable], keys: Sequence[str]) -> list[StagedTable]:
+    """Run a writer for several tables in parallel."""
     if len(keys) <= 1:
-        return [stage(key) for key in keys]
+        return [write(key) for key in keys]
     with ThreadPoolExecutor(min(len(keys), STAGING_THREADS_MAX)) as pool:
-        return list(pool.map(stage, keys))
+        return list(pool.map(write, keys))
 
 
-def plan_of(
+def plan_writes(
     capture: Capture,
     staged: Sequence[tuple[TableWrite, staging.StagedVersion]],
     reads: frozenset[str],
     info: CommitInfo,
     options: WriteOptions,
 ) -> PublishPlan:
-    """The plan of staged tables; of the tables that were read those that are not written."""
+    """The plan of staged tables. Its ``reads`` leave out the tables that it writes."""
     return PublishPlan(
         info=info,
         base=capture.state,
@@ -75,7 +78,7 @@ def plan_of(
     )
 
 
-def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteMode) -> StagedTable:
+def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteMode) -> StagedTable:
     key = delta.entity.table_key
     pin = capture.state.tables[key]
     base = store.open(pin.location, pin.lance_version)
@@ -84,16 +87,16 @@ def _stage_table(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
         version = staging.stage_overwrite(store, base, pin.location, written)
         counts = (delta.rows.num_rows, 0, pin.rows)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
-    addresses = _replaced(store, pin, delta, mode)
-    return stage_rows(store, pin, mode, delta.rows, set(addresses.values()), _counted(delta, addresses))
+    addresses = _find_replaced(store, pin, delta, mode)
+    return write_version(store, pin, mode, delta.rows, set(addresses.values()), _count(delta, addresses))
 
 
-def _replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
-    """Ids of committed rows that go away, with their addresses."""
+def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
+    """Ids and addresses of committed rows that are replaced or deleted."""
     return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
 
 
-def _counted(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
+def _count(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
     ids = delta.ids()
     updated = sum(id_ in replaced for id_ in ids)
     return len(ids) - updated, updated, len(replaced) - updated
@@ -102,28 +105,28 @@ def _counted(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
 def count_deltas(
     store: Store, capture: Capture, deltas: Mapping[str, TableDelta], modes: Mapping[str, WriteMode]
 ) -> dict[str, Counts]:
-    """What ``stage_deltas`` would do to each table."""
+    """The counts of each table without staging, for a preview."""
 
     def count(key: str, delta: TableDelta) -> Counts:
         pin = capture.state.tables[key]
         if delta.replaces_all:
             return delta.rows.num_rows, 0, pin.rows
-        return _counted(delta, _replaced(store, pin, delta, modes[key]))
+        return _count(delta, _find_replaced(store, pin, delta, modes[key]))
 
     return {key: count(key, delta) for key, delta in sorted(deltas.items())}
 
 
-def stage_rows(
+def write_version(
     store: Store, pin: TablePin, mode: WriteMode, rows: pa.Table, removed: set[int], counts: tuple[int, int, int]
 ) -> StagedTable:
-    """Stage rows to add and addresses to remove. ``counts`` are inserted, updated and deleted entities."""
+    """A version with added rows and without removed addresses. ``counts`` are inserted, updated, deleted entities."""
     base = store.open(pin.location, pin.lance_version)
     whole, folded = fold_tail(store, base, pin.location, rows, removed)
     written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
-    return stage_written(store, pin, mode, written, removed, counts, folded)
+    return assemble_version(store, pin, mode, written, removed, counts, folded)
 
 
-def stage_written(
+def assemble_version(
     store: Store,
     pin: TablePin,
     mode: WriteMode,
@@ -132,7 +135,7 @@ def stage_written(
     counts: tuple[int, int, int],
     folded: Sequence[int] = (),
 ) -> StagedTable:
-    """The same of rows that are written already, and of fragments that they replace."""
+    """A version from fragments that are written already; ``folded`` are the fragments that they replace."""
     base = store.open(pin.location, pin.lance_version)
     version = staging.stage_delta(store, base, pin.location, written, removed, folded)
     version = extend_indexes(store, version, written)

@@ -1,6 +1,6 @@
-"""The tables of types: where they lie, which column holds which property, and giving them the columns of a type.
+"""Tables of types: their location, the mapping of properties to columns, and schema evolution of their columns.
 
-A property is found by its stable id, whatever its column is called in the version at hand.
+Properties are matched by stable id, so the column may have another name in an older version.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def table_id(entity: Entity) -> TableId:
 
 
 def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of a type, in its order, from a version that may have other names for them; what it has not is null."""
+    """Columns of a type, in its order, from a version that may name them differently; missing ones are null."""
     stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
     schema = pa.schema([field.with_nullable(True) for field in table_schema(entity) if field.name in names])
     wanted = [stored[field.name].name for field in schema if field.name in stored]
@@ -41,7 +41,7 @@ def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def stage_entity_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
-    """A version of a table with the columns of a type; None if it has them already."""
+def align_columns(store: Store, pin: TablePin, entity: Entity) -> staging.StagedVersion | None:
+    """A staged version of a table with the columns of a type; None if it has them already."""
     base = store.open(pin.location, pin.lance_version)
     return stage_columns(store, base, pin.location, table_schema(entity), column_identity)

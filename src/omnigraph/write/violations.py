@@ -1,4 +1,4 @@
-"""Collected violations as the error that callers see."""
+"""The error for collected violations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWN_MAX = 10
 
 
 def violation_error(violations: Violations, *, stored: bool = False) -> ViolationError:
-    """How many there are, and the first of them. Of ``stored`` entities there is no line to name, but an id."""
+    """The error with the number of violations and the first ones. ``stored`` entities are shown by id, not by line."""
     shown = [_entity(sample) if stored else str(sample) for sample in violations.samples[:SHOWN_MAX]]
     more = violations.total - len(shown)
     if violations.total == 1:
@@ -30,7 +30,7 @@ def _entity(sample: Violation) -> str:
 
 
 def _hint(violations: Violations) -> str | None:
-    """A file whose first line is no JSON is likely to be the wrong one."""
+    """A hint for a file whose first line is not JSON: it is probably the wrong file."""
     first = violations.samples[0]
     if first.code is ViolationCode.MALFORMED and first.place is not None and first.place.line == 1:
         return f'is {first.place.source} a file of JSON lines? A line is like {{"type": "Person", "data": {{...}}}}'

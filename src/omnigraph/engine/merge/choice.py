@@ -9,7 +9,7 @@ from typing import Any
 from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, has_spark, spark_from
 from omnigraph.write.merge.images import Sides
-from omnigraph.write.merge.parts import Elsewhere, PartedMerge
+from omnigraph.write.merge.parts import DistributedMerge, PartedMerge
 
 VARIABLE = "OMNIGRAPH_MERGE_SPARK_FROM"
 
@@ -19,7 +19,7 @@ held in memory otherwise, some of them twice."""
 
 
 @contextmanager
-def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[Elsewhere | None]:
+def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[DistributedMerge | None]:
     """Who merges tables that are too large here. ``spark`` is a session, None for the one of this machine."""
     is_possible = engine == BY_SPARK or has_spark()
     if check_engine(engine) == EMBEDDED or not is_possible:
@@ -33,7 +33,7 @@ def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[Elsewhere | No
         return started[0].merge(tables)
 
     try:
-        yield Elsewhere(1 if engine == BY_SPARK else spark_from(VARIABLE, SPARK_FROM_ROWS, "rows"), merge)
+        yield DistributedMerge(1 if engine == BY_SPARK else spark_from(VARIABLE, SPARK_FROM_ROWS, "rows"), merge)
     finally:
         for merger in started:
             merger.close()

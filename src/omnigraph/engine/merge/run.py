@@ -19,9 +19,9 @@ from omnigraph.history.state import ManifestState
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest import branches
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
@@ -123,24 +123,26 @@ def _merge(
 
 
 def _used(decision: MergeDecision) -> str:
-    return BY_SPARK if decision.is_away else EMBEDDED
+    return BY_SPARK if decision.is_distributed else EMBEDDED
 
 
 def preview(
     context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
 ) -> MergePreview:
     """The counts and conflicts of a merge of the two heads. Writes nothing."""
-    mine, theirs = _heads(context, source, target)
-    rules = _rules(context, mine, theirs, policy, resolutions)
+    source_head, target_head = _heads(context, source, target)
+    rules = _rules(context, source_head, target_head, policy, resolutions)
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
-        decision = decide_merge(context.manifests, mine, context.manifests.capture(theirs), rules, elsewhere)
+        decision = decide_merge(
+            context.manifests, source_head, context.manifests.capture(target_head), rules, elsewhere
+        )
     return MergePreview(
-        mine.branch,
-        theirs.branch,
+        source_head.branch,
+        target_head.branch,
         decision.outcome,
         decision.base,
-        mine.head,
-        theirs.head,
+        source_head.head,
+        target_head.head,
         decision.counts,
         decision.conflicts,
         policy,

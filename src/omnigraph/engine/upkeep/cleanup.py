@@ -15,7 +15,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.sweep import Needs, Swept, Terms
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext
-from omnigraph.write.upkeep.cleanup import Settings, Sweeper, cleanup, sweep_here
+from omnigraph.write.upkeep.cleanup import CleanupSettings, Sweeper, cleanup, sweep_here
 
 SPARK_FROM_VERSIONS = 100_000
 """Referenced table versions from which ``auto`` takes Spark: cleanup opens every one of them."""
@@ -36,7 +36,7 @@ def clean(
     if keep is not None and keep < 1:
         raise UsageError(f"{keep} commits cannot be kept", hint="the head always stays: keep 1 or more")
     policy = Policy(keep, None if older_than is None else duration_us(older_than))
-    settings = Settings(policy, limits.GRACE_US if grace is None else duration_us(grace), dry_run)
+    settings = CleanupSettings(policy, limits.GRACE_US if grace is None else duration_us(grace), dry_run)
     outcome = cleanup(context, settings, _sweeper(engine, spark), progress)
     return CleanupResult.of(settings, outcome)
 

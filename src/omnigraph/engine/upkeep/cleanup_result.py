@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.upkeep.sweep import Count, Fate
-from omnigraph.write.upkeep.cleanup import Outcome, Settings
+from omnigraph.write.upkeep.cleanup import CleanupOutcome, CleanupSettings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class CleanupResult:
     """Files that cannot be read. Whatever they may lead to was left alone."""
 
     @classmethod
-    def of(cls, settings: Settings, outcome: Outcome) -> CleanupResult:
+    def of(cls, settings: CleanupSettings, outcome: CleanupOutcome) -> CleanupResult:
         files: dict[str, dict[Fate, Count]] = defaultdict(lambda: defaultdict(Count))
         for swept in outcome.swept:
             for (kind, fate), count in swept.counts.items():

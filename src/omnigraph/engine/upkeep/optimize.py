@@ -13,7 +13,7 @@ from omnigraph.manifest import branches
 from omnigraph.storage.upkeep.work import HERE, Workers
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.upkeep.optimize import Settings, optimize
+from omnigraph.write.upkeep.optimize import OptimizeSettings, optimize
 
 
 def maintain(
@@ -22,7 +22,7 @@ def maintain(
     types: Sequence[str] | None,
     options: WriteOptions,
     progress: Callable[[int], None] | None,
-    settings: Settings,
+    settings: OptimizeSettings,
 ) -> OptimizeResult:
     """Optimize the tables of all types of a branch, or of the named ones."""
     ref = branches.find_ref(context.manifests, branch)

@@ -26,7 +26,7 @@ from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outco
 from omnigraph.storage.stage.staging import WrittenRows, write_rows
 from omnigraph.storage.tables.difference import Piece, count_rows
 from omnigraph.write.merge.images import Sides
-from omnigraph.write.merge.parts import Images, PartedMerge, Role, assemble, merge_part, part_keys, pieces_to_read
+from omnigraph.write.merge.parts import ImageRole, Images, PartedMerge, assemble, merge_part, part_keys, pieces_to_read
 from omnigraph.write.merge.staging import with_bytes
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class _Read:
     """Pieces of one table that a task reads."""
 
     table: int
-    role: Role
+    role: ImageRole
     pin: TablePin
     pieces: tuple[Piece, ...]
 
@@ -215,12 +215,12 @@ def _run_parts(
     work: PartWork, divided: _Divided, attempts: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """All blocks of a bucket come to one task."""
-    blocks: dict[int, dict[Role, list[pa.RecordBatch]]] = {}
+    blocks: dict[int, dict[ImageRole, list[pa.RecordBatch]]] = {}
     for batch in batches:
         for block in batch.to_pylist():
             schema = changes_schema(divided.tables[divided.table_of(block["bucket"])].entity)
             rows = pa.ipc.read_record_batch(pa.py_buffer(block["rows"]), schema)
-            blocks.setdefault(block["bucket"], {}).setdefault(Role(block["role"]), []).append(rows)
+            blocks.setdefault(block["bucket"], {}).setdefault(ImageRole(block["role"]), []).append(rows)
 
     def done(bucket: int) -> tuple[int, Any]:
         number = divided.table_of(bucket)

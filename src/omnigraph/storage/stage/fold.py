@@ -8,7 +8,7 @@ small fragments are remembered by the process that wrote them, so that folding t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,16 +80,32 @@ def _all_bytes(store: Store, location: str, fragment: Any) -> int:
 
 
 def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) -> list[Any]:
-    tiers: list[list[Any]] = [[] for _ in TIERS]
-    for fragment in base.get_fragments():
-        metadata = fragment.metadata
-        if bytes_of(fragment) > FRAGMENT_BYTES_MAX:
-            continue
+    small = [fragment for fragment in base.get_fragments() if bytes_of(fragment) <= FRAGMENT_BYTES_MAX]
+    return [small[place] for place in fold_choice([item.metadata.physical_rows for item in small], new_rows)]
+
+
+def fold_choice(sizes: Sequence[int], new_rows: int) -> list[int]:
+    """Positions of the fragments that a write of ``new_rows`` folds, given the rows of each fragment.
+
+    With at most 2 fragments in the tiers below 256 and 4096 rows, and 1 new row:
+
+    ===============================  =====================================================
+    sizes                            folded
+    ===============================  =====================================================
+    15 times 1                       none: the tier below 16 rows takes 16 fragments
+    16 times 1                       all 16, which makes one fragment of 17 rows
+    16 times 1, 17                   16 times 1: the tier below 256 rows has room for one more
+    16 times 1, 17, 17               all 18: that tier would get a third fragment
+    300, 5000                        none: their tiers receive no fragment of 1 row
+    ===============================  =====================================================
+    """
+    tiers: list[list[int]] = [[] for _ in TIERS]
+    for place, rows in enumerate(sizes):
         for tier, (bound, _) in zip(tiers, TIERS, strict=True):
-            if metadata.physical_rows < bound:
-                tier.append(fragment)
+            if rows < bound:
+                tier.append(place)
                 break
-    folded: list[Any] = []
+    folded: list[int] = []
     size = new_rows
     for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
         if size >= bound:
@@ -98,7 +114,7 @@ def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) 
         if len(tier) + 1 <= fragments_max:
             break
         folded.extend(tier)
-        size += sum(fragment.metadata.physical_rows for fragment in tier)
+        size += sum(sizes[place] for place in tier)
     return folded
 
 

@@ -1,8 +1,8 @@
-"""Loading what does not fit into memory: bounded by disk, and the same graph as ``write.load.plan`` makes.
+"""Loads larger than memory, bounded by disk, with the same result as ``write.load.plan``.
 
-Rows become fragments as they come, and their keys go into a database on disk. At the end the database judges the input
-as a whole; only then the fragments become versions of their tables. When others publish first, the same fragments are
-judged and staged again. A load that fails takes its files away.
+Rows are written as fragments while they are read, and their keys go into a database on disk. At the end the database
+checks the input as a whole; then the fragments become versions of their tables. After a concurrent commit the same
+fragments are checked and staged again. A failed load deletes its files.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import WRITE_MODES, SourcedRows
 from omnigraph.write.preview import Finish, Previewed, is_committed
 from omnigraph.write.schema.cast import check_same_type
-from omnigraph.write.staging import plan_of
+from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
 
 SetAside = Callable[[Catalog, CommittedKeys], None]
-"""Sets aside rows that break a rule in one state of the graph."""
+"""Removes rows that break a constraint in one state of the graph."""
 
 
 @dataclass
 class BulkInput:
-    """The whole input: its fragments and its keys. ``is_handed_over`` once a plan with its files may be published.
+    """The whole input: fragments and keys, with rows in the same order.
 
-    Rows have the same order in both.
+    ``is_handed_over`` is True once a plan with its files may be published: the files must not be deleted from then on.
     """
 
     keys: InputKeys
     written: Mapping[str, list[staging.WrittenRows]]
     mode: LoadMode
     since: Fence
-    """The newest fence that was known before the first fragment was written."""
+    """The newest fence known before the first fragment was written."""
     is_handed_over: bool = False
     set_aside: SetAside | None = None
-    """Takes rows out of the keys before these are checked, if that is what the caller wants."""
+    """Removes rejected rows from the keys before these are checked."""
     noted: Callable[[Fence], frozenset[str]] = lambda _: frozenset()
-    """Files that a running job protected from the cleanup of a fence."""
+    """Files that the journal of a running job protects from the cleanup of a fence."""
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.keys.tables.items()}
@@ -65,7 +65,7 @@ class BulkInput:
 
 @dataclass(frozen=True)
 class PreparedBulk:
-    """A validated input. The key database holds the committed rows that it replaces."""
+    """A validated input. The key database holds the addresses of the committed rows that it replaces."""
 
     store: Store
     input: BulkInput
@@ -77,13 +77,13 @@ class PreparedBulk:
         return False
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """One version of every table. Fragments are there already, so what is written is small."""
+        """One version of every table. The fragments exist already, so only metadata is written."""
         tables = self.input.keys.tables
-        staged = [self._stage_table(capture, table) for _, table in sorted(tables.items())]
+        staged = [self._assemble_table(capture, table) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
-        return plan_of(capture, staged, self.reads, info, options)
+        return plan_writes(capture, staged, self.reads, info, options)
 
-    def _stage_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
+    def _assemble_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
         key = table.entity.table_key
         pin = capture.state.tables[key]
         base = self.store.open(pin.location, pin.lance_version)
@@ -112,7 +112,11 @@ class PreparedBulk:
         return sorted_by_fragment(batch.column(0) for batch in found)
 
     def _superseded(self, table: KeyTable, added: list[staging.WrittenRows]) -> Iterator[tuple[str, list[int]]]:
-        """Offsets of rows that a later row of the input replaces, by data file."""
+        """Offsets of rows that a later row of the input replaces, by data file.
+
+        Row numbers count through all fragments of a table. With fragments of 3 and 4 rows and superseded rows 1, 3, 6:
+        offset 1 of the first fragment, offsets 0 and 3 of the second.
+        """
         start = 0
         for fragment in (fragment for part in added for fragment in part.fragments):
             end = start + fragment.physical_rows
@@ -148,11 +152,12 @@ def load_bulk(
                 fragments.close()
             finished = finish_bulk(context, incarnation, whole, info, options, finish)
         except BaseException:
-            # Once a plan is in the publisher's hands only the manifest can say whether it was published.
+            # Once the publisher has a plan, only the manifest shows the outcome: the files may be in use.
             if not whole.is_handed_over:
                 _discard(fragments)
             raise
     if not is_committed(finished, info.id):
+        # A preview, or an earlier load with the same idempotency key was committed instead of this one.
         _discard(fragments)
     return whole.counts(), finished
 
@@ -164,9 +169,9 @@ def _take(
     fragments: FragmentWriter,
     violations: Violations,
 ) -> None:
-    """Write the rows. After the first violation the rest is only read, to find the others."""
+    """Write the rows. After the first violation the rest is only read, to report further violations."""
     with context.profiler.step(READ) as step:
-        context.profiler.say("more than fits into memory: rows were written as they came")
+        context.profiler.say("input exceeds memory: rows were written while reading")
         for source, typed in rows:
             step.rows += typed.batch.num_rows
             if not violations.total:
@@ -201,23 +206,23 @@ def finish_bulk(
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
-    """Check the input against the graph; raises and changes nothing."""
+    """Check the input against the graph; raises without any change."""
     for table in whole.keys.tables.values():
         check_same_type(table.entity, capture.catalog)
-    asked: set[str] = set()
+    tables_read: set[str] = set()
     violations = Violations()
-    committed = CommittedKeys(context.store, capture.state, asked)
+    committed = CommittedKeys(context.store, capture.state, tables_read)
     if whole.set_aside is not None:
         whole.set_aside(capture.catalog, committed)
     GraphChecks(whole.keys, capture.catalog, committed, whole.mode, violations).run()
     if violations.total:
         raise violation_error(violations)
-    return PreparedBulk(context.store, whole, frozenset(asked))
+    return PreparedBulk(context.store, whole, frozenset(tables_read))
 
 
 def _discard(fragments: FragmentWriter) -> None:
     try:
         fragments.discard()
     except OmnigraphError:
-        # What could not be deleted is garbage for cleanup; the reason of the failure matters more.
+        # Cleanup deletes the remaining files later; the original failure matters more.
         return

@@ -1,7 +1,7 @@
-"""The checks over several rows of a large load, as statements of the key database.
+"""Constraints over several rows of a large load, as SQL statements of the key database.
 
-They find what ``rows.validate`` and ``write.load.plan`` find for small input, in the same order and with the same
-words; a test compares the two.
+They report what ``rows.validate`` and ``write.load.plan`` report for small input, in the same order and with the same
+texts; a test compares the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from omnigraph.write.load.plan import duplicate_violation, exists_already, is_ke
 def settle_duplicates(
     keys: InputKeys, mode: LoadMode, violations: Violations, samples_max: int = SAMPLES_PER_KIND_MAX
 ) -> None:
-    """Ids that are twice in the input: an error, or the last one wins and the earlier rows are set aside."""
+    """Duplicate ids in the input: violations, or in mode merge of types without a key the last row wins."""
     for _, table in sorted(keys.tables.items()):
         if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
             continue
@@ -45,9 +45,9 @@ def settle_duplicates(
 
 
 def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> int:
-    """Fill ``doubtful`` with hashes that several rows share; how many there are.
+    """Fill ``doubtful`` with hashes that several rows share; returns their number.
 
-    Numbers are grouped several times faster than texts, and for almost every input this is the end of it.
+    Grouping numbers is several times faster than grouping texts, and most inputs have no duplicates.
     """
     texts = [table.columns[column] for column in columns]
     given = " AND ".join(f"{text} IS NOT NULL" for text in texts)
@@ -78,7 +78,7 @@ def _report_duplicates(
 
 @dataclass
 class GraphChecks:
-    """The input against one state of the graph. Leaves behind which committed rows have ids of the input."""
+    """Checks of the input against one state of the graph. Also finds the committed rows that the input replaces."""
 
     keys: InputKeys
     catalog: Catalog
@@ -107,10 +107,8 @@ class GraphChecks:
             if isinstance(edge, EdgeType) and has_bounds(edge):
                 self._check_cardinality(table, edge)
 
-    # --- ids -------------------------------------------------------------------------------------------
-
     def _find_ids(self, table: KeyTable) -> None:
-        """Committed rows with ids of the input, or, when everything is replaced, the ids that vanish."""
+        """Find committed rows with ids of the input; for an overwrite, the committed ids that are deleted."""
         if self.mode is LoadMode.OVERWRITE:
             if not isinstance(table.entity, NodeType):
                 return
@@ -126,14 +124,12 @@ class GraphChecks:
             self.refuse_existing(table)
 
     def refuse_existing(self, table: KeyTable) -> None:
-        """Ids of an append that exist: the load ends here."""
+        """Raise KeyConflictError for an append with existing ids."""
         count = self.keys.number(f"SELECT count(*) FROM {table.found_name}")
         if count:
             first = f"SELECT min(id) FROM {table.found_name}"
             [(id_, source, line)] = self.keys.run(f"SELECT k0, source, line FROM {table.name} WHERE k0 = ({first})")
             raise exists_already(table.entity, id_, count, self.keys.place(source, line))
-
-    # --- unique ----------------------------------------------------------------------------------------
 
     def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
         if not _find_doubtful(self.keys, table, columns):
@@ -189,8 +185,6 @@ class GraphChecks:
 
         self.violations.add_group((ViolationCode.UNIQUE, table.entity.table_key, columns[0]), count, each())
 
-    # --- endpoints -------------------------------------------------------------------------------------
-
     def _check_endpoints(self, table: KeyTable, edge: EdgeType) -> None:
         for end, node_name in (("src", edge.source), ("dst", edge.target)):
             if not self._find_missing(table, end, self.catalog.nodes[node_name]):
@@ -207,12 +201,12 @@ class GraphChecks:
             self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
     def _find_missing(self, table: KeyTable, end: str, node: NodeType) -> int:
-        """Fill ``missing`` with the node ids that will not exist; how many there are."""
+        """Fill ``missing`` with node ids that will not exist after the load; returns their number."""
         nodes = self.keys.tables.get(node.table_key)
         column = table.columns[end]
         wanted = f"SELECT DISTINCT t.{column} AS id FROM {table.name} t"
         if nodes is not None:
-            # Making the ends distinct first takes longer, and for ten million nodes more memory than there is.
+            # DISTINCT before the join takes longer, and for ten million nodes more memory than the limit.
             wanted += f" ANTI JOIN {nodes.name} n ON t.{column} = n.k0"
         self.keys.run(f"CREATE OR REPLACE TEMP TABLE missing AS {wanted}")
         missing = self.keys.number("SELECT count(*) FROM missing")
@@ -227,7 +221,7 @@ class GraphChecks:
         return missing
 
     def _check_stranded(self, table: KeyTable, node: NodeType) -> None:
-        """No committed edge that stays may lose its end."""
+        """Report committed edges that stay and lose an endpoint."""
         if not self.keys.number(f"SELECT count(*) FROM {table.vanished_name}"):
             return
         for edge in self.catalog.edges_of(node.name):
@@ -249,10 +243,8 @@ class GraphChecks:
         if count:
             self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
-    # --- cardinality -----------------------------------------------------------------------------------
-
     def _check_cardinality(self, table: KeyTable, edge: EdgeType) -> None:
-        """Recount every source that the input touches, those included whose edges are replaced or removed."""
+        """Recount every source that the input touches, including sources whose edges are replaced or deleted."""
         source = table.columns["src"]
         self.keys.run(
             f'CREATE OR REPLACE TEMP TABLE touched AS SELECT {source} AS id, min("row") AS place, '
@@ -289,7 +281,7 @@ class GraphChecks:
         )
 
     def _add_vacated(self, edge: EdgeType) -> None:
-        """Every committed edge goes away: add the sources that the input has no edges for."""
+        """An overwrite deletes every committed edge: add the sources that have no edges in the input."""
         self.keys.run(
             "INSERT INTO touched SELECT old.id, old.place, 0, true FROM (SELECT c0 AS id, min(address) AS place "
             "FROM committed GROUP BY c0) old ANTI JOIN touched USING (id)",

@@ -1,4 +1,4 @@
-"""Key columns of committed tables, streamed from their pins into statements of the key database."""
+"""Key columns of committed tables, streamed into statements of the key database."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from omnigraph.write.load.keys import Stream
 
 @dataclass(frozen=True, slots=True)
 class CommittedKeys:
-    """The committed side of the checks. Remembers which tables were asked: those reads are part of the plan."""
+    """The committed side of the checks. Records the tables read, which become part of the plan."""
 
     store: Store
     state: ManifestState
-    asked: set[str]
+    tables_read: set[str]
 
     def rows(self, table_key: str) -> int:
-        """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
-        self.asked.add(table_key)
+        """Number of rows of a table. This counts as a read: a concurrent writer may add the first row."""
+        self.tables_read.add(table_key)
         return self.state.tables[table_key].rows
 
     def keys(self, entity: Entity, columns: Sequence[str]) -> Stream:
-        """Columns as canonical texts, named c0, c1 ..., with ``address``, which is also the order of storage."""
-        self.asked.add(entity.table_key)
+        """Columns as canonical texts, named c0, c1 ..., with the row ``address``, which is also the storage order."""
+        self.tables_read.add(entity.table_key)
         pin = self.state.tables[entity.table_key]
         names = list(dict.fromkeys(columns))
 

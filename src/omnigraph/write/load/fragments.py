@@ -1,7 +1,7 @@
-"""Rows of a large load to fragments, one after the other, while the next rows are being read.
+"""Fragment writer of a large load: a second thread writes one fragment while the next rows are read.
 
-Holds the rows of unfinished fragments up to a limit in bytes, and one fragment that a second thread is writing. Knows
-the name of every file it made, so a load that fails takes them away again.
+Memory is bounded by the pending rows of incomplete fragments, and one fragment that is being written. The names of all
+files are recorded, so a failed load deletes them.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from omnigraph.write.load.keys import Piece
 
 
 class RowNotes(Protocol):
-    """What is kept of rows beside their fragments: keys in a database, or only where they came from."""
+    """Receiver of rows beside their fragments: keys into a database, or only the places of rows."""
 
     def source(self, name: str) -> int:
-        """The number of a source. Sources come one after the other."""
+        """The number of a source. Sources arrive one after the other."""
         ...
 
     def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
-        """Take note of rows, in the order in which they are written."""
+        """Record rows, in the order in which they are written."""
         ...
 
 
@@ -58,7 +58,7 @@ class FragmentWriter:
         self._writing: Future[None] | None = None
 
     def add(self, source: str, rows: TypedRows) -> None:
-        """Take rows; writes the fragment that is full, or the largest if too much is waiting."""
+        """Add rows; starts to write a full fragment, or the largest one if too many bytes are pending."""
         key = rows.table_key
         pending = self._pending.setdefault(key, _Pending())
         if pending.rows + rows.batch.num_rows > ROWS_PER_FILE_MAX:
@@ -73,18 +73,18 @@ class FragmentWriter:
             self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
 
     def finish(self) -> None:
-        """Begin to write the rest. The notes are complete then."""
+        """Start to write all pending rows. The notes are complete then."""
         for key in sorted(self._pending):
             self._submit(key)
 
     def wait(self) -> None:
-        """Until what was begun is written; raises what went wrong there."""
+        """Wait for the fragment in progress; raises its failure."""
         if self._writing is not None:
             self._writing.result()
             self._writing = None
 
     def close(self) -> None:
-        """End the second thread; what it is writing is finished first."""
+        """Stop the second thread after the fragment in progress."""
         self._pending.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -107,5 +107,5 @@ class FragmentWriter:
         reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
         written = write_rows(self._store, self._store.open(pin.location, pin.lance_version), pin.location, reader)
         self.written.setdefault(key, []).append(written)
-        # Staging syncs these files too. Done here, it happens while the next rows are being read.
+        # Staging syncs these files too; here it overlaps with reading the next rows.
         sync_files(self._store.root, [record.path for record in written.files], self._store.durability)

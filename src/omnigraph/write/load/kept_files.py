@@ -1,4 +1,4 @@
-"""Files that a load wrote before cleanup fenced its branch: published only if no cleanup can have deleted them."""
+"""Check of files written before a fence: they may be published only if no cleanup can have deleted them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from omnigraph.write import limits
 def check_files_kept(
     store: Store, written: Iterable[WrittenRows], fence: Fence, noted: Collection[str] = frozenset()
 ) -> None:
-    """Raise WriteExpired if cleanup may have deleted a file; ``noted`` are those that a running job protects.
+    """Raise WriteExpired if cleanup may have deleted a file; ``noted`` are files that the journal of a job protects.
 
-    Cleanup and this check compare the same times, those of the store: no clock of a writer takes part.
+    Cleanup and this check compare the same timestamps of the store, so the clocks of writers do not matter.
     """
     paths = [record.path for rows in written for record in rows.files if record.path not in noted]
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:

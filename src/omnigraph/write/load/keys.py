@@ -1,7 +1,7 @@
-"""The key columns of a large load, in a database on disk: what the checks over several rows need, and nothing else.
+"""Key database of a large load: DuckDB, spilling to a temporary directory.
 
-The database lives in a temporary directory and is gone with it. It holds ids, endpoints and canonical texts of unique
-columns with the place of every row; the rows themselves are in fragments already.
+It holds what constraints over several rows need: ids, endpoints and canonical texts of unique columns, with the place
+of every row. The rows themselves are in fragments.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     import duckdb
 
 Piece = tuple[int, TypedRows]
-"""Rows, and the number of the source they came from."""
+"""Number of the source, and its rows."""
 
 
 @dataclass
 class Stream:
-    """Batches that a statement reads, each time it runs. What fails in reading them is raised as it is."""
+    """Batches that a statement can read again on each run. A failure of the reader is raised unchanged."""
 
     schema: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
@@ -48,7 +48,7 @@ class Stream:
         try:
             yield from self.batches()
         except (Exception, KeyboardInterrupt) as failure:
-            # The database would tell its text only.
+            # The database would keep only the text of the exception.
             self.failure = failure
             raise
 
@@ -66,7 +66,7 @@ class KeyTable:
     last_id: str = ""
 
     def note_ids(self, ids: pa.Array) -> None:
-        """Watch whether ids only grow, as minted ones and those of sorted files do: then none is there twice."""
+        """Track if ids are strictly ascending, as minted ids and sorted files are: then there are no duplicates."""
         if self.is_ascending and len(ids):
             grows = pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1)), min_count=0).as_py()
             self.is_ascending = grows and (self.written == 0 or self.last_id < ids[0].as_py())
@@ -74,27 +74,27 @@ class KeyTable:
 
     @property
     def rows(self) -> int:
-        """Entities that the load brings: every id once."""
+        """Number of distinct entities of the load."""
         return self.written - self.superseded
 
     @property
     def superseded_name(self) -> str:
-        """The table of written rows that a later row of the same id replaces."""
+        """Table of written rows that a later row with the same id replaces."""
         return f"{self.name}_superseded"
 
     @property
     def found_name(self) -> str:
-        """The table of committed rows that have an id of the input: id and address."""
+        """Table of committed rows with an id of the input: id and address."""
         return f"{self.name}_found"
 
     @property
     def vanished_name(self) -> str:
-        """The table of committed ids that an overwrite takes away."""
+        """Table of committed ids that an overwrite deletes."""
         return f"{self.name}_vanished"
 
     @property
     def schema(self) -> pa.Schema:
-        """What a batch of keys looks like."""
+        """The Arrow schema of a batch of keys."""
         numbers = {"row": pa.int64(), "source": pa.int32(), "line": pa.int64()}
         return pa.schema({**numbers, **dict.fromkeys(self.columns.values(), pa.string())})
 
@@ -105,16 +105,15 @@ class KeyTable:
 
 @dataclass
 class KeyDatabase:
-    """A database for keys. One thread at a time."""
+    """A database for keys. Not thread-safe."""
 
     connection: duckdb.DuckDBPyConnection
     memory: int = limits.KEY_DATABASE_BYTES
 
     def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Run a statement, with Arrow data under names of its own. Few rows come back.
+        """Run a statement with Arrow data registered by name; the result must be small.
 
-        One that cannot do with the memory there is gets more and runs again, so what is read only once is given as a
-        ``Stream``.
+        A statement that runs out of memory gets more and runs again, so its input must be re-readable (``Stream``).
         """
         import duckdb
 
@@ -138,7 +137,7 @@ class KeyDatabase:
         self.connection.execute(f"SET memory_limit = '{_size(self.memory)}'")
 
     def number(self, statement: str) -> int:
-        """The one number that a statement gives."""
+        """The single number that a statement returns."""
         return int(self.run(statement)[0][0])
 
     def stream(self, query: str, **given: Any) -> Iterator[pa.RecordBatch]:
@@ -159,13 +158,13 @@ class KeyDatabase:
 
 @dataclass
 class InputKeys(KeyDatabase):
-    """The keys of an input, a table for each type."""
+    """The keys of an input, one table per type."""
 
     sources: list[str] = field(default_factory=list)
     tables: dict[str, KeyTable] = field(default_factory=dict)
 
     def source(self, name: str) -> int:
-        """The number of a source. Sources come one after the other."""
+        """The number of a source. Sources arrive one after the other."""
         if not self.sources or self.sources[-1] != name:
             self.sources.append(name)
         return len(self.sources) - 1
@@ -174,11 +173,11 @@ class InputKeys(KeyDatabase):
         return Place(self.sources[source], line)
 
     def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
-        """Take the keys of rows, in the order in which they are written."""
+        """Add the keys of rows, in the order in which they are written."""
         self.add_all(entity, lambda: pieces)
 
     def add_all(self, entity: Entity, read: Callable[[], Iterable[Piece]]) -> None:
-        """Take the keys of many rows that are read here: a statement for every small piece costs several times more."""
+        """Add the keys of many rows with one statement: one per small piece costs several times more."""
         table = self.tables.get(entity.table_key) or self._create(entity)
         before = (table.written, table.is_ascending, table.last_id)
 
@@ -212,7 +211,7 @@ class InputKeys(KeyDatabase):
         return pa.RecordBatch.from_pydict(keys, table.schema)
 
     def set_aside(self, table: KeyTable, lines: Iterable[int]) -> None:
-        """Go on as if rows had not been given. Lines tell rows apart only where a table is its own source."""
+        """Remove rows from the input by line. Lines identify rows only if a table has one source."""
         given = pa.table({"line": pa.array(lines, pa.int64())})
         chosen = f"FROM {table.name} t SEMI JOIN given ON t.line = given.line"
         before = self.number(f"SELECT count(*) FROM {table.name}")
@@ -230,8 +229,8 @@ def _translated() -> Iterator[None]:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise StorageError(
-            f"the keys of the load could not be checked: {error}",
-            hint=f"they are kept below {tempfile.gettempdir()}; TMPDIR names another directory",
+            f"the key database of the load failed: {error}",
+            hint=f"it needs space in {tempfile.gettempdir()}; set TMPDIR to use another directory",
         ) from error
 
 
@@ -244,9 +243,9 @@ K = TypeVar("K", bound=KeyDatabase)
 
 @contextmanager
 def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | None = None) -> Iterator[K]:
-    """A database that is gone afterwards, whatever happens; ``make`` is ``KeyDatabase`` or a kind of it.
+    """A database that is deleted on exit; ``make`` is ``KeyDatabase`` or a subclass.
 
-    It uses some processors, unless it is told how many ``threads`` it may have.
+    ``threads`` defaults to the number of processors, up to ``KEY_DATABASE_THREADS_MAX``.
     """
     import duckdb
 
@@ -256,7 +255,7 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
             config={
                 "memory_limit": _size(limits.KEY_DATABASE_BYTES),
                 "temp_directory": os.path.join(directory, "spill"),
-                # Every table has its own column of order, so the order of storage need not be kept.
+                # Every table has a column for the order, so storage order is not needed.
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
                 "threads": threads or min(os.cpu_count() or 1, limits.KEY_DATABASE_THREADS_MAX),

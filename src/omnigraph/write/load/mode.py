@@ -9,7 +9,7 @@ class LoadMode(Enum):
     """Treatment of entities that exist already."""
 
     APPEND = "append"
-    """An id that exists, or twice in the input, is an error."""
+    """An existing id, or a duplicate in the input, is an error."""
     MERGE = "merge"
     """An entity replaces the one with its id; properties that it does not mention become null."""
     OVERWRITE = "overwrite"

@@ -1,7 +1,6 @@
-"""Loading: rows of any number of types as one commit, in the modes append, merge and overwrite.
+"""Loads that fit into memory: rows of any number of types as one commit, in the modes append, merge and overwrite.
 
-This is the path for input that fits into memory; larger input goes through ``write.load.bulk``, which gives the same
-graph.
+Larger input goes through ``write.load.bulk``, with the same result.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
-"""Rows, and the name of the source they came from."""
+"""Name of the source, and its rows."""
 
 
 WRITE_MODES = {
@@ -67,7 +66,7 @@ class PreparedLoad:
 
 
 def gather(rows: Iterable[SourcedRows], mode: LoadMode, violations: Violations) -> list[TableDelta]:
-    """Rows by type, each id once. Checks ids within the input; raises what was found there and in the rows before."""
+    """Rows by type, deduplicated by id. Raises ViolationError for duplicates, or for violations found while reading."""
     collected: dict[str, list[SourcedRows]] = {}
     for sourced in rows:
         collected.setdefault(sourced[1].table_key, []).append(sourced)
@@ -96,27 +95,27 @@ def _coalesced(parts: list[SourcedRows], mode: LoadMode, violations: Violations)
 
 
 def is_keyed(entity: Entity) -> bool:
-    """Whether ids are derived, so that two rows of one id are two nodes of one key."""
+    """True if ids are derived from a key, so that two rows with one id are two nodes with one key."""
     return isinstance(entity, NodeType) and bool(entity.key)
 
 
 def duplicate_violation(entity: Entity, id_: str, place: Place, again: Place) -> Violation:
-    """An id that is given twice; the earlier row is shown."""
+    """The violation of a duplicate id, at the place of the earlier row."""
     where = f"line {again.line}" if again.source == place.source else str(again)
     message = f"{entity.name} '{id_}' is given twice: again in {where}"
     return Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place)
 
 
 def exists_violation(entity: Entity, id_: str, place: Place) -> Violation:
-    """A row of an append whose id exists, where every such row is told."""
+    """The violation of an append whose id exists, for loads that report every row."""
     message = f"{entity.name} '{id_}' exists already"
     return Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, id_, None, place)
 
 
 def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode: LoadMode) -> PreparedLoad:
-    """Check the input against the graph; raises and changes nothing."""
-    asked: set[str] = set()
-    committed = CommittedGraph(store, capture.state, asked)
+    """Check the input against the graph; raises without any change."""
+    tables_read: set[str] = set()
+    committed = CommittedGraph(store, capture.state, tables_read)
     fitting = [retyped(delta, capture.catalog) for delta in deltas]
     by_key = {delta.entity.table_key: _with_vanished(store, capture, delta) for delta in fitting}
     if mode is LoadMode.APPEND:
@@ -126,7 +125,7 @@ def prepare_load(store: Store, capture: Capture, deltas: list[TableDelta], mode:
     check_delta(capture.catalog, by_key, committed, violations)
     if violations.total:
         raise violation_error(violations)
-    return PreparedLoad(store, by_key, mode, frozenset(asked))
+    return PreparedLoad(store, by_key, mode, frozenset(tables_read))
 
 
 def _refuse_existing(key: str, delta: TableDelta, committed: CommittedGraph) -> None:
@@ -137,7 +136,7 @@ def _refuse_existing(key: str, delta: TableDelta, committed: CommittedGraph) -> 
 
 
 def exists_already(entity: Entity, first: str, count: int, place: Place) -> KeyConflictError:
-    """The error of an append whose ids exist."""
+    """The error of an append with existing ids."""
     return KeyConflictError(
         f"{place}: {entity.name} '{first}' exists already" + (f", and {count - 1} more" if count > 1 else ""),
         hint="load with mode merge to replace entities by id",

@@ -1,6 +1,6 @@
-"""The checks of a large load for callers that set rows aside: every row that breaks a rule is told, not only the first.
+"""Checks of a large load with rejects: every row that breaks a constraint is reported, not only samples.
 
-They are the checks of ``write.load.checks``. What exists already is one violation among others here.
+They are the checks of ``write.load.checks``, except that an existing id is a violation of its row, not an error.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from omnigraph.write.load.keys import KeyTable
 from omnigraph.write.load.plan import exists_violation
 
 EVERY = sys.maxsize
-"""As many samples as there are."""
+"""No limit of samples."""
 
 
 @dataclass
 class RejectingChecks(GraphChecks):
-    """Reports every row. ``violations`` has to keep them all."""
+    """Reports every row. ``violations`` must keep all samples."""
 
     samples_max: int = EVERY
 

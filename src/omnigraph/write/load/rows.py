@@ -1,4 +1,4 @@
-"""A load of any size: in memory while it is small, through disk once it is not. The input is read once."""
+"""A load of any size: in memory up to a limit, through disk beyond it. The input is read once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omnigraph.write.preview import Finish, Previewed, publish
 from omnigraph.write.vectors.load_vectors import RowEmbedding
 
 Progress = Callable[[int], None]
-"""Is told how many rows were read so far."""
+"""Called with the number of rows read so far."""
 
 
 def load_rows(
@@ -34,10 +34,10 @@ def load_rows(
     embedding: RowEmbedding | None = None,
     finish: Finish = publish,
 ) -> tuple[dict[str, int], Published | Previewed]:
-    """Load rows as one commit: how many entities of each table it brings, and the commit.
+    """Load rows as one atomic commit; returns the number of entities by table, and the commit or its preview.
 
-    ``violations`` is where the reader of the rows reports; what is wrong with values is added to it. With an
-    ``embedding`` the rows were read as it says, and get their vectors here.
+    The reader of the rows reports into ``violations``; this adds violations of values. With an ``embedding``, the rows
+    were read with its ``reading`` catalog and get their vectors here.
     """
     stream = checked(rows, violations, progress, embedding)
     with context.profiler.step(READ) as step:
@@ -62,7 +62,7 @@ def load_rows(
 
 
 def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
-    """Rows in memory, as many as may be there, and whether these are all."""
+    """Buffer rows up to the limits of memory; True if these are all."""
     buffered: list[SourcedRows] = []
     rows_held = bytes_held = 0
     for source, typed in stream:
@@ -75,7 +75,7 @@ def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
 
 
 def _drained(buffered: list[SourcedRows], rest: Iterator[SourcedRows]) -> Iterator[SourcedRows]:
-    """What was buffered, then the rest; nothing is held here once it was given."""
+    """The buffered rows, then the rest. Each buffered batch is released once it is yielded."""
     buffered.reverse()
     while buffered:
         yield buffered.pop()
@@ -89,7 +89,7 @@ def checked(
     embedding: RowEmbedding | None = None,
     finish: Finish = publish,
 ) -> Iterator[SourcedRows]:
-    """The rows as they come, with their values checked and the vectors of their texts."""
+    """Stream the rows with values checked and vectors filled in."""
     count = 0
     with nullcontext() if embedding is None else embedding.filling(violations) as fill:
         for source, typed in rows:

@@ -1,6 +1,6 @@
-"""Directories for what a write keeps on disk beside the graph.
+"""Temporary directories of writes.
 
-They go with the write, and those of processes that were killed go with the next one.
+Each is deleted with its write; the next write deletes those of killed processes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from contextlib import contextmanager, suppress
 
 _PREFIX = "omnigraph-load-"
 _LOCK = "lock"
-"""Held by the process that uses the directory, and by nobody once that is gone, however it went."""
+"""File lock of the process that uses the directory. The kernel releases it when the process ends in any way."""
 
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
-    """A directory that is gone afterwards, whatever happens."""
+    """A directory that is deleted on exit."""
     _remove_abandoned()
     directory = tempfile.mkdtemp(prefix=_PREFIX)
     try:
-        # Locked before it has its name: a directory with a lock that nobody holds is an abandoned one.
+        # Locked before the rename: a file named ``lock`` that is not held belongs to an abandoned directory.
         with open(os.path.join(directory, f".{_LOCK}"), "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             os.rename(lock.name, os.path.join(directory, _LOCK))
@@ -36,7 +36,7 @@ def _remove_abandoned() -> None:
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
         if name.startswith(_PREFIX):
-            # What belongs to others, or is going away at this moment, is left to them.
+            # Directories of other users, or deleted concurrently, are skipped.
             with suppress(OSError), open(os.path.join(parent, name, _LOCK), "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(os.path.join(parent, name), ignore_errors=True)

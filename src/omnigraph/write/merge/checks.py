@@ -1,8 +1,8 @@
-"""The merged graph, checked as a whole. What both sides checked before is not looked at again.
+"""Constraints of the merged graph, checked incrementally from the changes of both sides.
 
-Each side is a valid graph. So an end of an edge can only be missing if the other side deleted that node, and two
-entities can only hold one unique value if both sides changed something: these questions are answered from the changes.
-Values that neither side had, and numbers of edges, are looked up in the target.
+Each side is a valid graph. So an endpoint can be missing only if the other side deleted the node, and two entities can
+hold one unique value only if both sides changed something: the changes answer these questions. Values that neither side
+had, and numbers of edges, are looked up in the target.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Merged = Mapping[str, MergedTable]
 
 @dataclass(frozen=True, slots=True)
 class MergedGraph(CommittedGraph):
-    """What the merged tables stand on, as validation asks for it."""
+    """The versions that merged tables stand on, behind the ``Committed`` protocol of validation."""
 
     sides: GraphSides
     tables: Merged
 
     def existing_ids(self, table_key: str, ids: Sequence[str]) -> set[str]:
-        self.asked.add(table_key)
+        self.tables_read.add(table_key)
         return set(ids) - self.sides.deleted(table_key, of_source=False)
 
     def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
-        self.asked.add(entity.table_key)
+        self.tables_read.add(entity.table_key)
         changes = self.sides.changes(entity.table_key, of_source=False)
         for table in (changes.inserted, changes.after):
             yield from _holding(entity, columns, table, wanted)
@@ -57,7 +57,7 @@ class MergedGraph(CommittedGraph):
         yield from _holding(entity, columns, self._left(entity), wanted)
 
     def _left(self, entity: Entity) -> pa.Table:
-        """Entities that the caller wants as the version has them on which their table stands."""
+        """Entities that a resolution keeps as in the version their table stands on."""
         table = self.tables[entity.table_key]
         ids = () if table.merge is None else table.merge.left.difference(table.merge.gone())
         return rows_of(self.store, entity, table.pin, sorted(ids))
@@ -68,14 +68,14 @@ class MergedGraph(CommittedGraph):
         if all(name in stored and stored[name].name == name for name in columns):
             yield from CommittedGraph.holders(self, entity, columns, wanted)
             return
-        # The columns get their names when the merge is staged.
+        # The filter of ``holders`` needs column names of the merged schema, which exist only once the merge is staged.
         for batch in entity_batches(self.store, pin, entity, ["id", *columns]):
             yield from _holding(entity, columns, pa.Table.from_batches([batch]), wanted)
 
     def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
-        """Those that stay, and that edges of the target start from.
+        """Sources that stay and that have edges on the target: those that lose their last edge by the merge.
 
-        What the writes of a branch left without edges is as that branch has it, if they were judged there.
+        A source without edges on a branch whose writes were checked is valid there, and not reported again.
         """
         node = self.tables[f"node:{edge.source}"]
         staying = set(CommittedGraph.existing_ids(self, node.pin.key, sources))
@@ -85,18 +85,18 @@ class MergedGraph(CommittedGraph):
         return found if is_judged else found & self._starts(self.sides.source, edge, sources)
 
     def _starts(self, side: ManifestState, edge: EdgeType, sources: Sequence[str]) -> set[str]:
-        """Which of these nodes edges of one side start from."""
+        """Those of the nodes that have edges on one side."""
         if edge.table_key not in side.tables:
             return set()
-        edges = CommittedGraph(self.store, side, self.asked).edges_at(edge, "src", sources)
+        edges = CommittedGraph(self.store, side, self.tables_read).edges_at(edge, "src", sources)
         return set(edges.column("src").to_pylist())
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
-        """Edges that the side the table stands on added or changed: the others were deleted with their ends.
+        """Edges that the side of the table added or changed: all others were deleted together with the node.
 
-        But not if the caller wants an edge back, and at a node that the caller does not want all edges are left.
+        Two exceptions come from resolutions: edges that were kept, and all edges at a node that was removed.
         """
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         node = self.tables[f"node:{edge.source if end == 'src' else edge.target}"].merge
         alone = sorted(node.unwanted.intersection(ids)) if node is not None else []
         changes = self.sides.changes(edge.table_key, of_source=self.tables[edge.table_key].is_adopted)
@@ -108,7 +108,7 @@ class MergedGraph(CommittedGraph):
 
 
 def _plain(edges: pa.Table) -> pa.Table:
-    """Without metadata, which tables that were read in different ways have differently."""
+    """The table without metadata, which differs between ways of reading."""
     return pa.Table.from_arrays(edges.columns, ["id", "src", "dst"])
 
 
@@ -128,12 +128,15 @@ def _holding(entity: Entity, columns: Texts, rows: pa.Table, wanted: set[Texts])
 
 
 def check_merged(
-    sides: GraphSides, tables: Merged, resolutions: Resolutions, asked: set[str]
+    sides: GraphSides, tables: Merged, resolutions: Resolutions, tables_read: set[str]
 ) -> tuple[dict[str, MergedTable], list[MergeConflict]]:
-    """The tables with what the caller settled, and the constraints that stay broken."""
+    """The tables with resolutions applied, and the constraints that remain broken.
+
+    A resolution may break another constraint that has a resolution too, so this repeats a bounded number of times.
+    """
     current = dict(tables)
     for _ in range(ROUNDS_MAX):
-        broken = _broken(sides, current, asked)
+        broken = _broken(sides, current, tables_read)
         settled = [(*item, resolution) for item in broken.items() if (resolution := resolutions.of(item[0]))]
         if not settled:
             return current, list(broken)
@@ -149,13 +152,13 @@ def check_merged(
             for conflict, found in here:
                 merge = settle(merge, conflict, found)
             current[key] = replace(table, merge=merge)
-    return current, list(_broken(sides, current, asked))
+    return current, list(_broken(sides, current, tables_read))
 
 
-def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
-    """Broken constraints as conflicts, and what the check said of each."""
+def _broken(sides: GraphSides, tables: Merged, tables_read: set[str]) -> dict[MergeConflict, Violation]:
+    """Broken constraints as conflicts, with their violations."""
     state = replace(sides.target, tables={key: table.pin for key, table in tables.items()})
-    committed = MergedGraph(sides.store, state, asked, sides, tables)
+    committed = MergedGraph(sides.store, state, tables_read, sides, tables)
     violations = Violations(keeps_all=True)
     deltas = _deltas(sides, tables)
     for table in tables.values():
@@ -163,30 +166,30 @@ def _broken(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeCon
             check_rows(table.merge, violations)
     check_delta(sides.catalog, deltas, committed, violations)
     found = {conflict_of(violation): violation for violation in violations.samples}
-    demanded = _broken_demands(sides, tables, asked)
-    # Where a demand is new the whole table was looked at, and not only what was changed. But edges that are there do
-    # not tell which source has none left, and a number of edges is the same conflict in both.
+    demanded = _broken_demands(sides, tables, tables_read)
+    # A new requirement was checked over the whole table, so its conflicts replace those of the changes. Cardinality is
+    # the exception: existing edges do not show a source that has none left, and equal conflicts are one key anyway.
     counted = ConflictKind.CARDINALITY_VIOLATION
     known = {(item.table, item.kind, item.property) for item in demanded if item.kind is not counted}
     of_changes = {item: found[item] for item in found if (item.table, item.kind, item.property) not in known}
     return of_changes | demanded
 
 
-def _broken_demands(sides: GraphSides, tables: Merged, asked: set[str]) -> dict[MergeConflict, Violation]:
-    """Entities of one side that do not do what the schema of the other one demands."""
+def _broken_demands(sides: GraphSides, tables: Merged, tables_read: set[str]) -> dict[MergeConflict, Violation]:
+    """Entities of one side that violate a new requirement of the schema of the other side."""
     violations = Violations(keeps_all=True)
     of_source, of_target = sides.demands
     for key, table in tables.items():
         steps = (*(() if table.is_adopted else of_target), *(of_source if table.is_adopted or table.merge else ()))
         demands = demands_of(steps, sides.entity(key))
         if demands:
-            asked.add(key)
+            tables_read.add(key)
             check_demands(sides.entity(key), demands, partial(_merged_batches, sides, table), violations)
     return {conflict_of(violation): violation for violation in violations.samples}
 
 
 def _merged_batches(sides: GraphSides, table: MergedTable, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of a merged table: what stays of the version it stands on, and the merged rows."""
+    """Columns of a merged table: the remaining rows of the version it stands on, and the merged rows."""
     merge = table.merge or untouched(sides.entity(table.pin.key))
     gone = pa.array(sorted(merge.gone()), pa.string())
     for batch in entity_batches(sides.store, table.pin, merge.entity, names):
@@ -195,7 +198,7 @@ def _merged_batches(sides: GraphSides, table: MergedTable, names: Sequence[str])
 
 
 def _deltas(sides: GraphSides, tables: Merged) -> dict[str, TableDelta]:
-    """What is to be checked: the rows that are written, and nodes that are missing for edges of the other side."""
+    """Deltas to check: the rows to write, and deleted nodes that edges of the other side may need."""
     deltas = {
         key: TableDelta(table.merge.entity, table.merge.keys(), table.merge.removed() | table.merge.unwanted)
         for key, table in tables.items()
@@ -211,13 +214,13 @@ def _deltas(sides: GraphSides, tables: Merged) -> dict[str, TableDelta]:
 
 
 def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
-    """Nodes that one side deleted while edges of the other side may have been added to them."""
+    """Nodes that one side deleted while the other side may have added edges to them."""
     key = node.table_key
     edges = [tables[edge.table_key] for edge in sides.catalog.edges_of(node.name)]
     gone: set[str] = set()
     if any(edge.is_adopted for edge in edges) and sides.is_changed(key, of_source=False):
         gone |= sides.deleted(key, of_source=False)
-    # Of an adopted table only what the caller settled is not the source's.
+    # An adopted table differs from the source only by resolutions.
     kept = [
         edge
         for edge in edges

@@ -1,4 +1,4 @@
-"""Conflicts as an Arrow table, and as the error of a merge that cannot be made."""
+"""Conflicts as an Arrow table, and as the error of a merge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFLICTS_SCHEMA = pa.schema(
         pa.field("message", pa.string(), nullable=False),
     ]
 )
-"""Values are JSON texts: they are of many types."""
+"""Values are JSON texts, because they have many types."""
 
 
 def conflicts_table(conflicts: Sequence[MergeConflict]) -> pa.Table:
@@ -51,7 +51,7 @@ def _text(value: Any) -> str | None:
 
 
 def conflicts_error(conflicts: Sequence[MergeConflict], what: str) -> MergeConflicts:
-    """The error that tells what cannot be done and all conflicts, and shows the first."""
+    """The error with all conflicts; its text shows the first ones."""
     shown = "".join(f"\n  - {conflict}" for conflict in conflicts[:SHOWN_MAX])
     more = f"\n  ... and {len(conflicts) - SHOWN_MAX} more" if len(conflicts) > SHOWN_MAX else ""
     number = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"

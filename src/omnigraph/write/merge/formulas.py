@@ -1,4 +1,4 @@
-"""Values that a caller's expression makes of two changes of a property and of what it was before."""
+"""Expressions of resolutions: a value computed from base, source and target of one property."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
 
 VALUES = ("base", "source", "target")
-"""What an expression may read."""
+"""Parameters of an expression."""
 
 FormulaKey = tuple[str, str, str]
-"""A table, a property, and the expression as it was written."""
+"""Table, property, and text of the expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A checked expression. Travels to wherever the rows are merged."""
+    """A compiled expression. It is pickled to Spark tasks."""
 
     expression: ir.Expr
 
@@ -40,7 +40,7 @@ class Formula:
         return any(isinstance(part, ir.Property) and part.name == "base" for part in walk(self.expression))
 
     def value(self, given: Mapping[str, pa.Array]) -> pa.Array | None:
-        """The value made of one of each, in their type; None if it does not fit there."""
+        """The value for one entity, in the type of the property; None if it does not fit or is not finite."""
         frame = Frame(1, {}, _values={(OWNER, name): value for name, value in given.items()})
         try:
             value = Evaluator(Searcher(), Budget()).column(self.expression, frame).cast(given["target"].type)
@@ -53,9 +53,9 @@ class Formula:
 def read_formulas(
     catalog: Catalog, resolutions: Resolutions, entities: Mapping[tuple[str, str | None], Iterable[Entity]]
 ) -> dict[FormulaKey, Formula]:
-    """The expressions of all resolutions, checked; raises UsageError or CompileError.
+    """Compile the expressions of all resolutions; raises UsageError or CompileError.
 
-    ``entities`` are the types by their name and that of a property.
+    ``entities`` are the types by type name and property name.
     """
     formulas: dict[FormulaKey, Formula] = {}
     for resolution in resolutions.given:
@@ -73,7 +73,7 @@ def read_formulas(
 def _named(resolution: Resolution) -> str:
     if resolution.type_name is None or resolution.property in (None, "src", "dst"):
         raise UsageError(
-            "a resolution with an expression names a type and a property of it",
+            "a resolution with an expression needs a type and a property",
             hint='for example {"type": "Person", "property": "age", "expression": "$source + $target - $base"}',
         )
     return str(resolution.property)

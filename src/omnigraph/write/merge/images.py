@@ -1,4 +1,4 @@
-"""The vocabulary of merging rows: what one side changed, merged rows, and where replaced rows lie."""
+"""Shared types of row merges: changes of one side, merged rows, and addresses of replaced rows."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.merge.formulas import Formula, FormulaKey
 
 SourceIsNewer = Callable[[list[str], str], list[bool]]
-"""Whether the source changed a property of some entities later than the target did."""
+"""For ids and a property: True where the source changed it later than the target."""
 
 SOURCE, TARGET, BASE = 0, 1, 2
-"""Sides, as numbers in columns."""
+"""Numbers of the sides in Arrow columns."""
 
 Pins = tuple[TablePin | None, TablePin | None, TablePin | None]
-"""A table on each side."""
+"""Versions of a table on the source, the target and the base."""
 
 PLACED_BLOB = pa.struct([*BLOB_TYPE, pa.field("side", pa.int8()), pa.field("address", pa.uint64())])
-"""A blob in a merged row: on which side its bytes lie, and in which row there."""
+"""A blob in a merged row: the side that holds its bytes, and the row address there."""
 
 LOCATED = pa.schema([pa.field("id", pa.string()), pa.field(ADDRESS, pa.uint64())])
-"""Ids and where their rows lie."""
+"""Ids and row addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """How the caller wants changes of both sides to be settled."""
+    """Policies, resolutions and compiled expressions of a merge call."""
 
     policies: Policies = field(default_factory=Policies)
     resolutions: Resolutions = field(default_factory=Resolutions)
@@ -44,7 +44,7 @@ class MergeRules:
 
 @dataclass(frozen=True)
 class Sides:
-    """A table that is merged. ``pins`` are its versions on the source, on the target and in the base."""
+    """One table to merge. ``pins`` are its versions on the source, the target and the base."""
 
     store: Store
     entity: Entity
@@ -52,11 +52,11 @@ class Sides:
     rules: MergeRules
     source_is_newer: SourceIsNewer
     is_crossed: bool = False
-    """Whether there are several bases: their rows are then located in the target."""
+    """True after a criss-cross: there are several bases, and addresses of base rows are those in the target."""
 
 
 def merged_schema(entity: Entity) -> pa.Schema:
-    """The columns in which merged rows stand."""
+    """The Arrow schema of merged rows."""
     return pa.schema(
         [
             pa.field(item.name, PLACED_BLOB if item.type == BLOB_TYPE else item.type, metadata=item.metadata)
@@ -68,7 +68,7 @@ def merged_schema(entity: Entity) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Entities that one side changed in one way, with what they were in the base."""
+    """Entities that one side changed in one way, with their images in the base."""
 
     seen: Seen
     rows: pa.Table
@@ -87,7 +87,7 @@ class Changed:
 
 
 def classes(changes: TableChanges) -> tuple[Changed, ...]:
-    """The changes of one side by what was done."""
+    """The changes of one side by kind: inserted, updated, deleted."""
     return (
         Changed(Seen.OTHER, changes.inserted),
         Changed(Seen.OTHER, changes.after, changes.before, changes.differs, changes.unsure),
@@ -96,7 +96,7 @@ def classes(changes: TableChanges) -> tuple[Changed, ...]:
 
 
 def located(rows: pa.Table) -> pa.Table:
-    """Where rows lie."""
+    """Ids and addresses of rows."""
     return pa.Table.from_arrays([flat(rows, "id"), flat(rows, ADDRESS)], schema=LOCATED)
 
 
@@ -107,7 +107,7 @@ def placed(entity: Entity, rows: pa.Table, *, side: int) -> pa.Table:
 
 
 def placed_column(rows: pa.Table, wanted: pa.Field, *, side: int) -> pa.Array:
-    """A column of one side as it stands in merged rows."""
+    """A column of one side in the type of merged rows."""
     column = flat(rows, wanted.name)
     if wanted.type != PLACED_BLOB:
         return column

@@ -1,7 +1,7 @@
-"""Which side changed a property last: for the policy ``newest``.
+"""The side that changed a property last, for the policy ``newest``.
 
-Commits say which tables they moved from where to where, so the last one that changed a value is found by comparing
-those versions, newest first, for the entities in question only.
+Commits record the versions of each table before and after. The last commit that changed a value is found by comparing
+those versions, newest first, restricted to the entities in question.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.merge.sides import GraphSides
 
 Moment = tuple[int, str]
-"""When a commit was made; of two at once the one with the greater id is the later one."""
+"""Commit time and id; the id breaks ties."""
 
 _NEVER: Moment = (0, "")
 
 
 def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str) -> list[bool]:
-    """Whether the source changed a property of some entities later than the target did."""
+    """For each entity, True if the source changed the property later than the target."""
     relation = sides.relation
     source, target = (
         last_changes(sides, entity, commits, ids, name) for commits in (relation.only_source, relation.only_target)
@@ -33,10 +33,10 @@ def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str
 def last_changes(
     sides: GraphSides, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
 ) -> dict[str, Moment]:
-    """When a property of each entity was changed last by one of these commits.
+    """The last of these commits that changed a property of each entity.
 
-    A merge repeats what others did before, so it counts only where nobody else is found. A commit that cleanup has
-    given up may have changed everything.
+    A merge commit repeats earlier changes, so it counts only for entities that no other commit changed. A commit that
+    cleanup has given up cannot be read and counts as a change of every entity.
     """
     found: dict[str, Moment] = {}
     newest_first = sorted(commits, key=lambda commit: (len(commit.parents) > 1, -commit.created_at_us, commit.id))
@@ -46,7 +46,7 @@ def last_changes(
             break
         location = sides.pin(entity.table_key).location
         change = next((item for item in commit.tables if item.location == location), None)
-        # A change of the schema leaves the values as they are.
+        # A schema change rewrites columns and leaves values as they are.
         if change is None or not commit.kind.is_logical or commit.kind is CommitKind.SCHEMA:
             continue
         is_readable = sides.is_readable(commit.id) and sides.is_readable(commit.parents[0])

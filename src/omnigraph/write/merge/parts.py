@@ -1,7 +1,7 @@
-"""Large tables merged in parts, wherever the parts are decided.
+"""Large tables merged in parts, each a disjoint set of ids: the logic of the Spark job.
 
-A part has every row that can differ of its ids, in the base and on both sides, so it is merged like a whole table. Only
-keys are brought together: they are enough to check the merged graph and to find the rows that go away.
+Invariant: a part holds every row of its ids that can differ, in the base and on both sides, so it is merged like a
+whole table. Only key columns are collected: they suffice to check the merged graph and to locate deleted rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from omnigraph.storage.tables.difference import Piece, difference
 from omnigraph.write.merge.images import Sides, merged_schema
 from omnigraph.write.merge.rows import RowMerge
 from omnigraph.write.merge.settling import settle_values
-from omnigraph.write.merge.table import AwayRows, Parts, TableMerge, key_columns
+from omnigraph.write.merge.table import RemoteParts, RemoteRows, TableMerge, key_columns
 
 
-class Role(IntEnum):
-    """Where a row was read, and for which comparison."""
+class ImageRole(IntEnum):
+    """The version a row was read from, and the comparison it is for."""
 
     BASE_OF_SOURCE = 0
     SOURCE = 1
@@ -32,40 +32,40 @@ class Role(IntEnum):
     TARGET = 3
 
 
-Images = Mapping[Role, pa.Table]
-"""The rows of a part."""
+Images = Mapping[ImageRole, pa.Table]
+"""The rows of a part by role."""
 
 
-def pieces_to_read(table: Sides) -> dict[Role, tuple[TablePin, tuple[Piece, ...]]]:
-    """What a merge has to read of a table, told from fragment lists."""
+def pieces_to_read(table: Sides) -> dict[ImageRole, tuple[TablePin, tuple[Piece, ...]]]:
+    """The pieces of a table that a merge has to read, computed from fragment lists."""
     source, target, base = table.pins
-    mine, theirs = difference(table.store, base, source), difference(table.store, base, target)
+    of_source, of_target = (difference(table.store, base, pin) for pin in (source, target))
     found = {
-        Role.BASE_OF_SOURCE: (base, mine.before),
-        Role.SOURCE: (source, mine.after),
-        Role.BASE_OF_TARGET: (base, theirs.before),
-        Role.TARGET: (target, theirs.after),
+        ImageRole.BASE_OF_SOURCE: (base, of_source.before),
+        ImageRole.SOURCE: (source, of_source.after),
+        ImageRole.BASE_OF_TARGET: (base, of_target.before),
+        ImageRole.TARGET: (target, of_target.after),
     }
     return {role: (pin, pieces) for role, (pin, pieces) in found.items() if pin is not None and pieces}
 
 
 def merge_part(table: Sides, images: Images) -> tuple[TableMerge, TableChanges]:
-    """The merge of a part, with what the caller settled about values, and what the target changed."""
+    """The merge of a part with value resolutions applied, and the changes of the target."""
     source, target, base = table.pins
     empty = changes_schema(table.entity).empty_table()
 
-    def changes(pin: TablePin | None, before: Role, after: Role) -> TableChanges:
+    def changes(pin: TablePin | None, before: ImageRole, after: ImageRole) -> TableChanges:
         rows = (images.get(before, empty), images.get(after, empty))
         return compared(table.store, table.entity, (base, pin), rows)
 
-    theirs = changes(target, Role.BASE_OF_TARGET, Role.TARGET)
-    merge = RowMerge(table, changes(source, Role.BASE_OF_SOURCE, Role.SOURCE), theirs).run()
-    return settle_values(merge, table.rules.resolutions), theirs
+    target_changes = changes(target, ImageRole.BASE_OF_TARGET, ImageRole.TARGET)
+    merge = RowMerge(table, changes(source, ImageRole.BASE_OF_SOURCE, ImageRole.SOURCE), target_changes).run()
+    return settle_values(merge, table.rules.resolutions), target_changes
 
 
 @dataclass(frozen=True, slots=True)
-class PartKeys:
-    """What comes back of a part."""
+class MergedPart:
+    """The result of a part that the driver collects."""
 
     keys: pa.Table
     gone_from_base: pa.Table
@@ -75,16 +75,16 @@ class PartKeys:
     also_gone: frozenset[str]
     unwanted: frozenset[str]
     target_holds: pa.Table
-    """Keys of what the target inserted or updated."""
+    """Keys of entities that the target inserted or updated."""
     target_deleted: pa.Table
     rows_read: int
 
 
-def part_keys(table: Sides, images: Images) -> PartKeys:
-    """Merge a part and keep what others have to know of it."""
-    merge, theirs = merge_part(table, images)
+def part_keys(table: Sides, images: Images) -> MergedPart:
+    """Merge a part and return its keys."""
+    merge, target_changes = merge_part(table, images)
     names = key_columns(table.entity)
-    return PartKeys(
+    return MergedPart(
         merge.rows.select(names),
         merge.gone_from_base,
         merge.gone_from_target,
@@ -92,23 +92,23 @@ def part_keys(table: Sides, images: Images) -> PartKeys:
         merge.mixed,
         merge.also_gone,
         merge.unwanted,
-        pa.concat_tables([part.select(names) for part in (theirs.inserted, theirs.after)]),
-        theirs.deleted.select(["id"]),
+        pa.concat_tables([part.select(names) for part in (target_changes.inserted, target_changes.after)]),
+        target_changes.deleted.select(["id"]),
         sum(rows.num_rows for rows in images.values()),
     )
 
 
 @dataclass(frozen=True)
 class PartedMerge:
-    """A table whose parts were merged elsewhere: keys only, of what is written and of what the target changed."""
+    """A table merged in parts: keys of the rows to write and of the changes of the target."""
 
     merge: TableMerge
     target: TableChanges
     rows_read: int
 
 
-def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedMerge:
-    """The parts of a table put together."""
+def assemble(entity: Entity, found: Sequence[MergedPart], parts: RemoteParts) -> PartedMerge:
+    """Combine the parts of a table."""
     empty = merged_schema(entity).empty_table()
     keys = empty.select(key_columns(entity))
     held = pa.concat_tables([keys, *(item.target_holds for item in found)])
@@ -120,7 +120,7 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedM
         tuple(conflict for item in found for conflict in item.conflicts),
         frozenset().union(*(item.mixed for item in found)),
         frozenset().union(*(item.also_gone for item in found)),
-        AwayRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
+        RemoteRows(pa.concat_tables([keys, *(item.keys for item in found)]), parts),
         frozenset().union(*(item.unwanted for item in found)),
     )
     deleted = pa.concat_tables([keys.select(["id"]), *(item.target_deleted for item in found)])
@@ -129,8 +129,8 @@ def assemble(entity: Entity, found: Sequence[PartKeys], parts: Parts) -> PartedM
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Others who merge tables, from so many rows that can differ."""
+class DistributedMerge:
+    """The Spark executor for tables with at least ``rows_min`` rows that can differ."""
 
     rows_min: int
     merge: Callable[[Sequence[Sides]], list[PartedMerge]]

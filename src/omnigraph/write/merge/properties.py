@@ -1,6 +1,17 @@
 """Entities that both sides changed, merged property by property.
 
-For every property the rows are put into classes by what differs; ``history.merge`` is asked once per class.
+Each property is one column. Its rows are classified by three masks (source differs from base, target differs from base,
+sides differ from each other), and each class gets one outcome from ``history.merge``. With policy ``sum``:
+
+=====  =======  =======  ==========  =========================
+base   source   target   outcome     merged
+=====  =======  =======  ==========  =========================
+1      1        5        TARGET      5
+1      3        1        SOURCE      3
+1      4        4        TARGET      4, both made one change
+1      3        5        COMBINED    7 = 3 + 5 - 1
+null   3        5        COMBINED    8 = 3 + 5 - 0
+=====  =======  =======  ==========  =========================
 """
 
 from __future__ import annotations
@@ -15,67 +26,64 @@ import pyarrow.compute as pc
 from omnigraph.compare.tables import column_differs, flat, is_blob
 from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take
-from omnigraph.history.merge import PropertyOutcome, decide_property
+from omnigraph.history.merge import decide_property
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.compare import differs
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine
 from omnigraph.rows.results import result_rows
-from omnigraph.schema.ir import MergePolicy
+from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
 from omnigraph.write.merge.policies import policy_of
 
-_OVER_A_BASE = frozenset({MergePolicy.SUM, MergePolicy.UNION})
-"""Policies that need the value before both changes."""
-
-_NO_BASE = ", and because their histories crossed nobody knows from what"
+_NO_BASE = ", and the base value is ambiguous after a criss-cross merge"
 
 
 @dataclass(frozen=True)
 class MergedProperties:
-    """Rows that are no longer as the target has them, where they lie there, and conflicts that nobody settled."""
+    """Rows that differ from the target, the addresses of the rows they replace, and unresolved conflicts."""
 
     rows: pa.Table
     replaced: pa.Table
     conflicts: list[MergeConflict]
 
 
-def merge_properties(sides: Sides, mine: Changed, theirs: Changed) -> MergedProperties:
-    """Merge the same entities of both sides, row by row."""
+def merge_properties(sides: Sides, source: Changed, target: Changed) -> MergedProperties:
+    """Merge the same entities of both sides; row N of each is one entity."""
     conflicts: list[MergeConflict] = []
     columns: list[pa.Array] = []
-    changed = pa.array([False] * mine.rows.num_rows, pa.bool_())
+    changed = pa.array([False] * source.rows.num_rows, pa.bool_())
     for item in table_schema(sides.entity):
         if item.name == "id":
-            columns.append(flat(mine.rows, "id"))
+            columns.append(flat(source.rows, "id"))
             continue
-        column, is_changed = _Column(sides, item, mine, theirs, conflicts).merged()
+        column, is_changed = _Column(sides, item, source, target, conflicts).merged()
         columns.append(column)
         changed = pc.or_(changed, is_changed)
     rows = pa.Table.from_arrays(columns, schema=merged_schema(sides.entity)).filter(changed)
-    return MergedProperties(rows, located(theirs.rows.filter(changed)), conflicts)
+    return MergedProperties(rows, located(target.rows.filter(changed)), conflicts)
 
 
 class _Column:
     """One property of entities that both sides changed."""
 
     def __init__(
-        self, sides: Sides, field: pa.Field, mine: Changed, theirs: Changed, conflicts: list[MergeConflict]
+        self, sides: Sides, field: pa.Field, source: Changed, target: Changed, conflicts: list[MergeConflict]
     ) -> None:
         self.sides = sides
         self.field = field
-        self.mine = mine
-        self.theirs = theirs
+        self.source = source
+        self.target = target
         self.conflicts = conflicts
-        self.rows = mine.rows.num_rows
+        self.rows = source.rows.num_rows
         self.policy = policy_of(sides.entity, sides.rules.policies, field.name)
         self.wanted = merged_schema(sides.entity).field(field.name)
-        self.source = placed_column(mine.rows, self.wanted, side=SOURCE)
-        self.target = placed_column(theirs.rows, self.wanted, side=TARGET)
+        self.source_values = placed_column(source.rows, self.wanted, side=SOURCE)
+        self.target_values = placed_column(target.rows, self.wanted, side=TARGET)
 
     def merged(self) -> tuple[pa.Array, pa.BooleanArray]:
-        """The merged column, and where it is not the target's."""
-        column = self.target
+        """The merged column, and a mask of the rows that differ from the target."""
+        column = self.target_values
         changed = pa.array([False] * self.rows, pa.bool_())
         for outcome, mask in self._outcomes().items():
             positions = pc.indices_nonzero(mask)
@@ -87,19 +95,19 @@ class _Column:
         return column, changed
 
     def _really_other(self, positions: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Without what comes out as the target has it. Of blobs only those come here that differ."""
+        """Drop rows whose merged value equals the target. Blobs that reach this point are known to differ."""
         if pa.types.is_struct(values.type):
             return positions, values
-        is_other = differs(self.target.take(positions), values)
+        is_other = differs(self.target_values.take(positions), values)
         return positions.filter(is_other), values.filter(is_other)
 
     def _outcomes(self) -> dict[PropertyOutcome, pa.BooleanArray]:
-        """Which rows have which outcome."""
+        """The rows of each outcome, as masks."""
         everywhere = pa.array([True] * self.rows, pa.bool_())
         source_differs, target_differs = (
-            everywhere if side.differs is None else side.differs[self.field.name] for side in (self.mine, self.theirs)
+            everywhere if side.differs is None else side.differs[self.field.name] for side in (self.source, self.target)
         )
-        pins, images = self.sides.pins[:2], (self.mine.rows, self.theirs.rows)
+        pins, images = self.sides.pins[:2], (self.source.rows, self.target.rows)
         sides_differ = column_differs(self.sides.store, self.sides.entity, self.field, pins, images)
         found: dict[PropertyOutcome, pa.BooleanArray] = {}
         for source, target, sides in product((False, True), repeat=3):
@@ -109,14 +117,14 @@ class _Column:
         return found
 
     def _values(self, outcome: PropertyOutcome, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Values that are not the target's, and at which positions."""
+        """Positions and values of one outcome that may differ from the target."""
         match outcome:
             case PropertyOutcome.SOURCE:
-                return positions, self.source.take(positions)
+                return positions, self.source_values.take(positions)
             case PropertyOutcome.NEWEST:
-                ids = flat(self.mine.rows, "id").take(positions).to_pylist()
+                ids = flat(self.source.rows, "id").take(positions).to_pylist()
                 newer = positions.filter(pa.array(self.sides.source_is_newer(ids, self.field.name), pa.bool_()))
-                return newer, self.source.take(newer)
+                return newer, self.source_values.take(newer)
             case PropertyOutcome.COMBINED:
                 return self._combined(positions)
             case _:
@@ -124,40 +132,42 @@ class _Column:
 
     def _combined(self, positions: pa.Array) -> tuple[pa.Array, pa.Array]:
         assert self.policy is not None
-        unsure = self._unsure().take(positions) if self.policy in _OVER_A_BASE else _nowhere(len(positions))
+        unsure = self._unsure().take(positions) if POLICIES[self.policy].needs_base else _nowhere(len(positions))
         doubtful, settled_doubts = self._settled(positions.filter(unsure), _NO_BASE)
         positions = positions.filter(pc.invert(unsure))
         base = self._base().take(positions)
-        values, fits = combine(self.policy, base, self.source.take(positions), self.target.take(positions))
+        values, fits = combine(
+            self.policy, base, self.source_values.take(positions), self.target_values.take(positions)
+        )
         misfits = positions.filter(pc.invert(fits))
         at, settled = self._settled(misfits, f", and their {self.policy.value} does not fit")
         places = [positions.filter(fits).cast(pa.uint64()), at, doubtful]
         return pa.concat_arrays(places), pa.concat_arrays([values.filter(fits), settled, settled_doubts])
 
     def _unsure(self) -> pa.BooleanArray:
-        """Where the base has no value because histories crossed."""
-        return self.mine.unsure.get(self.field.name, _nowhere(self.rows))
+        """Rows without a base value after a criss-cross merge."""
+        return self.source.unsure.get(self.field.name, _nowhere(self.rows))
 
     def _base(self) -> pa.Array:
-        """The values of the base, null where it does not have the entity."""
-        if self.mine.base is None:
-            return pa.nulls(self.rows, self.source.type)
-        return placed_column(self.mine.base, self.wanted, side=BASE)
+        """Values of the base, null for entities that it lacks."""
+        if self.source.base is None:
+            return pa.nulls(self.rows, self.source_values.type)
+        return placed_column(self.source.base, self.wanted, side=BASE)
 
     def _settled(self, positions: pa.Array, reason: str) -> tuple[pa.Array, pa.Array]:
-        """Conflicts, as far as the caller settled them."""
+        """Report conflicts; returns positions and values of those that a resolution settles with another value."""
         name, entity = self.field.name, self.sides.entity
-        is_insert = self.mine.base is None
+        is_insert = self.source.base is None
         kind = ConflictKind.DIVERGENT_INSERT if is_insert else ConflictKind.DIVERGENT_UPDATE
         verb = "inserted with" if is_insert else "changed to"
         unsure = self._unsure()
         base = self._base()
-        if self.mine.unsure:
+        if self.source.unsure:
             base = pc.if_else(unsure, pa.nulls(self.rows, base.type), base)
         images = pa.Table.from_arrays(
             [
-                flat(self.mine.rows, "id").take(positions),
-                *(_shown(side.take(positions)) for side in (base, self.source, self.target)),
+                flat(self.source.rows, "id").take(positions),
+                *(_shown(side.take(positions)) for side in (base, self.source_values, self.target_values)),
             ],
             ["id", "base", "source", "target"],
         )
@@ -174,24 +184,24 @@ class _Column:
             value = None if resolution is None else self._value(resolution, base, position, unsure[position].as_py())
             if value is None:
                 is_made = resolution is not None and resolution.take is Take.EXPRESSION
-                misfit = ", and the expression makes no value that fits" if is_made else ""
+                misfit = ", and the expression has no value of the type" if is_made else ""
                 self.conflicts.append(replace(conflict, message=message + misfit))
             else:
                 chosen.append(position)
                 values.append(value)
-        empty = self.source.slice(0, 0)
+        empty = self.source_values.slice(0, 0)
         return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
 
     def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
-        """What a resolution takes; None if there is no such value, so that the conflict stays."""
+        """The value of a resolution; None if it has none, so that the conflict remains."""
         match resolution.take:
             case Take.SOURCE:
-                return self.source.slice(position, 1)
+                return self.source_values.slice(position, 1)
             case Take.BASE:
                 return None if is_unsure else base.slice(position, 1)
             case Take.EXPRESSION:
                 formula = self.sides.rules.formulas[self.sides.entity.table_key, self.field.name, resolution.value]
-                given = {"base": base, "source": self.source, "target": self.target}
+                given = {"base": base, "source": self.source_values, "target": self.target_values}
                 if is_unsure and formula.reads_base:
                     return None
                 return formula.value({name: column.slice(position, 1) for name, column in given.items()})
@@ -200,10 +210,10 @@ class _Column:
 
 
 def resolved_value(entity: Entity, name: str, value: Any) -> pa.Array:
-    """The value of a resolution as it is stored."""
+    """The value of a resolution in the type of the column."""
     field = table_schema(entity).field(name)
     if is_blob(field) or name not in entity.properties:
-        raise UsageError(f"a resolution cannot bring a value for {entity.name}.{name}", hint="take one of the sides")
+        raise UsageError(f"a resolution cannot set a value of {entity.name}.{name}", hint="take one of the sides")
     try:
         stored = None if value is None else converter(entity.properties[name].type)(value)
     except Unfit as error:
@@ -224,7 +234,10 @@ def _mask(positions: pa.Array, rows: int) -> pa.BooleanArray:
 
 
 def _put(column: pa.Array, positions: pa.Array, values: pa.Array) -> pa.Array:
-    """The column with other values at some positions."""
+    """The column with other values at some positions.
+
+    Column [a, b, c, d, e], positions [1, 3], values [x, y]: ``take`` of [0, 5, 2, 6, 4] from [a, b, c, d, e, x, y].
+    """
     places = list(range(len(column)))
     for number, position in enumerate(positions.to_pylist()):
         places[position] = len(column) + number
@@ -232,5 +245,5 @@ def _put(column: pa.Array, positions: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def _shown(column: pa.Array) -> pa.Array:
-    """A blob is shown by its size."""
+    """Values of conflicts as shown: the size of a blob, else the value."""
     return pc.struct_field(column, "size") if pa.types.is_struct(column.type) else column

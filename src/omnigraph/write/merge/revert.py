@@ -1,8 +1,8 @@
-"""Undoing commits on top of the head, by the rule of merges: the state before them is the source, the state after them
-the base, the head the target.
+"""Revert as a three-way merge: the state before the commits is the source, the state after them the base, the head the
+target.
 
-What others changed later stays, or is a conflict. Stretches that others' commits part are undone one after the other,
-newest first, each on top of what the one before it made; all of it becomes one commit.
+Later changes survive, or are conflicts. Stretches of commits that are not adjacent are undone one after the other,
+newest first, each on top of the result of the previous one; together they become one commit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from omnigraph.write.merge.sides import state_at
 
 @dataclass(frozen=True)
 class RevertDecision:
-    """A revert, decided. One of a single stretch is not written yet; the steps of several are staged."""
+    """A decided revert. A single stretch is not written yet; several are staged, as each needs the one before."""
 
     counts: tuple[TableCounts, ...]
     conflicts: tuple[MergeConflict, ...] = ()
@@ -48,21 +48,21 @@ class RevertDecision:
         return not self.counts and (self.decision is None or self.decision.new_schema is None)
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Write what is undone."""
+        """Write the undone entities and make the plan."""
         if self.plan is not None:
             return replace(self.plan, info=info)
-        assert self.decision is not None, "what is not staged is decided"
-        return _staged(self.decision, capture, info, options)
+        assert self.decision is not None, "a revert is staged or decided"
+        return _plan_step(self.decision, capture, info, options)
 
 
-def _staged(decision: MergeDecision, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-    """The plan of one step. It brings no other branch's commits: what is undone is in the history already."""
+def _plan_step(decision: MergeDecision, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+    """Stage one step. Its plan merges no commits: the undone ones are in the history already."""
     return replace(decision.stage(capture, info, options), merged=())
 
 
 @dataclass
 class Reverter:
-    """Decides reverts of the same commits, on whatever head they are to be undone."""
+    """Decides the revert of some commits on any head, for retries after concurrent writes."""
 
     manifests: Manifests
     stretches: Sequence[Stretch]
@@ -71,7 +71,7 @@ class Reverter:
     options: WriteOptions
 
     def prepare(self, target: Capture) -> RevertDecision:
-        """Decide a revert that is to be made; raises MergeConflicts."""
+        """Decide a revert that is to be committed; raises MergeConflicts."""
         decided = self.decide(target)
         if decided.conflicts:
             discard(self.manifests.store, decided)
@@ -81,7 +81,7 @@ class Reverter:
         return decided
 
     def decide(self, target: Capture) -> RevertDecision:
-        """Decide a revert. Conflicts are part of the answer."""
+        """Decide a revert. Conflicts are part of the result."""
         decision = self._step(self.stretches[0], target, ())
         if len(self.stretches) == 1:
             return RevertDecision(decision.counts, decision.conflicts, decision)
@@ -95,13 +95,13 @@ class Reverter:
                 conflicts.extend(decision.conflicts)
             if decision.counts or decision.new_schema:
                 info = replace(self.info, id=f"{self.info.id}.{number}", created_at_us=self.info.created_at_us + number)
-                plans.append(_staged(decision, current, info, self.options))
+                plans.append(_plan_step(decision, current, info, self.options))
                 current = self.manifests.capture(apply_plan(current.state, plans[-1], current.state.version))
         standing = [conflict for conflict in conflicts if not _is_mended(self.manifests.store, conflict, current)]
         return self._together(target, current, plans, in_order(standing))
 
     def _step(self, stretch: Stretch, target: Capture, undone: Sequence[GraphCommit]) -> MergeDecision:
-        """Undo one stretch on top of a head, or of what earlier steps made of it."""
+        """Undo one stretch on top of the head, or of the result of earlier steps."""
         lineage = Lineage(self.manifests.store, target.state)
         head = undone[0].parents[0] if undone else target.state.head
         later = relate(stretch.last.id, head, lineage).only_target
@@ -114,7 +114,7 @@ class Reverter:
     def _together(
         self, target: Capture, made: Capture, plans: Sequence[PublishPlan], conflicts: tuple[MergeConflict, ...]
     ) -> RevertDecision:
-        """One plan of all steps: the last version of every table that is not as it was."""
+        """One plan for all steps: the last version of every changed table."""
         store = self.manifests.store
         last = {write.key: write for plan in plans for write in plan.writes}
         writes: list[TableWrite] = []
@@ -145,13 +145,13 @@ class Reverter:
 
 
 def _is_mended(store: Store, conflict: MergeConflict, made: Capture) -> bool:
-    """Whether all steps together give a node the edges it needs, or delete it, though one step alone does not."""
+    """True if a cardinality conflict of one step is gone after all steps: enough edges, or the node is deleted."""
     edge = made.catalog.edges.get(conflict.type_name())
     if conflict.kind is not ConflictKind.CARDINALITY_VIOLATION or conflict.id is None or edge is None:
         return False
     graph = CommittedGraph(store, made.state, set())
-    is_there = graph.existing_ids(f"node:{edge.source}", [conflict.id])
-    return not is_there or not is_beyond(edge, graph.edges_at(edge, "src", [conflict.id]).num_rows)
+    exists = graph.existing_ids(f"node:{edge.source}", [conflict.id])
+    return not exists or not is_beyond(edge, graph.edges_at(edge, "src", [conflict.id]).num_rows)
 
 
 def _pins(state: ManifestState, keys: set[str]) -> list[TablePin]:
@@ -161,7 +161,7 @@ def _pins(state: ManifestState, keys: set[str]) -> list[TablePin]:
 def _counted(
     store: Store, catalog: Catalog, write: TableWrite, before: TablePin | None, after: TablePin | None
 ) -> TableWrite | None:
-    """A table's part of the plan with what all steps did together; None if that is nothing."""
+    """The write of one table with the net counts of all steps; None if nothing changes."""
     kind, name = write.key.split(":", 1)
     entity = catalog.nodes.get(name) if kind == "node" else catalog.edges.get(name)
     if entity is None or before is None or after is None or before.location != after.location:
@@ -174,7 +174,7 @@ def _counted(
 
 
 def discard(store: Store, decided: RevertDecision) -> None:
-    """Delete what was staged to decide, and will not be published."""
+    """Delete files that were staged for the decision and will not be published."""
     files = decided.plan.files if decided.plan is not None else ()
     for record in (*files, *decided.leftover):
         store.objects.delete(record.path)

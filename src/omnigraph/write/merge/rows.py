@@ -1,8 +1,8 @@
-"""Three-way merge of one table: both sides' changes since the base become one delta on the target, and conflicts.
+"""Three-way merge of one table: the changes of both sides since the base become one delta on the target, and conflicts.
 
-Entities are put into classes by what each side did to them; ``history.merge`` is asked once per class, and its answer
-is applied to all entities of the class at once. Only conflicts are handled one by one. Nothing here depends on the
-other tables or on which part of the ids is at hand, so parts of a large merge can be decided apart.
+Entities are classified by the change of each side. The decision table (``history.merge``) is consulted once per class,
+and its outcome is applied to the whole class as Arrow columns; only conflicts are handled one by one. The result for an
+entity depends on no other table and no other entity, so Spark can merge disjoint sets of ids independently.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class RowMerge:
         return self.sides.entity
 
     def run(self) -> TableMerge:
-        """Merge."""
-        for mine in classes(self.source):
-            rest = pa.array(range(mine.rows.num_rows), pa.int64())
-            ids = flat(mine.rows, "id")
-            for theirs in classes(self.target):
-                found = match(ids.take(rest), flat(theirs.rows, "id"))
+        """Merge all entities."""
+        for source in classes(self.source):
+            rest = pa.array(range(source.rows.num_rows), pa.int64())
+            ids = flat(source.rows, "id")
+            for target in classes(self.target):
+                found = match(ids.take(rest), flat(target.rows, "id"))
                 if len(found.before):
-                    self._both(mine.at(rest.take(found.before)), theirs.at(found.after))
+                    self._both(source.at(rest.take(found.before)), target.at(found.after))
                     rest = rest.take(found.only_before)
-            self._alone(mine.at(rest))
+            self._alone(source.at(rest))
         schema = merged_schema(self.entity)
         return TableMerge(
             self.entity,
@@ -63,41 +63,45 @@ class RowMerge:
             frozenset(self.mixed),
         )
 
-    def _alone(self, mine: Changed) -> None:
-        """What only the source changed."""
-        match decide_row(mine.seen, Seen.SAME):
+    def _alone(self, source: Changed) -> None:
+        """Apply entities that only the source changed."""
+        match decide_row(source.seen, Seen.SAME):
             case RowOutcome.TAKE:
-                self.rows.append(placed(self.entity, mine.rows, side=SOURCE))
+                self.rows.append(placed(self.entity, source.rows, side=SOURCE))
             case RowOutcome.DELETE:
                 pass
             case outcome:
-                raise AssertionError(f"nothing else can become of it: {outcome}")
-        if mine.base is not None:
+                raise AssertionError(f"unexpected outcome for a change of the source alone: {outcome}")
+        if source.base is not None:
+            # A virtual base has no rows of its own: its addresses are those of the target.
             gone = self.gone_from_target if self.sides.is_crossed else self.gone_from_base
-            gone.append(located(mine.base))
+            gone.append(located(source.base))
 
-    def _both(self, mine: Changed, theirs: Changed) -> None:
-        """What both sides changed."""
-        match decide_row(mine.seen, theirs.seen):
+    def _both(self, source: Changed, target: Changed) -> None:
+        """Apply entities that both sides changed."""
+        match decide_row(source.seen, target.seen):
             case RowOutcome.KEEP:
                 return
             case RowOutcome.BY_PROPERTY:
-                merged = merge_properties(self.sides, mine, theirs)
+                merged = merge_properties(self.sides, source, target)
                 self.rows.append(merged.rows)
                 self.mixed.extend(merged.rows.column("id").to_pylist())
                 self.gone_from_target.append(merged.replaced)
                 self.conflicts.extend(merged.conflicts)
             case RowOutcome.DELETE_VS_UPDATE:
-                settled = self._settle_rows(ConflictKind.DELETE_VS_UPDATE, theirs, "deleted", "changed")
-                self.gone_from_target.append(located(theirs.rows.filter(settled)))
+                settled = self._settle_rows(ConflictKind.DELETE_VS_UPDATE, target, "deleted", "changed")
+                self.gone_from_target.append(located(target.rows.filter(settled)))
             case RowOutcome.UPDATE_VS_DELETE:
-                settled = self._settle_rows(ConflictKind.UPDATE_VS_DELETE, mine, "changed", "deleted")
-                self.rows.append(placed(self.entity, mine.rows.filter(settled), side=SOURCE))
+                settled = self._settle_rows(ConflictKind.UPDATE_VS_DELETE, source, "changed", "deleted")
+                self.rows.append(placed(self.entity, source.rows.filter(settled), side=SOURCE))
             case outcome:
-                raise AssertionError(f"both sides changed it: {outcome}")
+                raise AssertionError(f"unexpected outcome for a change of both sides: {outcome}")
 
     def _settle_rows(self, kind: ConflictKind, changed: Changed, source: str, target: str) -> pa.BooleanArray:
-        """Conflicts about whole entities; where the source was chosen. ``changed`` is what the other side has not."""
+        """Resolve or report conflicts of whole entities; returns a mask of those resolved in favour of the source.
+
+        ``changed`` holds the entities of the side that did not delete them.
+        """
         assert changed.base is not None
         assert changed.differs is not None
         side = "target" if kind is ConflictKind.DELETE_VS_UPDATE else "source"
@@ -114,7 +118,7 @@ class RowMerge:
         return pa.array(chosen, pa.bool_())
 
     def _settle(self, conflict: MergeConflict) -> bool:
-        """Whether the source was chosen; a conflict that nobody settled is kept."""
+        """Resolve or report one conflict; True if it is resolved in favour of the source."""
         resolution = self.sides.rules.resolutions.of(conflict)
         if resolution is None:
             self.conflicts.append(conflict)

@@ -1,4 +1,4 @@
-"""The schema of a merge, from those at the heads and at what they have in common, and what it means for tables."""
+"""Three-way merge of schemas, and its consequences for tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from omnigraph.write.type_tables import entities, table_id
 
 
 def merged_catalog(manifests: Manifests, source: ManifestState, target: Capture) -> Catalog:
-    """What a merge of two heads makes of their schemas: its conflicts name things like this."""
+    """The catalog of the merged schema of two heads, whose names conflicts and resolutions use."""
     if source.schema_digest == target.state.schema_digest:
         return target.catalog
     relation, commit = relate_heads(manifests, source, target.state)
@@ -37,26 +37,26 @@ def merged_catalog(manifests: Manifests, source: ManifestState, target: Capture)
 def merged_schema(
     manifests: Manifests, base: ManifestState, source: ManifestState, target: Capture, crossing: Crossing | None
 ) -> tuple[str, SchemaIR | None]:
-    """The digest of the merged schema, and the schema itself if it is that of neither side."""
+    """The digest of the merged schema, and the schema itself if it differs from both sides."""
     digests = {state.schema_digest for state in (base, source, target.state)}
     if len(digests) == 1:
         return source.schema_digest, None
-    mine, theirs = (manifests.catalog(state.schema_digest).schema for state in (source, target.state))
+    source_schema, target_schema = (manifests.catalog(state.schema_digest).schema for state in (source, target.state))
     before = [base] if crossing is None else crossing.bases
     bases = [manifests.catalog(state.schema_digest).schema for state in before]
     if crossing is not None:
         bases = _together(bases, [manifests.catalog(state.schema_digest).schema for state in crossing.origins])
-    merged, *others = (merge_schemas(schema, mine, theirs) for schema in bases)
+    merged, *others = (merge_schemas(schema, source_schema, target_schema) for schema in bases)
     if any(other != merged for other in others):
         raise _undecided(merged, others)
-    for state, schema in ((target.state, theirs), (source, mine)):
+    for state, schema in ((target.state, target_schema), (source, source_schema)):
         if merged == schema:
             return state.schema_digest, None
     return digest(merged), merged
 
 
 def _together(bases: list[SchemaIR], origins: list[SchemaIR]) -> list[SchemaIR]:
-    """What several bases have together since their own common ancestors; all of them where nobody can say."""
+    """The virtual base of several base schemas; all of them if they conflict or the origins are unknown."""
     if not origins or any(origin != origins[0] for origin in origins):
         return bases
     try:
@@ -66,37 +66,37 @@ def _together(bases: list[SchemaIR], origins: list[SchemaIR]) -> list[SchemaIR]:
 
 
 def _undecided(merged: SchemaIR, others: list[SchemaIR]) -> SchemaConflict:
-    """The error for bases from which the sides went to different schemas."""
+    """The error for several bases that lead to different merged schemas."""
     every = [type_parts(schema) for schema in (merged, *others)]
     keys = dict.fromkeys(key for parts in every for key in parts)
     apart = [key for key in keys if any(parts.get(key) != every[0].get(key) for parts in every)]
     types = sorted({next(parts[key].name for parts in every if key in parts) for key in apart})
     return SchemaConflict(
-        f"the branches have {len(every)} best common ancestors with different schemas, and have not settled alike "
-        f"what becomes of {', '.join(types)}; nothing was changed",
-        hint="apply to one of them the schema that both shall have, and merge again",
+        f"the branches have {len(every)} best common ancestors with different schemas, which lead to different "
+        f"declarations of {', '.join(types)}; nothing was changed",
+        hint="apply the intended schema to one of the branches, and merge again",
         types=types,
     )
 
 
 def is_migrated(sides: GraphSides, key: str) -> bool:
-    """Whether a side has another schema for a table than the merged one. Such a table is merged here."""
+    """True if a side has another schema for a table than the merged one. Such tables are not merged on Spark."""
     entity = sides.entity(key)
     steps = [step for some in sides.demands for step in some]
     return bool(demands_of(steps, entity)) or any(has_other_columns(entity, item) for item in sides.catalogs)
 
 
 def has_other_columns(entity: Entity, catalog: Catalog) -> bool:
-    """Whether a type has other columns in a schema, or is not in it."""
+    """True if a type has other columns in a schema, or is missing there."""
     own = continued(entity, catalog)
     return own is None or not table_schema(own).equals(table_schema(entity), check_metadata=True)
 
 
 def judges_vacated(sides: GraphSides, entity: Entity) -> bool:
-    """Whether the merge itself must judge the sources that the other side leaves without edges of a type.
+    """True if the merge must check sources that lose their last edge of a type.
 
-    The writes of a branch whose schema has a minimum were judged one by one. Those of a branch without one were not,
-    and a revert goes back to its state without any write.
+    Writes on a branch whose schema has a minimum were checked one by one. Writes on a branch without one were not, and
+    a revert restores a state without any write.
     """
     if not isinstance(entity, EdgeType) or not has_minimum(entity):
         return False
@@ -105,32 +105,32 @@ def judges_vacated(sides: GraphSides, entity: Entity) -> bool:
 
 
 def check_dropped(sides: GraphSides, key: str) -> None:
-    """A type goes only if nobody changed its entities meanwhile."""
+    """Raise SchemaConflict if a side changed entities of a dropped type."""
     for of_source, state in ((True, sides.source), (False, sides.target)):
         if key in state.tables and sides.is_changed(key, of_source=of_source) and _has_work(sides, key, of_source):
             raise dropped_conflict(sides, key)
 
 
 def _has_work(sides: GraphSides, key: str, of_source: bool) -> bool:
-    """Whether a side has other entities of a table than the base, and not only other columns."""
+    """True if a side has other entities of a table than the base, and not only other columns."""
     commits = sides.relation.only_source if of_source else sides.relation.only_target
     location = sides.pin(key).location
     changes = (change for commit in commits if commit.kind is not CommitKind.SCHEMA for change in commit.tables)
     if not any(item.inserted + item.updated + item.deleted for item in changes if item.location == location):
         return False
-    # What was done may have been taken back.
+    # The changes may have been undone on the branch, so the entities are compared.
     known = entities(sides.catalogs[SOURCE if of_source else TARGET])
     entity = next(item for item in known if table_id(item).location == location)
     return sides.differs_from_bases(key, entity, of_source=of_source)
 
 
 def dropped_conflict(sides: GraphSides, key: str) -> SchemaConflict:
-    """The error for a type that one side dropped."""
+    """The error for a type that one side dropped and the other changed."""
     location = sides.pin(key).location
     known = [entity for catalog in sides.catalogs for entity in entities(catalog)]
     name = next(entity.name for entity in known if table_id(entity).location == location)
     return SchemaConflict(
-        f"one branch dropped the type {name} and the other one changed its entities",
+        f"one branch dropped the type {name} and the other changed its entities",
         hint="drop it on both branches, or declare it on both",
         types=[name],
     )

@@ -1,4 +1,4 @@
-"""Constraints that a merge breaks, as conflicts, and what the caller's answer does to the rows."""
+"""Broken constraints as conflicts, and resolutions applied to the rows of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omnigraph.write.merge.properties import resolved_value
 from omnigraph.write.merge.table import TableMerge
 
 ROUNDS_MAX = 8
-"""How often what settles a conflict may lead to another one that the caller settled too."""
+"""Rounds of applying resolutions: one may cause another conflict that has a resolution too."""
 
 _KINDS = {
     ViolationCode.ENDPOINT: ConflictKind.ORPHAN_EDGE,
@@ -34,7 +34,7 @@ def conflict_of(violation: Violation) -> MergeConflict:
 
 
 def check_rows(merge: TableMerge, violations: Violations) -> None:
-    """Report every value of the rows at hand that its property does not allow."""
+    """Report every value of the local rows that its property does not allow."""
     for batch in merge.rows.to_batches():
         check_values(merge.entity, batch, _nowhere, violations)
 
@@ -44,7 +44,7 @@ def _nowhere(row: int) -> Place | None:
 
 
 def settle_values(merge: TableMerge, resolutions: Resolutions) -> TableMerge:
-    """The rows with what the caller settled about their values; what stays wrong is among the conflicts."""
+    """The rows with resolutions of value constraints applied; what remains broken is added to the conflicts."""
     for _ in range(ROUNDS_MAX):
         broken = _broken_values(merge)
         settled = [(conflict, found) for conflict in broken if (found := resolutions.of(conflict))]
@@ -62,11 +62,11 @@ def _broken_values(merge: TableMerge) -> list[MergeConflict]:
 
 
 def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -> TableMerge:
-    """The table without the entity, or with another value in it."""
-    assert conflict.id is not None, "what is deleted or gets a value has an id"
+    """Apply one resolution: delete the entity, or set a value."""
+    assert conflict.id is not None, "an entity that is deleted or changed has an id"
     if conflict.id in merge.unwanted:
         return merge
-    merge = merge.here([conflict.id])
+    merge = merge.fetch([conflict.id])
     is_it = pc.equal(merge.rows.column("id"), conflict.id)
     if resolution.take is Take.DELETE:
         is_written = pc.any(is_it, min_count=0).as_py()
@@ -85,9 +85,9 @@ def settle(merge: TableMerge, conflict: MergeConflict, resolution: Resolution) -
 
 
 def leave(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
-    """The table with some entities as the version has them on which it stands."""
+    """The table with some entities as in the version it stands on."""
     wanted = pa.array(sorted(set(ids)), pa.string())
-    merge = merge.here(wanted.to_pylist())
+    merge = merge.fetch(wanted.to_pylist())
     return replace(
         merge,
         rows=_without(merge.rows, wanted),
@@ -100,7 +100,7 @@ def leave(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
 
 
 def put(merge: TableMerge, ids: Iterable[str], rows: pa.Table, existing: Iterable[str]) -> TableMerge:
-    """The table with some entities as they are in ``rows``, or absent; ``existing`` are those it has already."""
+    """The table with some entities as in ``rows``, or absent; ``existing`` are those that it has stored."""
     wanted = set(ids)
     base = leave(merge, wanted)
     return replace(
@@ -113,7 +113,7 @@ def put(merge: TableMerge, ids: Iterable[str], rows: pa.Table, existing: Iterabl
 
 
 def without(merge: TableMerge, ids: Iterable[str]) -> TableMerge:
-    """The table, knowing of some entities that a side has that the caller wants none of them."""
+    """The table with some entities recorded as removed by resolutions."""
     return replace(merge, unwanted=merge.unwanted.union(ids))
 
 

@@ -1,4 +1,4 @@
-"""A merged table to a staged version: rows with the bytes of their blobs, and where the rows lie that go away."""
+"""Staging of a merged table: rows with the bytes of their blobs, and addresses of rows to delete."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from omnigraph.storage.tables.difference import ADDRESS, addresses_in
 from omnigraph.storage.tables.scan import find_ids
 from omnigraph.write.merge.images import PLACED_BLOB, Sides
 from omnigraph.write.merge.table import TableMerge
-from omnigraph.write.staging import StagedTable, stage_rows, stage_written
+from omnigraph.write.staging import StagedTable, assemble_version, write_version
 
 
-def stage_merge(table: Sides, pin: TablePin, merge: TableMerge, counts: tuple[int, int, int]) -> StagedTable:
-    """Stage a merged table on the version it stands on."""
+def write_merged(table: Sides, pin: TablePin, merge: TableMerge, counts: tuple[int, int, int]) -> StagedTable:
+    """Write a merged table on top of the version it stands on."""
     removed = _gone_addresses(table, pin, merge)
     rows = with_bytes(table, merge.rows)
-    if merge.away is None:
-        return stage_rows(table.store, pin, WriteMode.MERGE, rows, removed, counts)
-    written = merge.away.parts.write(merge.away.taken)
+    if merge.remote is None:
+        return write_version(table.store, pin, WriteMode.MERGE, rows, removed, counts)
+    written = merge.remote.parts.write(merge.remote.taken)
     if rows.num_rows:
         base = table.store.open(pin.location, pin.lance_version)
         written.append(write_rows(table.store, base, pin.location, rows))
-    return stage_written(table.store, pin, WriteMode.MERGE, written, removed, counts)
+    return assemble_version(table.store, pin, WriteMode.MERGE, written, removed, counts)
 
 
 def _gone_addresses(table: Sides, pin: TablePin, merge: TableMerge) -> set[int]:
-    """Where the rows that go away lie in the version that the table stands on."""
+    """Addresses of deleted and replaced rows in the version that the table stands on."""
     _, target, base = table.pins
     gone = set(find_ids(table.store, pin, merge.also_gone).values())
     for version, rows in ((base, merge.gone_from_base), (target, merge.gone_from_target)):
@@ -42,7 +42,7 @@ def _gone_addresses(table: Sides, pin: TablePin, merge: TableMerge) -> set[int]:
 
 
 def with_bytes(table: Sides, rows: pa.Table) -> pa.Table:
-    """Merged rows as they are written: blobs with their bytes."""
+    """Merged rows in the stored form: blobs with their bytes."""
     schema = table_schema(table.entity)
     columns = [
         _bytes(table, rows, field.name) if item.type == PLACED_BLOB else rows.column(field.name)

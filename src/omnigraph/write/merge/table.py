@@ -1,7 +1,7 @@
-"""What a merge does to one table: rows to write, rows that go away, and conflicts.
+"""The effect of a merge on one table: rows to write, rows to delete, and conflicts.
 
-The rows are at hand, or away: merged in parts by others, who send only keys and write the rows themselves. A row that
-the caller settles something about is brought here first.
+Rows are local, or remote: merged by Spark tasks, which return key columns only and write the rows themselves. A remote
+row is fetched before a resolution changes it.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.write.merge.images import LOCATED, merged_schema
 
 
-class Parts(Protocol):
-    """Merged rows that are away."""
+class RemoteParts(Protocol):
+    """Merged rows on Spark."""
 
     def fetch(self, ids: Sequence[str]) -> pa.Table:
-        """Some of the rows, whole."""
+        """Fetch some rows with all columns."""
         ...
 
     def write(self, without: frozenset[str]) -> list[WrittenRows]:
-        """Write all rows but some as fragments."""
+        """Write all rows except some as fragments."""
         ...
 
 
 @dataclass(frozen=True)
-class AwayRows:
-    """The keys of rows that are away, without those that were ``taken`` here."""
+class RemoteRows:
+    """Key columns of remote rows, without those that were fetched (``taken``)."""
 
     keys: pa.Table
-    parts: Parts
+    parts: RemoteParts
     taken: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class TableMerge:
-    """What a merge does to one table of the target.
+    """The effect of a merge on one table of the target.
 
-    ``rows`` are whole entities to write. Rows of the target that go away, replaced or not, are located in the base
-    where the target has them as the base had them, else in the target. An entity with a conflict that nobody settled
-    stays as the target has it.
+    ``rows`` are whole entities to write. Deleted or replaced rows of the target are located by their address in the
+    base if the target has not changed them (``gone_from_base``), else in the target (``gone_from_target``). An entity
+    with an unresolved conflict keeps the state of the target.
     """
 
     entity: Entity
@@ -57,16 +57,15 @@ class TableMerge:
     gone_from_target: pa.Table
     conflicts: tuple[MergeConflict, ...] = ()
     mixed: frozenset[str] = frozenset()
-    """Ids of entities that are as neither side has them."""
+    """Ids of entities that differ from both sides."""
     also_gone: frozenset[str] = frozenset()
-    """Ids of further rows of the target that go away, because the caller settled a conflict so."""
-    away: AwayRows | None = None
+    """Ids of further rows of the target that a resolution deletes."""
+    remote: RemoteRows | None = None
     unwanted: frozenset[str] = frozenset()
-    """Ids that are not there because the caller settled a conflict so, whoever has them. Nobody deleted the edges at
-    such a node."""
+    """Ids that a resolution removes although a side has them. No side has deleted the edges at such a node."""
     left: frozenset[str] = frozenset()
-    """Ids that are as the version has them on which the table stands, because the caller settled a conflict so. Nobody
-    checked them against what the other side did."""
+    """Ids that a resolution keeps as in the version that the table stands on. They are not yet checked against the
+    changes of the other side."""
 
     @property
     def is_empty(self) -> bool:
@@ -74,10 +73,10 @@ class TableMerge:
         return not (self.keys().num_rows or gone)
 
     def keys(self) -> pa.Table:
-        """Every row to write, with at least the columns that tell about other rows."""
-        if self.away is None:
+        """Every row to write, with at least its key columns."""
+        if self.remote is None:
             return self.rows
-        return pa.concat_tables([self.rows.select(self.away.keys.column_names), self.away.keys])
+        return pa.concat_tables([self.rows.select(self.remote.keys.column_names), self.remote.keys])
 
     def ids(self) -> list[str]:
         """Ids of the rows to write."""
@@ -85,38 +84,40 @@ class TableMerge:
         return ids
 
     def gone(self) -> set[str]:
-        """Ids of the target's rows that go away or are replaced."""
+        """Ids of rows of the target that are deleted or replaced."""
         tables = (self.gone_from_base, self.gone_from_target)
         return {id_ for table in tables for id_ in table.column("id").to_pylist()} | self.also_gone
 
     def removed(self) -> frozenset[str]:
-        """Ids that the target has and the merged graph has not."""
+        """Ids that the target has and the merged graph lacks."""
         return frozenset(self.gone().difference(self.ids()))
 
-    def here(self, ids: Iterable[str]) -> TableMerge:
-        """The same with some rows at hand. What was said of their values is left to whoever checks them here."""
+    def fetch(self, ids: Iterable[str]) -> TableMerge:
+        """The same with some remote rows made local. Their value conflicts are dropped: the rows are checked again."""
         wanted = pa.array(sorted(set(ids)), pa.string())
-        if self.away is None:
+        if self.remote is None:
             return self
-        is_wanted = pc.is_in(self.away.keys.column("id"), value_set=wanted)
-        found = self.away.keys.column("id").filter(is_wanted).to_pylist()
+        is_wanted = pc.is_in(self.remote.keys.column("id"), value_set=wanted)
+        found = self.remote.keys.column("id").filter(is_wanted).to_pylist()
         if not found:
             return self
-        away = replace(self.away, keys=self.away.keys.filter(pc.invert(is_wanted)), taken=self.away.taken.union(found))
+        remote = replace(
+            self.remote, keys=self.remote.keys.filter(pc.invert(is_wanted)), taken=self.remote.taken.union(found)
+        )
         return replace(
             self,
-            rows=pa.concat_tables([self.rows, self.away.parts.fetch(found)]),
+            rows=pa.concat_tables([self.rows, self.remote.parts.fetch(found)]),
             conflicts=tuple(item for item in self.conflicts if item.kind.is_of_rows or item.id not in set(found)),
-            away=away,
+            remote=remote,
         )
 
 
 def key_columns(entity: Entity) -> list[str]:
-    """The columns that tell about other rows: ids, ends of edges, unique values."""
+    """The columns that constraints over several rows need: ids, endpoints, unique values."""
     ends = ("src", "dst") if isinstance(entity, EdgeType) else ()
     return list(dict.fromkeys(("id", *ends, *(name for columns in unique_columns(entity) for name in columns))))
 
 
 def untouched(entity: Entity) -> TableMerge:
-    """A table that stays as it is."""
+    """The empty effect."""
     return TableMerge(entity, merged_schema(entity).empty_table(), LOCATED.empty_table(), LOCATED.empty_table())

@@ -1,7 +1,7 @@
-"""Tables of the merged graph, and broken constraints that the caller settles for one side.
+"""Tables of the merged graph, and resolutions that take one side of a broken constraint.
 
-Each side is a valid graph. So where the two together break a constraint, taking everything it is about as one side has
-it mends it: the edge and the node at its end, both holders of a unique value, all edges that start from a node.
+Each side is a valid graph. So a constraint that only the merged graph breaks holds again if every entity involved is
+taken from one side: the edge and its endpoint, both holders of a unique value, or all edges of a source node.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from omnigraph.write.merge.table import TableMerge, untouched
 
 @dataclass(frozen=True)
 class MergedTable:
-    """One table of the merged graph: the version it stands on, whose it is, and what is changed on top of it."""
+    """One table of the merged graph: the version it stands on, the side of that version, and the changes on top."""
 
     pin: TablePin
     is_adopted: bool
     merge: TableMerge | None = None
     is_open: bool = False
-    """Whether both sides changed it, and nobody has merged the rows yet."""
+    """True if both sides changed it and its rows are not merged yet."""
 
     @property
     def is_written(self) -> bool:
@@ -40,19 +40,19 @@ class MergedTable:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the target's table stays as it is."""
+        """True if the table of the target is unchanged."""
         return not self.is_adopted and not self.is_written
 
 
 def keep_side(
     sides: GraphSides, tables: dict[str, MergedTable], violations: Iterable[Violation], *, of_source: bool
 ) -> None:
-    """Take what broken constraints are about as one side has it."""
+    """Take every entity of some broken constraints from one side."""
     kept: dict[str, set[str]] = {}
     starts: dict[str, set[str]] = {}
     for violation in violations:
         key = violation.table_key
-        assert key is not None and violation.other_id is not None, "it is about two entities"
+        assert key is not None and violation.other_id is not None, "a constraint between two entities names both"
         if violation.code is ViolationCode.CARDINALITY:
             starts.setdefault(key, set()).add(violation.other_id)
             continue
@@ -71,7 +71,7 @@ def keep_side(
 
 
 def _edges_from(sides: GraphSides, table: MergedTable, nodes: set[str]) -> set[str]:
-    """Every edge that starts from one of the nodes on one of the sides, or in the merged table."""
+    """Every edge from one of the nodes, on either side or in the merged table."""
     edge = sides.entity(table.pin.key)
     assert isinstance(edge, EdgeType)
     found = {
@@ -90,7 +90,7 @@ def _edges_from(sides: GraphSides, table: MergedTable, nodes: set[str]) -> set[s
 
 
 def _as_side(sides: GraphSides, table: MergedTable, ids: set[str], of_source: bool) -> MergedTable:
-    """A table with some entities as one side has them."""
+    """A table with some entities taken from one side."""
     key = table.pin.key
     entity = sides.entity(key)
     merge = table.merge or untouched(entity)
@@ -109,7 +109,7 @@ def _of(rows: pa.Table, ids: set[str]) -> pa.Table:
 
 
 def bring(sides: GraphSides, table: MergedTable, ids: Iterable[str]) -> MergedTable:
-    """A table with some entities of the version that it stands on among those to write, so that they can be changed."""
+    """A table whose rows to write include some entities of the version it stands on, so that they can be changed."""
     entity = sides.entity(table.pin.key)
     merge = table.merge or untouched(entity)
     missing = sorted(set(ids).difference(merge.ids()))

@@ -1,4 +1,4 @@
-"""The ``where`` of a mutation: as a storage filter for committed rows, and as a test of a pending row."""
+"""The predicate of a mutation as a storage filter for committed rows, and as a test of pending rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _TESTS: dict[BinaryOperator, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Matcher:
-    """A decided condition: never true, true wherever a column is not null, or a comparison with a typed value."""
+class RowFilter:
+    """A bound predicate: never true, true where a column is not null, or a comparison with a typed value."""
 
     never: bool = False
     column: str | None = None
@@ -35,8 +35,8 @@ class Matcher:
     value: Any = None
 
     @classmethod
-    def of(cls, entity: Entity, predicate: ir.Expr) -> Matcher:
-        """The matcher of a predicate whose parameters are bound and whose constants are coerced."""
+    def of(cls, entity: Entity, predicate: ir.Expr) -> RowFilter:
+        """The filter of a predicate whose parameters are bound and whose constants are coerced."""
         match predicate:
             case ir.Constant():
                 return cls(never=predicate.value is not True)
@@ -47,10 +47,10 @@ class Matcher:
                 test = _TESTS[comparison]
                 return cls(False, column, Comparison(column, comparison.value, scalar), test, scalar.as_py())
             case _:
-                raise AssertionError(f"not the condition of a mutation: {predicate}")
+                raise AssertionError(f"not a predicate of a mutation: {predicate}")
 
     def matches(self, row: dict[str, Any]) -> bool:
-        """Whether a row satisfies the condition; null never does."""
+        """True if a row satisfies the predicate; null never does."""
         if self.never:
             return False
         if self.column is None:

@@ -1,8 +1,8 @@
-"""Mutations: statements in order, each seeing what the earlier ones did, as one delta per table.
+"""Mutations: statements run in order, each sees the effects of the earlier ones, and the result is one delta per table.
 
-Pending entities are held as Python rows by id, over the captured snapshot; a statement's condition is asked of both.
-What an update or delete matched in the snapshot is part of the fingerprint: if that changes before the commit, the
-write conflicts instead of being decided anew.
+Pending entities are Python rows by id, layered over the captured snapshot; predicates are evaluated on both. The rows
+that an update or delete matched in the snapshot enter the fingerprint. If they change before the commit, the write
+fails with a conflict (no lost updates) instead of being decided again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.mutate.filters import Matcher
+from omnigraph.write.mutate.filters import RowFilter
 from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
 from omnigraph.write.violations import violation_error
@@ -55,13 +55,13 @@ Row = dict[str, Any]
 
 @dataclass
 class Pending:
-    """What the statements so far did to one table."""
+    """Pending changes of one table."""
 
     entity: Entity
     rows: dict[str, Row] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
     renewed: set[str] = field(default_factory=set)
-    """Ids whose missing vectors are made."""
+    """Ids whose missing vectors are embedded."""
     mode: WriteMode = WriteMode.APPEND
 
     def put(self, row: Row) -> None:
@@ -73,7 +73,7 @@ class Pending:
         self.removed.add(id_)
 
     def hides(self, id_: str) -> bool:
-        """Whether the snapshot's row of this id is no longer the current one."""
+        """True if a pending change replaces or deletes the snapshot row of an id."""
         return id_ in self.rows or id_ in self.removed
 
 
@@ -110,9 +110,9 @@ def prepare_mutation(
     profiler: Profiler,
     lines: Sequence[str],
 ) -> PreparedMutation:
-    """Run the statements against the capture and validate the whole; raises ViolationError and changes nothing.
+    """Run the statements on the capture and validate the result as a whole; raises ViolationError without any change.
 
-    ``lines`` are the statements as a profile shows them.
+    ``lines`` are the statements as shown in a profile.
     """
     run = _Run(store, capture, ids, vectors, profiler)
     with profiler.step(READ) as reading:
@@ -121,7 +121,7 @@ def prepare_mutation(
                 step.rows = run.execute(statement)
         reading.rows = run.affected_nodes + run.affected_edges
     with profiler.step(CHECK) as checking:
-        prepared = run.finish()
+        prepared = run.check()
         checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
         return replace(prepared, query_name=mutation.name)
 
@@ -135,12 +135,12 @@ class _Run:
     profiler: Profiler
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
+    tables_read: set[str] = field(default_factory=set)
     affected_nodes: int = 0
     affected_edges: int = 0
 
     def execute(self, statement: StatementIR) -> int:
-        """Run a statement on what the earlier ones left; how many entities it changed."""
+        """Run a statement after the earlier ones; returns the number of entities it changed."""
         before = self.affected_nodes + self.affected_edges
         self._execute(statement)
         return self.affected_nodes + self.affected_edges - before
@@ -160,13 +160,11 @@ class _Run:
                 self._delete_edges(catalog.edges[statement.type_name], statement.predicate)
 
     def _table(self, entity: Entity, mode: WriteMode) -> Pending:
-        """The pending rows of a table. A stricter way of writing it is never taken back."""
+        """The pending changes of a table. Its write mode only becomes stricter."""
         table = self.pending.setdefault(entity.table_key, Pending(entity))
         order = (WriteMode.APPEND, WriteMode.UPSERT, WriteMode.MODIFY)
         table.mode = max(table.mode, mode, key=order.index)
         return table
-
-    # --- statements ------------------------------------------------------------------------------------
 
     def _insert_node(self, node: NodeType, statement: InsertNode) -> None:
         row = self._new_row(node, statement.assignments)
@@ -211,8 +209,8 @@ class _Run:
                 table.renewed.add(row["id"])
             self.affected_nodes += 1
 
-    def _delete_nodes(self, node: NodeType, condition: ir.Expr) -> None:
-        doomed = {row["id"] for row in self._matching(node, condition)}
+    def _delete_nodes(self, node: NodeType, predicate: ir.Expr) -> None:
+        doomed = {row["id"] for row in self._matching(node, predicate)}
         if not doomed:
             return
         table = self._table(node, WriteMode.MODIFY)
@@ -223,8 +221,8 @@ class _Run:
             ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == node.name]
             self._remove_edges(edge, self._edges_at(edge, ends, doomed))
 
-    def _delete_edges(self, edge: EdgeType, condition: ir.Expr) -> None:
-        self._remove_edges(edge, {row["id"] for row in self._matching(edge, condition)})
+    def _delete_edges(self, edge: EdgeType, predicate: ir.Expr) -> None:
+        self._remove_edges(edge, {row["id"] for row in self._matching(edge, predicate)})
 
     def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:
         for id_ in ids:
@@ -232,10 +230,10 @@ class _Run:
         self.affected_edges += len(ids)
 
     def _edges_at(self, edge: EdgeType, ends: list[str], nodes: set[str]) -> set[str]:
-        """Current edges at these nodes: the snapshot's, less what is hidden, and the pending ones."""
+        """Current edges at these nodes: those of the snapshot that are not hidden, and pending ones."""
         pending = self.pending.get(edge.table_key)
         pin = self.capture.state.tables[edge.table_key]
-        self.asked.add(edge.table_key)
+        self.tables_read.add(edge.table_key)
         found: set[str] = set()
         for end in ends:
             for batch in rows_with(self.store, pin, end, sorted(nodes), ["id"]):
@@ -245,45 +243,41 @@ class _Run:
             found.update(id_ for id_, row in pending.rows.items() if any(row[end] in nodes for end in ends))
         return found
 
-    # --- matching --------------------------------------------------------------------------------------
-
-    def _matching(self, entity: Entity, condition: ir.Expr) -> list[Row]:
-        """Current rows that satisfy a condition, the snapshot's first. What that gave goes into the fingerprint."""
-        matcher = Matcher.of(entity, condition)
+    def _matching(self, entity: Entity, predicate: ir.Expr) -> list[Row]:
+        """Current rows that satisfy a predicate, those of the snapshot first. Snapshot rows enter the fingerprint."""
+        row_filter = RowFilter.of(entity, predicate)
         pending = self.pending.get(entity.table_key)
-        # Also when nothing matches: that nothing did is what the rest was decided from.
-        self.asked.add(entity.table_key)
-        committed = list(self._committed(entity, matcher))
+        # Recorded even if no row matches: the absence of rows is part of what the mutation was decided from (phantoms).
+        self.tables_read.add(entity.table_key)
+        committed = list(self._committed(entity, row_filter))
         digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
         if pending is None:
             return committed
         current = [row for row in committed if not pending.hides(row["id"])]
-        return current + [row for row in pending.rows.values() if matcher.matches(row)]
+        return current + [row for row in pending.rows.values() if row_filter.matches(row)]
 
-    def _committed(self, entity: Entity, matcher: Matcher) -> Iterator[Row]:
+    def _committed(self, entity: Entity, row_filter: RowFilter) -> Iterator[Row]:
         pin = self.capture.state.tables[entity.table_key]
-        if matcher.never or not pin.rows:
+        if row_filter.never or not pin.rows:
             return
-        self._tell_index(pin, matcher.comparison)
-        for batch in scan(self.store, pin, table_schema(entity).names, matcher.comparison, blobs_as_bytes=True):
+        self._report_index(pin, row_filter.comparison)
+        for batch in scan(self.store, pin, table_schema(entity).names, row_filter.comparison, blobs_as_bytes=True):
             for row in batch.to_pylist():
-                if matcher.matches(row):
+                if row_filter.matches(row):
                     yield row
 
-    def _tell_index(self, pin: TablePin, comparison: Comparison | None) -> None:
+    def _report_index(self, pin: TablePin, comparison: Comparison | None) -> None:
         if not self.profiler.is_on:
             return
         known = None if comparison is None else known_indexes(self.store, pin).get((comparison.column, IndexKind.BTREE))
-        self.profiler.say(f"every row of {pin.key} looked at" if known is None else str(known))
+        self.profiler.say(f"full scan of {pin.key}" if known is None else str(known))
 
-    # --- the end ---------------------------------------------------------------------------------------
-
-    def finish(self) -> PreparedMutation:
+    def check(self) -> PreparedMutation:
         deltas: dict[str, TableDelta] = {}
         gaps: dict[str, VectorGaps] = {}
         violations = Violations()
-        committed = CommittedGraph(self.store, self.capture.state, self.asked)
+        committed = CommittedGraph(self.store, self.capture.state, self.tables_read)
         for key, table in self.pending.items():
             removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
             if not table.rows and not removed:
@@ -303,7 +297,7 @@ class _Run:
             self.store,
             {key: self._with_vectors(delta, gaps[key]) for key, delta in deltas.items()},
             {key: self.pending[key].mode for key in deltas},
-            frozenset(self.asked),
+            frozenset(self.tables_read),
             "|".join(self.matched),
             self.affected_nodes,
             self.affected_edges,
@@ -315,7 +309,7 @@ class _Run:
 
 
 def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:
-    """What rows say, however their properties are called and whatever others the type has that they leave open."""
+    """The content of rows by stable property ids, without nulls, so that renamed or added properties do not matter."""
     names = {name: str(prop.id) for name, prop in entity.properties.items()}
     return [
         sorted((names.get(name, name), value) for name, value in row.items() if value is not None)
@@ -333,7 +327,7 @@ def _value(expression: ir.Expr) -> Any:
 
 
 def _assigned(entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
-    """Assigned values in the form in which Arrow gives them back."""
+    """Assigned values, normalized by a round trip through Arrow so that they compare equal to stored ones."""
     schema = table_schema(entity)
     values: Row = {}
     for assignment in assignments:

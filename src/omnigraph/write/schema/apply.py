@@ -1,8 +1,8 @@
-"""Changing the schema of a branch: a text is planned against the accepted schema and becomes one commit.
+"""Schema migration of a branch: a text is planned against the accepted schema and applied as one commit.
 
-Types and properties are followed by their stable ids. A type that stays keeps its table and its data files: columns are
-added, dropped and renamed in the description of the table alone. Whatever else the new schema demands of the entities
-that are there is looked up first, and nothing is changed if they do not comply.
+Types and properties are matched by stable id. A type that stays keeps its table and data files: columns are added,
+dropped and renamed in table metadata only. New requirements are checked against all entities first; nothing is changed
+if one violates them.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.schema.checks import check_entities
-from omnigraph.write.staging import plan_of
-from omnigraph.write.type_tables import entities, stage_entity_columns, table_id
+from omnigraph.write.staging import plan_writes
+from omnigraph.write.type_tables import align_columns, entities, table_id
 from omnigraph.write.violations import violation_error
 
 Staged = tuple[TableWrite, staging.StagedVersion | None]
-"""A table's part of a plan, and the version that was made for it."""
+"""The write of one table, and its new version."""
 
 
 @dataclass(frozen=True)
 class TypeChange:
-    """One node or edge type before and after; a type that is new or dropped is missing on one side."""
+    """One node or edge type before and after; None where it does not exist."""
 
     before: Entity | None
     after: Entity | None
@@ -47,7 +47,7 @@ class TypeChange:
 
 @dataclass(frozen=True)
 class PreparedSchema:
-    """A migration whose demands the data meets."""
+    """A migration whose requirements all entities meet."""
 
     store: Store
     source: Source
@@ -61,23 +61,25 @@ class PreparedSchema:
         return not self.migration.steps
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Store the schema, make tables for new types and other columns for those that stay."""
+        """Store the schema, create tables of new types, and change the columns of others."""
         schema_files = store_schema(self.store, self.schema, self.source.text)
         staged = [
             item for change in type_changes(capture.catalog, Catalog(self.schema)) for item in self._of(capture, change)
         ]
-        # A name may pass from one type to another, so names are given up before any is taken.
+        # A name may pass from one type to another, so drops come before creates.
         staged.sort(key=lambda item: item[0].lance_version is not None)
         made = [version for write, version in staged if write.mode is WriteMode.CREATE and version is not None]
         staging.sync_created(self.store, made)
-        plan = plan_of(capture, [(write, version) for write, version in staged if version], self.reads, info, options)
+        plan = plan_writes(
+            capture, [(write, version) for write, version in staged if version], self.reads, info, options
+        )
         writes = tuple(write for write, _ in staged)
         reads = self.reads - {write.key for write in writes}
         files = (*plan.files, *schema_files)
         return replace(plan, writes=writes, reads=reads, new_schema=digest(self.schema), files=files)
 
     def _of(self, capture: Capture, change: TypeChange) -> Iterator[Staged]:
-        """What becomes of the table of one type."""
+        """Writes for the table of one type."""
         before, after = change.before, change.after
         if before is None:
             assert after is not None
@@ -87,7 +89,7 @@ class PreparedSchema:
         if after is None:
             yield TableWrite(pin.key, pin.location, WriteMode.DROP, None, 0, deleted=pin.rows), None
             return
-        version = stage_entity_columns(self.store, pin, after)
+        version = align_columns(self.store, pin, after)
         if before.table_key != after.table_key:
             yield TableWrite(pin.key, pin.location, WriteMode.ALTER, None, 0), None
         elif version is None:
@@ -102,7 +104,7 @@ class PreparedSchema:
 
 
 def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data_loss: bool) -> PreparedSchema:
-    """Plan the change from what a branch has, and refuse what cannot be done. Writes nothing."""
+    """Plan the migration of a branch; raises if it is unsupported or an entity violates it. Writes nothing."""
     schema, migration = planned(capture.catalog.schema, source, allow_data_loss=allow_data_loss)
     if not migration.supported:
         raise _refused(migration.refusals)
@@ -120,7 +122,7 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
 
 
 def planned(accepted: SchemaIR, source: Source, *, allow_data_loss: bool) -> tuple[SchemaIR, MigrationPlan]:
-    """The schema that a text means after the accepted one, and the steps to it."""
+    """The schema of a text, with ids continued from the accepted one, and the steps to it."""
     schema = accept(parse_schema(source), domain=accepted.domain, previous=accepted)
     return schema, plan_migration(accepted, schema, allow_data_loss=allow_data_loss)
 
@@ -128,15 +130,15 @@ def planned(accepted: SchemaIR, source: Source, *, allow_data_loss: bool) -> tup
 def _refused(refusals: Sequence[UnsupportedChange]) -> MigrationRefused:
     shown = "".join(f"\n  - {refusal.text}" for refusal in refusals)
     return MigrationRefused(
-        f"the schema cannot be changed like this; nothing was changed{shown}",
-        hint="load the data into a graph that has the new schema, or leave these out",
+        f"unsupported schema change; nothing was changed{shown}",
+        hint="load the data into a graph with the new schema, or leave these changes out",
         changes=[refusal.entity for refusal in refusals],
         codes=[refusal.code.code for refusal in refusals if refusal.code is not None],
     )
 
 
 def type_changes(before: Catalog, after: Catalog) -> Iterator[TypeChange]:
-    """The node and edge types of two schemas, paired by what they are."""
+    """The node and edge types of two schemas, paired by stable id."""
     old = {item.ir.id: item for item in entities(before)}
     for item in entities(after):
         yield TypeChange(old.pop(item.ir.id, None), item)

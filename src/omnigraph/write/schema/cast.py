@@ -1,7 +1,7 @@
-"""Rows that were read under one schema, as another one has them.
+"""Rows that were read under one schema, converted to a later one.
 
-A load reads its input once. When somebody changes the schema before it is published, rows that still fit the new one
-are taken over: a property under another name, or one more that may be null, is no obstacle.
+A load reads its input once. After a concurrent schema change, rows that still fit are converted: renamed properties are
+mapped, and new nullable ones are null.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from omnigraph.write.violations import violation_error
 
 
 def check_same_type(entity: Entity, catalog: Catalog) -> None:
-    """Refuse rows that were written to disk under another declaration of their type."""
+    """Raise a conflict if rows were written to disk under another declaration of their type."""
     current = continued(entity, catalog)
     if current is None or current.ir != entity.ir:
         raise _type_conflict(entity, "was changed" if current is not None else "was dropped")
 
 
 def retyped(delta: TableDelta, catalog: Catalog) -> TableDelta:
-    """The delta under the schema of a catalog; raises a conflict if it does not fit that any more."""
+    """The delta under the schema of a catalog; raises a conflict if it no longer fits."""
     before = delta.entity
     after = continued(before, catalog)
     if after is None:
@@ -50,7 +50,7 @@ def retyped(delta: TableDelta, catalog: Catalog) -> TableDelta:
 
 
 def _column_names(delta: TableDelta, after: Entity) -> dict[str, str]:
-    """The columns of a type that rows of an older declaration have, with their names there."""
+    """Columns of a type that rows of an older declaration have, mapped to their names there."""
     before = delta.entity
     names = {name: name for name in (ID, SRC, DST) if name in delta.rows.schema.names}
     kept = {prop.id: prop for prop in after.properties.values()}
@@ -60,20 +60,20 @@ def _column_names(delta: TableDelta, after: Entity) -> dict[str, str]:
             names[current.name] = name
         elif delta.rows.column(name).null_count < delta.rows.num_rows:
             raise _type_conflict(
-                before, f"has no property {name} any more" if current is None else f"has another type of {name}"
+                before, f"lost the property {name}" if current is None else f"changed the type of {name}"
             )
     return names
 
 
 def continued(entity: Entity, catalog: Catalog) -> Entity | None:
-    """What a type of another schema of the graph is in this one."""
+    """The type with the same stable id in another schema of the graph, if any."""
     types: list[Entity] = [*(catalog.edges if isinstance(entity, EdgeType) else catalog.nodes).values()]
     return next((item for item in types if item.ir.id == entity.ir.id), None)
 
 
 def _type_conflict(entity: Entity, what: str) -> ReadSetConflict:
     return ReadSetConflict(
-        f"the schema changed while this load was being made: type {entity.name} {what}",
+        f"the schema changed during this load: type {entity.name} {what}",
         hint="load again, with rows that fit the new schema",
         member="schema",
         type_name=entity.name,

@@ -1,6 +1,6 @@
-"""What a new schema demands of the entities that are there: looked up before a migration is made.
+"""Checks of stored entities against the new requirements of a schema, before a migration.
 
-Only what is new is looked at, in the columns it is about: everything else holds already. Ids and the columns of a new
+Only new requirements are checked, and only their columns are read: the others hold already. Ids and columns of a new
 unique constraint are held in memory.
 """
 
@@ -34,39 +34,39 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.type_tables import entities, entity_batches
 
 Batches = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
-"""Gives columns of the entities of a type, in the order of its table."""
+"""Reads columns of the entities of a type, in the order of its table."""
 
 
 def check_entities(
     store: Store, catalog: Catalog, pins: Mapping[str, TablePin], steps: Sequence[Step], violations: Violations
 ) -> frozenset[str]:
-    """Report every entity that a migration leaves no room for; the tables that were looked at.
+    """Report every entity that violates a requirement of a migration; returns the tables read.
 
-    ``pins`` are the tables as they are, by the names they get.
+    ``pins`` are the current tables, keyed by their new names.
     """
-    asked: set[str] = set()
+    tables_read: set[str] = set()
     for entity in entities(catalog):
         pin = pins.get(entity.table_key)
         demands = demands_of(steps, entity)
         if pin is not None and demands:
-            asked.add(pin.key)
+            tables_read.add(pin.key)
             if pin.rows:
                 check_demands(entity, demands, partial(entity_batches, store, pin, entity), violations)
-    return frozenset(asked)
+    return frozenset(tables_read)
 
 
 def demands_of(steps: Iterable[Step], entity: Entity) -> list[Step]:
-    """The steps that demand something of the entities of a type."""
+    """The steps with requirements for the entities of a type."""
     return [step for step in steps if _is_about(step, entity)]
 
 
 def check_demands(entity: Entity, demands: Sequence[Step], batches: Batches, violations: Violations) -> None:
-    """Report every entity that does not do what steps demand. ``entity`` is the type after them."""
+    """Report every entity that violates the steps. ``entity`` is the type after them."""
     _Check(entity, batches, violations).run(demands)
 
 
 def _is_about(step: Step, entity: Entity) -> bool:
-    """Whether a step demands something of the entities of a type."""
+    """True if a step has requirements for the entities of a type."""
     if step.safety is not Safety.NEEDS_DATA_CHECK:
         return False
     kind = TypeKind.EDGE if isinstance(entity, EdgeType) else TypeKind.NODE
@@ -86,7 +86,7 @@ def _is_about(step: Step, entity: Entity) -> bool:
 
 @dataclass(frozen=True)
 class _Check:
-    """One table, with what its type becomes."""
+    """One table with its type after the migration."""
 
     after: Entity
     batches: Batches
@@ -154,7 +154,7 @@ class _Check:
 
 
 def _narrowed(entity: Entity, names: set[str]) -> Entity:
-    """A type with some of its properties, and what is said of their values."""
+    """A type restricted to some properties and the constraints of their values."""
     properties = {name: prop for name, prop in entity.properties.items() if name in names}
     if not isinstance(entity, NodeType):
         return replace(entity, properties=properties)

@@ -1,8 +1,8 @@
-"""Cleanup: deleting what nothing refers to. Never in the way of anybody, and safe to be killed at any moment.
+"""Cleanup: garbage collection of unreferenced files. It blocks no reader or writer, and is safe to kill at any moment.
 
-A run decides which commits are given up, records that, fences all branches, looks at them again, and sweeps every
-dataset. What a commit or a deleted branch needed goes a grace period after a run has given it up; a file that was never
-referred to goes when it is that old. ``docs/dev/maintenance.md`` says why nothing that is needed, or will be, can go.
+A run has five steps: decide which commits are given up, record the decision, fence all branches, look at them again,
+sweep every dataset. Files of a given-up commit or a deleted branch are deleted one grace period after the decision;
+files that were never referenced, one grace period after their last write. ``docs/dev/maintenance.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from omnigraph.write.context import WriteContext
 from omnigraph.write.upkeep.reachable import View, collect_needs, look
 
 Sweeper = Callable[[Store, Sequence[Needs], Terms], Iterable[Swept]]
-"""Sweeps datasets, wherever that happens."""
+"""Sweeps datasets, in this process or on Spark."""
 
 Progress = Callable[[int], None]
 
@@ -40,8 +40,8 @@ _LEFTOVER_DIRECTORIES = ("", "refs", "schemas", jobs.DIRECTORY, RECORDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What a caller wants of a run."""
+class CleanupSettings:
+    """Settings of a run."""
 
     policy: Policy
     grace_us: int
@@ -49,36 +49,38 @@ class Settings:
 
 
 @dataclass
-class Outcome:
-    """What a run did, or would do: commits by what became of them, and everything that was swept."""
+class CleanupOutcome:
+    """Effect of a run or a dry run: counts of commits, and everything that was swept."""
 
     retained: int
     given_up: int
-    """Commits that this run gave up, with those that are gone at once."""
+    """Commits that this run gave up, including those without a grace period."""
     waiting: int
     gone: int
-    """Commits whose files are free to go since this run."""
+    """Commits whose files this run may delete."""
     swept: list[Swept] = field(default_factory=list)
     damaged: list[Damaged] = field(default_factory=list)
-    """Files that cannot be read. What they may lead to was left alone."""
+    """Unreadable files. Nothing that they may lead to was deleted."""
 
 
 def cleanup(
-    context: WriteContext, settings: Settings, sweeper: Sweeper | None = None, progress: Progress | None = None
-) -> Outcome:
-    """Run once. When another cleanup decides something meanwhile, the run starts again."""
+    context: WriteContext, settings: CleanupSettings, sweeper: Sweeper | None = None, progress: Progress | None = None
+) -> CleanupOutcome:
+    """Run once. A concurrent decision of another cleanup restarts the run."""
     manifests = context.manifests
     for _ in range(limits.CLEANUP_ATTEMPTS_MAX):
         run = _Run(manifests, settings, context.clock.now_us(), sweeper or sweep_here, progress)
         outcome = run.go(context.ids.new_id())
-        # Another run may have deleted what this one wanted to keep; everything else is damage.
+        # A file may be missing because a concurrent run deleted it; otherwise it is damage.
         if outcome is not None and not (outcome.damaged and run.is_overtaken()):
             return outcome
-    raise ContentionError("other cleanups decided first, again and again", hint="let one of them finish")
+    raise ContentionError(
+        f"another cleanup decided first, {limits.CLEANUP_ATTEMPTS_MAX} times in a row", hint="run one cleanup at a time"
+    )
 
 
 def sweep_here(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
-    """Sweep in this process, several datasets at once."""
+    """Sweep in this process, several datasets in parallel."""
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
         yield from pool.map(lambda item: sweep(store, item, terms), needs)
 
@@ -90,16 +92,16 @@ def _leave_all(store: Store, needs: Sequence[Needs], _terms: Terms) -> Iterable[
 @dataclass
 class _Run:
     manifests: Manifests
-    settings: Settings
+    settings: CleanupSettings
     now_us: int
     sweeper: Sweeper
     progress: Progress | None
     record: Record = field(default_factory=Record)
     known: int = 0
-    """The number of the newest record that this run has seen or made."""
+    """Number of the newest record that this run has read or created."""
 
-    def go(self, run: str) -> Outcome | None:
-        """One try; None if another cleanup recorded its decision first, or fenced a branch with a newer one."""
+    def go(self, run: str) -> CleanupOutcome | None:
+        """One attempt; None if another cleanup recorded a decision or raised a fence first."""
         store = self.manifests.store
         try:
             before = self.manifests.record()
@@ -117,10 +119,10 @@ class _Run:
             if created is None:
                 return None
             self.known = self.record.number
-            # Ages of files are taken by the clock that stamps them.
+            # The store timestamps files, so ages are measured by its clock, not by that of this process.
             anchor_us = created.modified_us
         terms = Terms(anchor_us - grace_us, grace_us, self.settings.is_dry)
-        # Jobs before branches: a job that is no longer there has been published by then, or never will be.
+        # Jobs before branches: a job that has ended by now is published in the state read next, or never will be.
         jobs_swept, kept, unread = self._sweep_jobs(anchor_us, run)
         view = self._look(self.record)
         leftovers = self._sweep_leftovers(terms)
@@ -128,9 +130,9 @@ class _Run:
         if not any(item.is_worth_a_fence for item in swept):
             swept = [item.spared() for item in swept]
         elif not self.settings.is_dry:
-            # Between this look at the branches and the deletion a sleeping writer could publish what is about to be
-            # deleted. Behind the fence no plan that was staged before it can be published, and the second look finds
-            # whatever was published before it.
+            # Between this look and the deletion, a paused writer could publish files that are about to be deleted.
+            # Behind the fence no plan staged before it can be published, and the second look finds every plan that was
+            # published before it.
             if not raise_fence(self.manifests, view.heads, Fence(self.record.number, terms.young_us, anchor_us)):
                 return None
             view = self._look(self.record)
@@ -149,7 +151,7 @@ class _Run:
     ) -> tuple[list[Swept], list[Damaged]]:
         needs, lost = collect_needs(self.manifests, view, self.record, self.settings.grace_us, kept)
         damaged = [*view.undecided, *view.unread, *unread, *lost]
-        # Branches share tables: what an unreadable file leads to may lie in any of them.
+        # Branches share tables: an unreadable file may lead to any of them.
         sweeper = _leave_all if damaged else self.sweeper
         swept = []
         for number, item in enumerate(sweeper(self.manifests.store, needs, terms), 1):
@@ -161,23 +163,23 @@ class _Run:
         return swept, damaged
 
     def is_overtaken(self) -> bool:
-        """A newer record than this run has seen: another cleanup has decided since."""
+        """True if another cleanup has recorded a decision since."""
         try:
             return self.manifests.record().number != self.known
         except CorruptionError:
             return False
 
-    def _held_back(self, damaged: Sequence[Damaged]) -> Outcome:
-        """Delete nothing but unfinished files: the commits of the branches, or earlier decisions, are not known."""
+    def _held_back(self, damaged: Sequence[Damaged]) -> CleanupOutcome:
+        """Delete only incomplete files: commits of a branch, or earlier decisions, are unknown."""
         terms = Terms(time.time_ns() // 1000 - self.settings.grace_us, self.settings.grace_us, self.settings.is_dry)
-        return Outcome(0, 0, 0, 0, [self._sweep_leftovers(terms)], list(damaged))
+        return CleanupOutcome(0, 0, 0, 0, [self._sweep_leftovers(terms)], list(damaged))
 
     def _look(self, record: Record) -> View:
         ripe_us = self.now_us - self.settings.grace_us
         return look(self.manifests, {name for name, since in record.nameless.items() if since <= ripe_us})
 
     def _sweep_jobs(self, anchor_us: int, run: str) -> tuple[Swept, frozenset[str], list[Damaged]]:
-        """End the jobs that nobody has gone on with for long, and find what the others have written."""
+        """End jobs without a heartbeat for a lease period, and collect the files of the others."""
         objects = self.manifests.store.objects
         lease_us = max(limits.JOB_LEASE_US, self.settings.grace_us)
         swept = Swept(jobs.DIRECTORY)
@@ -197,7 +199,7 @@ class _Run:
         return swept, frozenset(kept), unread
 
     def _sweep_leftovers(self, terms: Terms) -> Swept:
-        """Small files that were being written when their writer died."""
+        """Sweep small files whose writer died."""
         objects = self.manifests.store.objects
         swept = Swept("")
         garbage = []
@@ -215,9 +217,9 @@ class _Run:
         return swept
 
 
-def _outcome(view: View, before: Record, after: Record) -> Outcome:
+def _outcome(view: View, before: Record, after: Record) -> CleanupOutcome:
     every: dict[str, GraphCommit] = {commit.id: commit for log in view.logs.values() for commit in log}
-    outcome = Outcome(0, 0, 0, 0)
+    outcome = CleanupOutcome(0, 0, 0, 0)
     for commit in every.values():
         if after.given_up_since(commit) is None:
             outcome.retained += 1

@@ -1,7 +1,6 @@
-"""Whether the entities of a state fit together: every id is there once, and so is the node at every end of an edge.
+"""Integrity of the entities of a state, for ``verify``: ids are unique, and both endpoints of every edge exist.
 
-Every write sees to that by itself. This looks at all that is there, for ``verify``; what does not fit into memory is
-put aside on disk.
+Every write ensures this. The check reads all keys, and spills to disk what does not fit into memory.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from omnigraph.write.load.keys import KeyDatabase, open_keys
 
 
 def unsound(store: Store, catalog: Catalog, state: ManifestState) -> Iterator[tuple[TablePin, str]]:
-    """What is wrong with the entities, by table."""
+    """Integrity errors by table."""
     committed = CommittedKeys(store, state, set())
     with open_keys(KeyDatabase) as keys:
 
         def take(entity: Entity, table: str, columns: list[str]) -> Iterator[tuple[TablePin, str]]:
-            """Take in the keys of a type, and look for ids that it has twice."""
+            """Read the keys of a type, and report duplicate ids."""
             made = f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM committed"
             keys.run(made, committed=committed.keys(entity, columns))
             repeated = f"(SELECT c0 FROM {table} GROUP BY c0 HAVING count(*) > 1)"
-            yield from _told(
-                keys, state.tables[entity.table_key], f"{repeated} t(id)", f"ids of {entity.name} more than once"
+            yield from _report(
+                keys, state.tables[entity.table_key], f"{repeated} t(id)", f"duplicate ids of {entity.name}"
             )
 
         nodes = {name: f"nodes_{number}" for number, name in enumerate(catalog.nodes)}
@@ -40,13 +39,13 @@ def unsound(store: Store, catalog: Catalog, state: ManifestState) -> Iterator[tu
 
 
 def _loose(keys: KeyDatabase, edge: EdgeType, pin: TablePin, nodes: dict[str, str]) -> Iterator[tuple[TablePin, str]]:
-    """Edges one of whose nodes is not there."""
+    """Report edges with a missing endpoint."""
     for end, column, node in ((SRC, "c1", edge.source), (DST, "c2", edge.target)):
         loose = f"(SELECT e.c0 FROM edges e ANTI JOIN {nodes[node]} n ON e.{column} = n.c0) t(id)"
-        yield from _told(keys, pin, loose, f"edges {edge.name} whose {end} is not there")
+        yield from _report(keys, pin, loose, f"edges {edge.name} with a missing {end} node")
 
 
-def _told(keys: KeyDatabase, pin: TablePin, found: str, what: str) -> Iterator[tuple[TablePin, str]]:
+def _report(keys: KeyDatabase, pin: TablePin, found: str, what: str) -> Iterator[tuple[TablePin, str]]:
     [(count, first)] = keys.run(f"SELECT count(*), min(id) FROM {found}")
     if count:
         yield pin, f"has {count:,} {what}, such as {first!r}"

@@ -1,9 +1,16 @@
-"""Which indexes the table of a type shall have, by what its schema says.
+"""Index choice by schema: the indexes that the table of a type gets.
 
-``id`` and the ends of edges are always looked up by value. What ``@index`` and ``@key`` over one property mean depends
-on its type: free text is searched by its words, vectors by distance, everything else by value. The text of a key is
-looked up by value and by its words, that of an ``@index`` by its words and by its parts. Lists and blobs have no index,
-and one over several properties has no physical effect.
+====================================  =====================================
+column                                indexes
+====================================  =====================================
+``id``, endpoints of edges            B-tree
+``@key`` of free text                 B-tree and full text
+``@index`` of free text               full text and n-grams
+``@index`` of a vector                vector
+``@key``, ``@index`` of other types   B-tree
+lists, blobs                          none
+constraints over several properties   none
+====================================  =====================================
 """
 
 from __future__ import annotations
@@ -18,12 +25,12 @@ from omnigraph.write import limits
 
 
 def wanted_indexes(entity: Entity) -> tuple[IndexSpec, ...]:
-    """The indexes of a type, each once."""
+    """The indexes of a type, without duplicates."""
     return tuple(dict.fromkeys(_wanted(entity)))
 
 
 def index_rows_min(kind: IndexKind) -> int:
-    """Rows of a table from which an index is worth building."""
+    """Smallest table, in rows, for which an index is built."""
     match kind:
         case IndexKind.VECTOR:
             return limits.VECTOR_INDEX_ROWS_MIN

@@ -1,11 +1,11 @@
-"""The maintenance writer: other files, same entities.
+"""Maintenance writer: compaction and indexes, which change files and no entities.
 
-The work is done before anything is published and outside every lock; what is done while others wait is putting it on
-the newest version, which writes manifests only. So a writer never waits for maintenance, and never fails because of it.
-What others changed meanwhile is left out and tried again a bounded number of times.
+The expensive work is done before publishing and outside every lock; under the lock it is only rebased onto the newest
+version, which writes manifests. So writers never wait for maintenance, and never fail because of it. Fragments that
+were changed concurrently are left out and retried a bounded number of times.
 
-Small tables share a commit. A table with many rows has one of its own: it takes long, and what is published early
-cannot be lost to a later change.
+Small tables share a commit. A large table has its own: its work takes long, and published work cannot be lost to a
+later concurrent change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from omnigraph.write.upkeep.index_choice import index_rows_min, wanted_indexes
 
 @dataclass(frozen=True, slots=True)
 class TableOutcome:
-    """What was done to one table, and what was left alone for which reason."""
+    """Work done on one table, and reasons for work that was skipped."""
 
     key: str
     rows: int
@@ -44,7 +44,7 @@ class TableOutcome:
     coverage: tuple[Coverage, ...] = ()
     skipped: tuple[str, ...] = ()
     workers: str | None = None
-    """Who did it; None if nothing was done."""
+    """Name of the executor; None if nothing was done."""
 
 
 def _here(rows: int, size: int) -> Workers:
@@ -52,8 +52,8 @@ def _here(rows: int, size: int) -> Workers:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What of maintenance is wanted, and who does it for a table of so many rows and bytes."""
+class OptimizeSettings:
+    """Kinds of maintenance to run, and the choice of the executor by rows and bytes of a table."""
 
     compact: bool = True
     index: bool = True
@@ -61,26 +61,26 @@ class Settings:
 
 
 class _Superseded(Exception):
-    """Others changed everything that was worked on."""
+    """Concurrent writers changed everything that was worked on."""
 
 
 def _superseded(_: Fence) -> None:
-    """Cleanup may have deleted the files that were written: the work is done again."""
+    """Abandon the work: cleanup may have deleted the files that were written."""
     raise _Superseded
 
 
 @dataclass
 class _Round:
-    """The tables of one commit: worked on once, staged as often as it takes."""
+    """The tables of one commit: worked on once, staged again after each concurrent commit."""
 
     store: Store
     keys: Sequence[str]
-    settings: Settings
+    settings: OptimizeSettings
     outcomes: dict[str, TableOutcome] = field(default_factory=dict)
     works: dict[str, TableWork] = field(default_factory=dict)
 
     def prepare(self, capture: Capture) -> _PreparedRound:
-        """Do the work on a captured state. Asked again, the same work is put on another state."""
+        """Do the work on the first captured state. Later calls reuse it for another state."""
         if not self.works:
             entities = _entities(capture)
             for key in self.keys:
@@ -110,7 +110,7 @@ class _Round:
 
 @dataclass
 class _PreparedRound:
-    """A round on one state. ``staged`` is what of it could be put there."""
+    """A round on one state. ``staged`` is the work that could be applied there."""
 
     round: _Round
     staged: dict[str, StagedWork] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class _PreparedRound:
         return not self.round.works
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Put the work on the tables of a state."""
+        """Apply the work to the tables of a state."""
         tables = capture.state.tables
         for key, work in sorted(self.round.works.items()):
             staged = stage_work(self.round.store, tables[key], work) if key in tables else None
@@ -147,11 +147,11 @@ def optimize(
     context: WriteContext,
     incarnation: str,
     keys: Sequence[str],
-    settings: Settings,
+    settings: OptimizeSettings,
     options: WriteOptions,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[TableOutcome], list[GraphCommit]]:
-    """Maintain tables of a branch: what was done to each, and the commits that were made."""
+    """Maintain tables of a branch; returns the work on each table, and the commits."""
     outcomes: list[TableOutcome] = []
     commits: list[GraphCommit] = []
     rows = {key: pin.rows for key, pin in context.manifests.fresh(incarnation).tables.items()}
@@ -165,7 +165,7 @@ def optimize(
 
 
 def _run_round(
-    context: WriteContext, incarnation: str, keys: Sequence[str], settings: Settings, options: WriteOptions
+    context: WriteContext, incarnation: str, keys: Sequence[str], settings: OptimizeSettings, options: WriteOptions
 ) -> tuple[list[TableOutcome], list[GraphCommit]]:
     outcomes: dict[str, TableOutcome] = {}
     commits: list[GraphCommit] = []
@@ -186,7 +186,7 @@ def _run_round(
         if not left:
             break
     for key in left:
-        reason = f"others changed it {limits.OPTIMIZE_ATTEMPTS_MAX} times while it was worked on; try again later"
+        reason = f"changed concurrently {limits.OPTIMIZE_ATTEMPTS_MAX} times during maintenance; try again later"
         outcomes[key] = _with_reason(outcomes[key], reason)
     return list(outcomes.values()), commits
 
@@ -218,7 +218,7 @@ def _with_reason(outcome: TableOutcome, reason: str) -> TableOutcome:
 
 
 def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], list[str]]:
-    """Indexes to be built or extended, and the reasons for leaving out others."""
+    """Indexes to build or extend, and reasons for those that are skipped."""
     specs: list[IndexSpec] = []
     left_out: dict[tuple[str, int], list[str]] = {}
     for coverage in found:
@@ -230,7 +230,7 @@ def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], 
             what = "n-grams of" if kind is IndexKind.NGRAM else "index on"
             left_out.setdefault((what, rows_min), []).append(coverage.spec.column)
     reasons = [
-        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, worth it from {rows_min:,} on"
+        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, minimum {rows_min:,}"
         for (what, rows_min), columns in left_out.items()
     ]
     return specs, reasons

@@ -1,4 +1,23 @@
-"""What of a graph is needed: every state of every branch that can be read, with the datasets and versions it pins."""
+"""Reachability for garbage collection: the versions of every dataset that a readable state of some branch pins.
+
+Invariant: an error here must never make a needed file look unreferenced. Three rules follow:
+
+* Directories are listed before refs. A branch that is created in between has a directory and a ref, or only a new
+  directory that this run does not consider; the reverse order would see its directory without its ref.
+* Anything unreadable (ref, head, log, state) is reported as damaged, and the caller then deletes nothing: branches
+  share tables, so it may lead to any file.
+* A version has an expiry time: None means it is needed without limit, and the latest expiry of all states wins.
+
+====================================  ==========  ===================================
+state that pins version 7             expiry      expiry of version 7 so far
+====================================  ==========  ===================================
+given up, gone at 100                 100         100
+nameless branch, gone at 150          150         150
+given up, gone at 120                 120         150
+head of a branch                      None        None
+given up, gone at 900                 900         None
+====================================  ==========  ===================================
+"""
 
 from __future__ import annotations
 
@@ -26,25 +45,25 @@ _TABLES = ("nodes", "edges")
 
 @dataclass(frozen=True)
 class View:
-    """All branches at one moment, and all incarnations that are on disk and have no name."""
+    """All branches at one moment, and all incarnations on disk that have no name."""
 
     heads: Mapping[str, ManifestState]
     """By incarnation."""
     logs: Mapping[str, Log]
     unnamed: Mapping[str, ManifestState | None]
-    """Their newest states, unless they have none or it is of no use any more."""
+    """Newest states of incarnations without a name; None if it is unreadable, withdrawn or expired."""
     unnamed_logs: Mapping[str, Log]
     dead: frozenset[str]
-    """Incarnations whose time without a name is over."""
+    """Incarnations that have been without a name for a grace period."""
     undecided: tuple[Damaged, ...] = ()
-    """Refs, heads and logs that cannot be read. The commits of a branch are not known then, so none can be given up."""
+    """Unreadable refs, heads and logs. The commits of a branch are unknown then, so no commit may be given up."""
     unread: tuple[Damaged, ...] = ()
-    """Logs of incarnations without a name. What they need is not known, so nothing can be deleted."""
+    """Unreadable logs of incarnations without a name. Their needs are unknown, so nothing may be deleted."""
 
 
 def look(manifests: Manifests, ripe: Collection[str]) -> View:
-    """Look at the refs and the newest manifests. ``ripe`` are incarnations that were nameless long enough."""
-    # Directories first: one whose ref is missing afterwards is nameless, or is being made at this moment.
+    """Read refs and newest manifests. ``ripe`` are incarnations that have been nameless for a grace period."""
+    # Directories before refs (see above): one without a ref afterwards is nameless, or is being created.
     levels = manifests.store.objects.level(BRANCHES).directories
     found = [path.removeprefix(f"{BRANCHES}/") for path in levels]
     named = list(named_states(manifests))
@@ -72,23 +91,23 @@ def look(manifests: Manifests, ripe: Collection[str]) -> View:
 def _newest(manifests: Manifests, incarnation: str) -> ManifestState | None:
     try:
         state = manifests.reload(incarnation)
-        # Files of a branch that was never finished may be gone, and nothing can be read of it.
+        # A withdrawn branch was never completed: its files may be deleted, and nothing of it can be read.
         return None if state.branch == WITHDRAWN else state
     except (NotFoundError, CorruptionError):
-        # Its creator has not come further, or cleanup deleted half of it before its creator wrote the rest. No ref and
-        # no mark leads here, so no branch needs it.
+        # Its creation is incomplete, or a cleanup deleted part of it. No ref leads here, so no branch needs it: unlike
+        # other unreadable files this one is no reason to stop.
         return None
 
 
 @dataclass
 class _Logs:
-    """Logs of branches. Branches share most of theirs, so a version of the log is read once."""
+    """Commit logs of branches. Branches share most of their log, so each version is read once."""
 
     manifests: Manifests
     _read: dict[int, tuple[GraphCommit, ...]] = field(default_factory=dict)
 
     def of(self, state: ManifestState, damaged: list[Damaged]) -> Log:
-        """The log of a branch, as far as it can be read; what cannot is added to ``damaged``."""
+        """The readable part of the log of a branch; an unreadable part is added to ``damaged``."""
         older: tuple[GraphCommit, ...] = ()
         if state.log is not None:
             version = state.log.lance_version
@@ -134,13 +153,13 @@ def _stored(manifests: Manifests, commit: GraphCommit) -> ManifestState | Damage
 
 
 def _nameless_until(record: Record, incarnation: str, grace_us: int) -> int | None:
-    """A branch that lost its name after the record was decided is not in it, and is as good as named."""
+    """Expiry of an incarnation without a name. One that is not in the record lost its name later: no expiry."""
     since = record.nameless.get(incarnation)
     return None if since is None else since + grace_us
 
 
 def _readable(view: View, record: Record, grace_us: int) -> list[tuple[GraphCommit, int | None]]:
-    """Commits whose state must stay, and until when: None for good."""
+    """Commits whose state must be kept, with their expiry; None for no limit."""
     found: dict[str, tuple[GraphCommit, int | None]] = {}
     for name, log in view.unnamed_logs.items():
         until_us = _nameless_until(record, name, grace_us)
@@ -159,7 +178,7 @@ def _readable(view: View, record: Record, grace_us: int) -> list[tuple[GraphComm
 
 @dataclass
 class _Needed:
-    """Versions of datasets, collected state by state."""
+    """Needed versions of datasets, collected state by state."""
 
     manifests: Manifests
     versions: dict[str, dict[int, int | None]] = field(default_factory=lambda: defaultdict(dict))
@@ -173,6 +192,7 @@ class _Needed:
     def _need(self, location: str, version: int, until_us: int | None) -> None:
         versions = self.versions[location]
         before = versions.get(version, 0)
+        # The latest expiry wins, and None beats all: a version stays as long as any state pins it.
         versions[version] = None if before is None or until_us is None else max(before, until_us)
 
     def add_files(self, paths: Iterator[str]) -> None:
@@ -209,7 +229,7 @@ class _Needed:
 
 
 def _manifest_records(view: View) -> dict[str, FileRecord]:
-    """Checksums of table versions, by the paths of their manifests."""
+    """Checksums of table manifests by path."""
     logs = (*view.logs.values(), *view.unnamed_logs.values())
     every = (record for log in logs for commit in log for record in commit.files)
     return {record.path: record for record in every if record.path.endswith(".manifest")}
@@ -220,5 +240,5 @@ def _pins(state: ManifestState) -> list[TablePin]:
 
 
 def _dataset_of(path: str) -> str:
-    """The table that a recorded file belongs to."""
+    """The dataset that a recorded file belongs to."""
     return COMMIT_LOG_LOCATION if path.startswith(f"{COMMIT_LOG_LOCATION}/") else "/".join(path.split("/")[:2])

@@ -1,7 +1,7 @@
-"""The vectors that a committed table holds for texts: what did not change is not embedded again.
+"""Reuse of committed vectors: unchanged texts are not embedded again.
 
-A few ids are looked up one by one. For more of them the ids of the table are read once and kept as hashes, 16 bytes
-each; texts and vectors are then taken row by row, so what is read is what is asked for.
+A few ids are looked up with a filter. For more, all ids of the table are read once and kept as hashes with row numbers,
+16 bytes per row; then only the needed texts and vectors are read.
 """
 
 from __future__ import annotations
@@ -23,34 +23,45 @@ from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX, find_ids, scan, ta
 from omnigraph.storage.tables.store import Store
 
 Kept = tuple[Positions, Vectors]
-"""Positions among the rows that were asked for, ascending, and the vector of each."""
+"""Positions among the given rows, ascending, and the vector of each."""
 
 
 @dataclass(frozen=True)
 class CommittedVectors:
-    """One table that is not empty, at one version."""
+    """One non-empty table at one version."""
 
     store: Store
     pin: TablePin
 
     def unchanged(self, ids: pa.Array, texts: pa.Array, prop: EmbeddedProperty) -> Kept:
-        """The vectors of the rows whose committed text is the same."""
+        """The committed vectors of rows whose committed text is equal.
+
+        ======  ==========  ==============  ================  ======================
+        id      text        committed text  committed vector  result
+        ======  ==========  ==============  ================  ======================
+        a       "x"         "x"             v1                position 0, v1
+        b       "y"         "old"           v2                none: text changed
+        c       "z"         absent          absent            none: new entity
+        d       "w"         "w"             null              none: never embedded
+        e       "u"         "u"             v5                position 4, v5
+        ======  ==========  ==============  ================  ======================
+        """
         rows = self._live_rows(ids)
-        asked = np.flatnonzero(rows >= 0)
-        asked = asked[np.argsort(rows[asked], kind="stable")]
+        positions = np.flatnonzero(rows >= 0)
+        positions = positions[np.argsort(rows[positions], kind="stable")]
         source = prop.embed.source
-        held = self._taken(rows[asked], ("id", source))
-        # Hashes may agree where ids do not, and two rows of the input may have one id.
+        held = self._taken(rows[positions], ("id", source))
+        # Ids are compared again because hashes can collide, and two rows of the input may have one id.
         is_same = pc.and_kleene(
-            pc.equal(held["id"], ids.take(pa.array(asked))), pc.equal(held[source], texts.take(pa.array(asked)))
+            pc.equal(held["id"], ids.take(pa.array(positions))), pc.equal(held[source], texts.take(pa.array(positions)))
         )
-        asked = asked[pc.fill_null(is_same, False).to_numpy(zero_copy_only=False)]
-        vectors = self._taken(rows[asked], (prop.name,))[prop.name]
+        positions = positions[pc.fill_null(is_same, False).to_numpy(zero_copy_only=False)]
+        vectors = self._taken(rows[positions], (prop.name,))[prop.name]
         has_vector = vectors.is_valid().to_numpy(zero_copy_only=False)
-        asked = asked[has_vector]
-        order = np.argsort(asked)
+        positions = positions[has_vector]
+        order = np.argsort(positions)
         numbers: Vectors = vectors.flatten().to_numpy().reshape(-1, prop.dimension)
-        return asked[order], numbers[order]
+        return positions[order], numbers[order]
 
     def _taken(self, rows: Positions, names: tuple[str, ...]) -> dict[str, pa.Array]:
         """Columns at ascending positions among the live rows, which may repeat."""
@@ -59,7 +70,7 @@ class CommittedVectors:
         return {name: column.take(pa.array(places)) for name, column in found.items()}
 
     def _live_rows(self, ids: pa.Array) -> Positions:
-        """For every id its position among the live rows of the table, -1 where there is none."""
+        """For every id its position among the live rows of the table, or -1."""
         if len(ids) > IDS_PER_FILTER_MAX:
             return self._by_hash(ids)
         texts = ids.to_pylist()

@@ -1,6 +1,6 @@
-"""The vectors of texts that one load has embedded, so that no text is embedded twice.
+"""Cache of the texts that one load has embedded, so that no text is embedded twice.
 
-Kept in a database of its own in a temporary file: small ones never leave its cache, large ones are bounded by disk.
+It is a SQLite database in a temporary file: a small one stays in its page cache, a large one is bounded by disk.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from omnigraph.rows.embedding import Vectors
 from omnigraph.write import limits
 
 LOOKED_UP_MAX = 500
-"""Texts of one statement: below the number of parameters that every SQLite takes."""
+"""Texts per statement: below the parameter limit of every SQLite."""
 
 
 class EmbeddedTexts:
-    """Vectors by text and dimension. One thread at a time."""
+    """Vectors by text and dimension. Not thread-safe."""
 
     def __init__(self) -> None:
         with _translated():
-            # No name: a file that nobody else sees, gone when it is closed or the process ends.
+            # An empty name is a private temporary file, deleted when it is closed or the process ends.
             self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             self._database.execute(f"PRAGMA cache_size = -{limits.EMBEDDED_TEXTS_BYTES // 1024}")
             self._database.execute("PRAGMA journal_mode = OFF")
             self._database.execute("CREATE TABLE vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
-            # One transaction for all of it: ending one costs as much as there are pages in the cache.
+            # One transaction for the whole load: each commit would cost as much as there are pages in the cache.
             self._database.execute("BEGIN")
 
     def close(self) -> None:
         self._database.close()
 
     def find(self, texts: Sequence[str], dimension: int) -> dict[str, Vectors]:
-        """The vectors of the texts that were embedded before."""
+        """The vectors of texts that were embedded before."""
         by_digest = {_digest(text, dimension): text for text in texts}
         digests = list(by_digest)
         found: dict[str, Vectors] = {}
@@ -50,7 +50,7 @@ class EmbeddedTexts:
         return found
 
     def put(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Remember what was embedded."""
+        """Store embedded texts."""
         rows = [
             (_digest(text, vectors.shape[1]), vector.tobytes()) for text, vector in zip(texts, vectors, strict=True)
         ]
@@ -68,5 +68,5 @@ def _translated() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StorageError(
-            f"vectors cannot be kept in a temporary file: {error}", hint="is there room in the temporary directory?"
+            f"the temporary file for vectors failed: {error}", hint="check the free space of the temporary directory"
         ) from error

@@ -1,7 +1,7 @@
-"""Vectors for the rows of a load: every path hands its batches through here, on executors as in this process.
+"""Vectors for the rows of a load, in this process and on Spark executors.
 
-A vector that comes with the data stays. One that is missing is made from its text (``text_vectors``). After the first
-violation no text is embedded any more: the load has failed, and embedding costs money.
+A vector in the data is kept. A missing one is embedded from its text (``text_vectors``). After the first violation no
+further text is embedded: the load has failed, and embedding costs money.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from omnigraph.write.vectors.committed_vectors import CommittedVectors
 from omnigraph.write.vectors.text_vectors import TextVectors
 
 Fill = Callable[[str, TypedRows], TypedRows]
-"""Takes rows and the name of their source."""
+"""Fills vectors, given the name of a source and its rows."""
 
 
 @dataclass(frozen=True)
 class RowEmbedding:
-    """How a load gets its vectors. Travels to executors, and so must the embedder.
+    """Embedding of a load. It is pickled to Spark executors, including the embedder.
 
-    ``pins`` are the tables that may hold vectors already. They need not be the newest: a vector belongs to its text.
+    ``pins`` are the tables that may hold vectors already. A stale version is fine: a vector depends on its text only.
     """
 
     store: Store
@@ -50,12 +50,12 @@ class RowEmbedding:
 
     @cached_property
     def reading(self) -> Catalog:
-        """The types by which the rows are to be read: a required vector may still be missing there."""
+        """The catalog for reading rows: required vectors are optional there, because they may be filled in later."""
         return without_required_vectors(self.catalog)
 
     @contextmanager
     def filling(self, violations: Violations) -> Iterator[Fill]:
-        """What fills the vectors of the rows of one load, or of one task of it."""
+        """The function that fills vectors of one load, or of one task of it."""
         filling = _Filling(self, violations)
         try:
             yield filling.fill
@@ -64,13 +64,13 @@ class RowEmbedding:
 
 
 def has_embedded_properties(catalog: Catalog) -> bool:
-    """Whether there is anything to embed."""
+    """True if a node type has an ``@embed`` property."""
     return any(prop.embed is not None for node in catalog.schema.nodes for prop in node.properties)
 
 
 @dataclass
 class _Filling:
-    """The state of one filling."""
+    """State of one load or task."""
 
     about: RowEmbedding
     violations: Violations

@@ -1,8 +1,9 @@
-"""Vectors of ``@embed`` properties that mutations make, by the rules of loads.
+"""Vectors of ``@embed`` properties in mutations, by the rules of loads.
 
-Of an inserted node, and of one whose text or vector an update assigns, a vector that is missing at the end of the
-mutation is made from the text. An update of the text alone gives up the vector of the old text. Other nodes are left as
-they are: an update of another property embeds nothing.
+* Insert: a missing vector is embedded from the text.
+* Update of the text alone: the old vector is dropped and embedded again.
+* Update of the vector: kept; if it is set to null, embedded from the text.
+* Update of other properties: nothing is embedded.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from omnigraph.write.vectors.committed_vectors import CommittedVectors
 from omnigraph.write.vectors.text_vectors import TextVectors
 
 VectorGaps = Sequence[tuple[EmbeddedProperty, Gaps]]
-"""The rows of a table that lack vectors, by property."""
+"""Rows of a table without a vector, by property."""
 
 
 @dataclass
 class MutationVectors:
-    """The vectors of one mutation, for all attempts to commit it: a text is embedded once."""
+    """Vectors of one mutation. They are kept across retries, so that a text is embedded once."""
 
     store: Store
     find_embedder: Callable[[], Embedder | None]
 
     def close(self) -> None:
-        # An embedder that was never needed is not looked for here.
+        # Read without the property, which would create an embedder that was never needed.
         embedding = self.__dict__.get("_embedding")
         if embedding is not None:
             embedding.close()
@@ -49,12 +50,12 @@ class MutationVectors:
         return None if embedder is None else TextVectors(embedder)
 
     def made_for(self, entity: Entity) -> Sequence[EmbeddedProperty]:
-        """The properties of a type whose vectors are made; none without an embedder."""
+        """The properties of a type that are embedded; none without an embedder."""
         properties = embedded_properties(entity)
         return properties if properties and self._embedding is not None else ()
 
     def gaps(self, entity: Entity, rows: pa.Table, renewed: Collection[str]) -> VectorGaps:
-        """The vectors that are missing. They are made for the ids in ``renewed``."""
+        """The missing vectors of the ids in ``renewed``."""
         properties = self.made_for(entity)
         if not properties or not rows.num_rows:
             return ()
@@ -63,7 +64,7 @@ class MutationVectors:
         return [(prop, find_gaps(batch, prop, is_made)) for prop in properties]
 
     def filled(self, entity: Entity, rows: pa.Table, gaps: VectorGaps, pin: TablePin) -> pa.Table:
-        """The rows with their vectors. Asks the embedder, which costs time and money: everything else comes first."""
+        """The rows with vectors filled in. The embedder costs time and money, so all checks come before."""
         if not any(len(gap.rows) for _, gap in gaps):
             return rows
         assert isinstance(entity, NodeType)
@@ -78,17 +79,17 @@ class MutationVectors:
 
 
 def given_up(properties: Sequence[EmbeddedProperty], assigned: Mapping[str, Any]) -> dict[str, None]:
-    """The vectors that an update leaves to be made: their text is assigned, and they are not."""
+    """Vectors to drop because an update assigns their text and not the vector."""
     return {prop.name: None for prop in properties if prop.embed.source in assigned and prop.name not in assigned}
 
 
 def is_renewed(properties: Sequence[EmbeddedProperty], assigned: Mapping[str, Any]) -> bool:
-    """Whether an update assigns a vector or the text of one."""
+    """True if an update assigns a vector or the text of one."""
     return any(prop.name in assigned or prop.embed.source in assigned for prop in properties)
 
 
 def report_gaps(entity: Entity, rows: pa.Table, gaps: VectorGaps, violations: Violations) -> None:
-    """Report required vectors that there is no text for."""
+    """Report required vectors without a text to embed."""
     for prop, gap in gaps:
         for row in () if prop.nullable else gap.hopeless.tolist():
             message, id_ = required_message(entity, prop.name), rows.column(ID)[row].as_py()

@@ -1,7 +1,6 @@
-"""Vectors of the texts of one write, each made once.
+"""Vectors of the texts of one write, each embedded once.
 
-A vector is taken from the committed row if its text is still the same, else from an equal text of this write, and only
-then the embedder is asked.
+Sources in order: the committed row if its text is unchanged, an equal text of this write, the embedder.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from omnigraph.write.vectors.embedded_texts import EmbeddedTexts
 
 
 class TextVectors:
-    """An embedder, and the vectors that it gave. One thread at a time."""
+    """An embedder with a cache of its vectors. Not thread-safe."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -41,7 +40,7 @@ class TextVectors:
         texts: pa.Array,
         committed: CommittedVectors | None,
     ) -> Vectors:
-        """The vectors of the texts of some rows. ``committed`` is the table that may hold vectors of the same rows."""
+        """Vectors of the texts of some rows. ``committed`` is the table that may hold vectors of the same rows."""
         vectors = np.zeros((len(texts), prop.dimension), np.float32)
         left = np.arange(len(texts))
         if committed is not None:
@@ -55,7 +54,7 @@ class TextVectors:
         return vectors
 
     def _embedded(self, texts: list[str], dimension: int) -> Vectors:
-        """The vectors of different texts: those embedded before, and those that are embedded now."""
+        """Vectors of distinct texts, from the cache or the embedder."""
         known = self._known.find(texts, dimension)
         missing = [text for text in texts if text not in known]
         for start in range(0, len(missing), limits.TEXTS_PER_CALL):

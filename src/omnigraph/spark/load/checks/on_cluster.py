@@ -45,7 +45,7 @@ from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import WRITE_MODES
 from omnigraph.write.preview import Previewed
 from omnigraph.write.schema.cast import check_same_type
-from omnigraph.write.staging import plan_of
+from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ class PreparedSparkLoad:
         """One version of every table. Fragments are there already; deletion files are written by tasks."""
         tables = self.input.tables
         shortened = self._shorten(capture)
-        staged = [self._stage_table(capture, table, shortened) for _, table in sorted(tables.items())]
+        staged = [self._assemble_table(capture, table, shortened) for _, table in sorted(tables.items())]
         self.input.is_handed_over = True
-        return plan_of(capture, staged, self.reads, info, options)
+        return plan_writes(capture, staged, self.reads, info, options)
 
     def _shorten(self, capture: Capture) -> Shortened:
         if self.replaced is None:
@@ -94,7 +94,7 @@ class PreparedSparkLoad:
             found.setdefault(self.spaces[space], []).append(shortened)
         return {key: sorted(items, key=lambda item: item.number) for key, items in found.items()}
 
-    def _stage_table(
+    def _assemble_table(
         self, capture: Capture, table: InputTable, shortened: Shortened
     ) -> tuple[TableWrite, staging.StagedVersion]:
         key, store, mode = table.entity.table_key, self.input.store, self.input.mode
