@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from omnigraph.errors import UsageError
-from omnigraph.spark.load.frame_parts import shown_path
+from omnigraph.spark.load.frame_slices import shown_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,14 +27,14 @@ from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
 from omnigraph.spark.load.csv_quotes import refuse_open_quotes
-from omnigraph.spark.load.frame_partitions import files_of_tasks
-from omnigraph.spark.load.frame_parts import FrameColumns, Numbering, write_part
+from omnigraph.spark.load.frame_slices import FrameColumns, Numbering, write_frame_slice
 from omnigraph.spark.load.input import LoadInput, RowLines
 from omnigraph.spark.load.journal import Journal
 from omnigraph.spark.load.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
-from omnigraph.spark.load.parts import Part, PartWriter
 from omnigraph.spark.load.records import stored_records
 from omnigraph.spark.load.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
+from omnigraph.spark.load.task_files import files_of_tasks
 from omnigraph.write.load.plan import LoadMode
 
 if TYPE_CHECKING:
@@ -90,47 +90,47 @@ class MappedTables:
             specs = enumerate(mapping.entities)
             return [_select(spec, number, *self._read[spec.source], catalog.nodes) for number, spec in specs]
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+    def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
         """Run the tasks that no earlier run of this load has finished; a job for each entry of the mapping."""
         done = {} if journal is None else journal.finished()
-        watch.reuse(sum(part.rows for part in done.values()))
+        watch.reuse(sum(input_slice.rows for input_slice in done.values()))
         selected = self._selected(writer.catalog)
-        ours: dict[int, Part] = {}
+        ours: dict[int, InputSlice] = {}
         undo = undoing(writer.store, journal)
         try:
             for frame, columns in selected:
                 task = FrameTask(writer, columns, journal, frozenset(done), attempts_max(self.spark))
                 ours |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
         except BaseException:
-            for part in ours.values():
-                undo(part)
+            for input_slice in ours.values():
+                undo(input_slice)
             undo_noted(writer.store, journal, done)
             raise
         numbers = sorted({**done, **ours})
         self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
-        parts = [ours[number] if number in ours else done[number] for number in numbers]
+        slices = [ours[number] if number in ours else done[number] for number in numbers]
         kept = disposable(journal, list(ours.values()))
-        return LoadInput(writer.store, mode, parts, partial(_find_lines, parts), disposable=kept, journal=journal)
+        return LoadInput(writer.store, mode, slices, partial(_find_lines, slices), disposable=kept, journal=journal)
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
         """Records of rows, by number of the part and line in it. A part has rows of one type."""
         found: dict[int, dict[int, object]] = {}
         for number, lines in wanted.items():
-            part = whole.parts[number]
-            found[number] = {line: part.records[line] for line in lines if line in part.records}
-            numbering = Numbering(part)
-            rows = {numbering.row(line): line for line in lines if line not in part.records}
-            for key in part.tables if rows else ():
+            input_slice = whole.slices[number]
+            found[number] = {line: input_slice.records[line] for line in lines if line in input_slice.records}
+            numbering = Numbering(input_slice)
+            rows = {numbering.row(line): line for line in lines if line not in input_slice.records}
+            for key in input_slice.tables if rows else ():
                 stored = stored_records(whole, number, key, list(rows), with_id=self._ids_given[number])
                 found[number] |= {rows[row]: record for row, record in stored.items()}
         return found
 
 
-def _find_lines(parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
+def _find_lines(slices: Sequence[InputSlice], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
     """Every row that was not set aside was written, in its order."""
     found = {}
     for (number, key), rows in wanted.items():
-        numbering = Numbering(parts[number])
+        numbering = Numbering(slices[number])
         found[number, key] = {row: numbering.line(row) for row in rows}
     return found
 
@@ -139,7 +139,7 @@ def _find_lines(parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence
 class FrameTask:
     """What the tasks of one job do. Travels to the executors."""
 
-    writer: PartWriter
+    writer: SliceWriter
     columns: FrameColumns
     journal: Journal | None
     done: frozenset[int]
@@ -154,11 +154,11 @@ class FrameTask:
         if number not in self.done:
             yield outcome_batch(number, outcome(partial(self._write, number, task, batches), self.attempts))
 
-    def _write(self, number: int, task: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, Part]:
-        part = write_part(self.writer, self.columns, task, batches)
+    def _write(self, number: int, task: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, InputSlice]:
+        written = write_frame_slice(self.writer, self.columns, task, batches)
         if self.journal is not None:
-            self.journal.note(number, part)
-        return number, part
+            self.journal.note(number, written)
+        return number, written
 
 
 def _frame(spark: SparkSession, name: str, mapping: LoadMapping, frames: Mapping[str, Any]) -> tuple[DataFrame, bool]:

@@ -20,7 +20,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.parts import Part, Span, discard_part
+from omnigraph.spark.load.slices import InputSlice, Span, discard_slice
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.discard import discard_version
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
@@ -29,11 +29,11 @@ from omnigraph.write.load.plan import LoadMode
 from omnigraph.write.violations import violation_error
 
 RowLines = Mapping[tuple[int, str], Mapping[int, int]]
-"""By part and type: the line of a row, both counted within the part."""
+"""By slice and type: the line of a row, both counted within the slice."""
 
 
 class LineFinder(Protocol):
-    """Looks up lines that tasks did not report: by part and type, the numbers of rows."""
+    """Looks up lines that tasks did not report: by slice and type, the numbers of rows."""
 
     def __call__(self, wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines: ...
 
@@ -49,7 +49,7 @@ class InputTable:
     version: staging.StagedVersion
     """The one without those that were set aside."""
     origins: Mapping[int, tuple[int, int]]
-    """By number of a fragment: the part it was written for, and how many rows of the part precede it."""
+    """By number of a fragment: the slice it was written for, and how many rows of the slice precede it."""
     superseded: dict[str, list[int]] = field(default_factory=dict)
     """By data file: offsets of rows."""
 
@@ -81,14 +81,14 @@ class LoadInput:
 
     store: Store
     mode: LoadMode
-    parts: Sequence[Part]
+    slices: Sequence[InputSlice]
     find_lines: LineFinder | None = None
     tables: dict[str, InputTable] = field(default_factory=dict)
     retired: list[staging.StagedVersion] = field(default_factory=list)
     is_settled: bool = False
     is_handed_over: bool = False
-    disposable: Callable[[], Sequence[Part]] | None = None
-    """The parts that no other run of the load may publish; None if there can be no other."""
+    disposable: Callable[[], Sequence[InputSlice]] | None = None
+    """The slices that no other run of the load may publish; None if there can be no other."""
     journal: Journal | None = None
     """The journal whose notes protect the files from cleanup, if the load has one."""
     replaced: frozenset[str] = frozenset()
@@ -105,7 +105,7 @@ class LoadInput:
     @property
     def rows_written(self) -> int:
         """By the tasks, whatever becomes of them."""
-        return sum(table.rows for part in self.parts for table in part.tables.values())
+        return sum(table.rows for input_slice in self.slices for table in input_slice.tables.values())
 
     def counts(self) -> dict[str, int]:
         return {key: table.rows for key, table in self.tables.items()}
@@ -113,9 +113,9 @@ class LoadInput:
     def violations(self) -> Violations:
         """What the tasks found, as the lines of the files tell it."""
         found = Violations()
-        located = Sources(self.parts)
-        for number, part in enumerate(self.parts):
-            found.absorb(_located(part.violations, partial(located.place, number)))
+        located = Sources(self.slices)
+        for number, input_slice in enumerate(self.slices):
+            found.absorb(_located(input_slice.violations, partial(located.place, number)))
         return found
 
     def assemble(self, catalog: Catalog, pins: Mapping[str, TablePin]) -> None:
@@ -123,11 +123,11 @@ class LoadInput:
         violations = self.violations()
         if violations.total:
             raise violation_error(violations)
-        for key in sorted(self.replaced.union(*(part.tables for part in self.parts))):
+        for key in sorted(self.replaced.union(*(input_slice.tables for input_slice in self.slices))):
             kind, _, name = key.partition(":")
             entity = catalog.nodes[name] if kind == "node" else catalog.edges[name]
             pin = pins[key]
-            written = [rows for part in self.parts if key in part.tables for rows in part.tables[key].written]
+            written = [rows for input_slice in self.slices for rows in _written(input_slice, key)]
             base = self.store.open(pin.location, pin.lance_version)
             version = staging.stage_overwrite(self.store, base, pin.location, written)
             fragments = self.store.open(version.location, version.version).get_fragments()
@@ -136,9 +136,9 @@ class LoadInput:
             self.tables[key] = InputTable(entity, written, version, version, origins)
 
     def _origins(self, key: str) -> Iterator[tuple[int, int]]:
-        for number, part in enumerate(self.parts):
+        for number, input_slice in enumerate(self.slices):
             before = 0
-            for fragment in (item for rows in _written(part, key) for item in rows.fragments):
+            for fragment in (item for rows in _written(input_slice, key) for item in rows.fragments):
                 yield number, before
                 before += fragment.physical_rows
 
@@ -156,11 +156,11 @@ class LoadInput:
 
     def places(self, key: str, rows: Sequence[int]) -> dict[int, Place]:
         """Where rows of the input came from, by address."""
-        sources = Sources(self.parts)
+        sources = Sources(self.slices)
         return {address: sources.place(number, line) for address, (number, line) in self.lines(key, rows).items()}
 
     def lines(self, key: str, rows: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """Which line of which part rows of the input came from, by address."""
+        """Which line of which slice rows of the input came from, by address."""
         table = self.tables[key]
         asked: dict[tuple[int, str], list[int]] = {}
         located: dict[int, tuple[int, int]] = {}
@@ -168,19 +168,19 @@ class LoadInput:
             number, before = table.origins[address >> OFFSET_BITS]
             row = before + (address & ((1 << OFFSET_BITS) - 1))
             located[address] = (number, row)
-            if self.parts[number].tables[key].first_line is None:
+            if self.slices[number].tables[key].first_line is None:
                 asked.setdefault((number, key), []).append(row)
         assert not asked or self.find_lines is not None, "rows of frames have no gaps"
         found = self.find_lines(asked) if asked and self.find_lines is not None else {}
         lines = {}
         for address, (number, row) in located.items():
-            first = self.parts[number].tables[key].first_line
+            first = self.slices[number].tables[key].first_line
             lines[address] = (number, found[number, key][row] if first is None else first + row)
         return lines
 
     def addresses(self, number: int, key: str, rows: Iterable[int]) -> list[int]:
-        """Where rows of a part are in the version that holds the input."""
-        own = sorted((first, at) for at, (part, first) in self.tables[key].origins.items() if part == number)
+        """Where rows of a slice are in the version that holds the input."""
+        own = sorted((first, at) for at, (owner, first) in self.tables[key].origins.items() if owner == number)
         places = ((row, own[bisect_right(own, (row, sys.maxsize)) - 1]) for row in rows)
         return [(fragment << OFFSET_BITS) | (row - first) for row, (first, fragment) in places]
 
@@ -190,25 +190,25 @@ class LoadInput:
             for version in [*self.retired, *(table.version for table in self.tables.values())]:
                 discard_version(self.store, version)
             if with_data:
-                for part in self.parts if self.disposable is None else self.disposable():
-                    discard_part(self.store, part)
+                for input_slice in self.slices if self.disposable is None else self.disposable():
+                    discard_slice(self.store, input_slice)
         except OmnigraphError:
             # What could not be deleted is garbage for cleanup; why the load ended as it did matters more.
             return
 
 
-def _written(part: Part, key: str) -> tuple[staging.WrittenRows, ...]:
-    return part.tables[key].written if key in part.tables else ()
+def _written(input_slice: InputSlice, key: str) -> tuple[staging.WrittenRows, ...]:
+    return input_slice.tables[key].written if key in input_slice.tables else ()
 
 
 class Sources:
-    """All sources of a load, put together from the spans of its parts."""
+    """All sources of a load, put together from the spans of its slices."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = parts
+    def __init__(self, slices: Sequence[InputSlice]) -> None:
+        self._slices = slices
         self._before: dict[tuple[int, str, int], int] = {}
         by_source: dict[tuple[int, str], list[Span]] = {}
-        for span in (span for part in parts for span in part.spans):
+        for span in (span for input_slice in slices for span in input_slice.spans):
             by_source.setdefault((span.entry, span.source), []).append(span)
         for spans in by_source.values():
             before = 0
@@ -217,8 +217,8 @@ class Sources:
                 before += span.lines
 
     def place(self, number: int, line: int) -> Place:
-        """Where a line of a part is."""
-        spans = self._parts[number].spans
+        """Where a line of a slice is."""
+        spans = self._slices[number].spans
         for span in spans:
             if line <= span.lines:
                 return Place(span.source, self._before[span.entry, span.source, span.start] + line)
@@ -227,7 +227,7 @@ class Sources:
 
 
 def _located(violations: Violations, place: Callable[[int], Place]) -> Violations:
-    """Violations of a part with the places they have in their sources."""
+    """Violations of a slice with the places they have in their sources."""
     located = Violations()
     for sample in violations.samples:
         kind = (sample.code, sample.table_key, sample.property)

@@ -21,8 +21,8 @@ from omnigraph.core.ports import UlidSource
 from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, OutcomeUnknown
 from omnigraph.history.state import Fence
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
-from omnigraph.spark.load.parts import Part, PartTable, Span
 from omnigraph.spark.load.rejected_rows import Reasons
+from omnigraph.spark.load.slices import InputSlice, SliceTable, Span
 from omnigraph.storage.objects.sealed import seal, unseal
 from omnigraph.storage.stage.descriptions import is_there, rows_from_json, rows_to_json
 from omnigraph.storage.tables.store import Store
@@ -76,24 +76,24 @@ class Journal:
         """The idempotency key of the commit: a load that is resumed after it was published finds it."""
         return f"spark-load/{self.job}"
 
-    def note(self, number: int, part: Part) -> None:
+    def note(self, number: int, input_slice: InputSlice) -> None:
         """What the task of a split wrote. What is wrong with a split is not noted: it is read again."""
-        if not part.violations.total:
-            self.store.objects.replace(f"{self._path}.{number}.json", _text(_part_json(part)))
+        if not input_slice.violations.total:
+            self.store.objects.replace(f"{self._path}.{number}.json", _text(_slice_json(input_slice)))
 
-    def finished(self) -> dict[int, Part]:
+    def finished(self) -> dict[int, InputSlice]:
         """What is noted and still there, by number of the split."""
         found = {}
         for path in self._files(".json"):
             content = self.store.objects.read(path)
             if content is not None:
                 try:
-                    part = _part(unseal(content, path, NOTE_KEYS))
+                    input_slice = _slice_from_json(unseal(content, path, NOTE_KEYS))
                 except CorruptionError as error:
                     _logger.warning("a split is read again: %s", error.message)
                     continue
-                if all(is_there(self.store, rows) for table in part.tables.values() for rows in table.written):
-                    found[int(path.split(".")[-2])] = part
+                if all(is_there(self.store, rows) for table in input_slice.tables.values() for rows in table.written):
+                    found[int(path.split(".")[-2])] = input_slice
         return found
 
     def _files(self, kind: str) -> list[str]:
@@ -158,27 +158,27 @@ def _text(value: Mapping[str, Any]) -> bytes:
     return seal(json.loads(json.dumps(value, sort_keys=True)))
 
 
-def _part_json(part: Part) -> dict[str, Any]:
+def _slice_json(input_slice: InputSlice) -> dict[str, Any]:
     return {
-        "spans": [[span.entry, span.source, span.start, span.lines] for span in part.spans],
+        "spans": [[span.entry, span.source, span.start, span.lines] for span in input_slice.spans],
         "tables": {
             key: [table.rows, table.first_line, [rows_to_json(rows) for rows in table.written]]
-            for key, table in part.tables.items()
+            for key, table in input_slice.tables.items()
         },
-        "rejected": [asdict(violation) for reasons in part.rejected.values() for violation in reasons],
-        "records": [[line, record] for line, record in part.records.items()],
+        "rejected": [asdict(violation) for reasons in input_slice.rejected.values() for violation in reasons],
+        "records": [[line, record] for line, record in input_slice.records.items()],
     }
 
 
-def _part(said: Mapping[str, Any]) -> Part:
+def _slice_from_json(said: Mapping[str, Any]) -> InputSlice:
     rejected: Reasons = {}
     for given in said["rejected"]:
         place = Place(**given["place"])
         violation = Violation(**{**given, "code": ViolationCode(given["code"]), "place": place})
         rejected.setdefault(place, []).append(violation)
     tables = {
-        key: PartTable(rows, first, tuple(rows_from_json(one) for one in written))
+        key: SliceTable(rows, first, tuple(rows_from_json(one) for one in written))
         for key, (rows, first, written) in said["tables"].items()
     }
     spans = tuple(Span(*span) for span in said["spans"])
-    return Part(spans, Violations(), tables, rejected, dict(said["records"]))
+    return InputSlice(spans, Violations(), tables, rejected, dict(said["records"]))

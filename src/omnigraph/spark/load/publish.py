@@ -20,14 +20,14 @@ from omnigraph.spark.cluster.tasks import NOT_COUNTED
 from omnigraph.spark.load.checks.on_cluster import publish_checked_on_cluster
 from omnigraph.spark.load.checks.on_driver import publish_checked
 from omnigraph.spark.load.input import LoadInput
-from omnigraph.spark.load.parts import PartWriter
 from omnigraph.spark.load.rejects import Rejects
+from omnigraph.spark.load.slices import SliceWriter
 from omnigraph.write.attempt import READ
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WriteParts = Callable[[PartWriter], LoadInput]
+WriteSlices = Callable[[SliceWriter], LoadInput]
 """Runs the tasks that write the input."""
 
 
@@ -46,15 +46,15 @@ class Checks(Enum):
         return rows <= (limits.DRIVER_CHECK_ROWS_MAX if is_small else limits.DRIVER_CHECK_ROWS)
 
 
-def load_parts(
-    spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
+def load_slices(
+    spark: SparkSession, write_slices: WriteSlices, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
     """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
         with watch.stage("reading"):
-            whole = write_parts(PartWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
-        job.context.profiler.say(f"tasks: {len(whole.parts):,}; {NOT_COUNTED}")
+            whole = write_slices(SliceWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
+        job.context.profiler.say(f"tasks: {len(whole.slices):,}; {NOT_COUNTED}")
         step.rows = whole.rows_written
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:

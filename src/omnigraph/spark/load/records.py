@@ -33,7 +33,7 @@ def record_of(entity: Entity, row: pa.RecordBatch, *, with_id: bool = True) -> d
 def stored_records(
     whole: LoadInput, number: int, key: str, rows: Sequence[int], *, with_id: bool
 ) -> dict[int, dict[str, Any]]:
-    """Records of rows of a part, as they were written."""
+    """Records of rows of a slice, as they were written."""
     table = whole.tables[key]
     addresses = dict(zip(whole.addresses(number, key, rows), rows, strict=True))
     fragments = sorted({address >> OFFSET_BITS for address in addresses})

@@ -21,7 +21,7 @@ from omnigraph.spark.load.rejected_rows import Reasons
 from omnigraph.storage.objects.source_files import is_remote
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
-"""Finds lines of parts of an input: the record of each, or its text where it is none."""
+"""Finds lines of slices of an input: the record of each, or its text where it is none."""
 
 
 def require_new(path: str) -> None:
@@ -53,16 +53,16 @@ class Rejects:
     path: str
     read: Records
     rows: dict[tuple[int, int], list[Violation]] = field(default_factory=dict)
-    """By number of the part and line in it."""
+    """By number of the slice and line in it."""
 
     @property
     def count(self) -> int:
         return len(self.rows)
 
-    def take_parts(self, whole: LoadInput) -> None:
+    def take_slices(self, whole: LoadInput) -> None:
         """What tasks set aside."""
-        for number, part in enumerate(whole.parts):
-            self._take(((number, place.line), reasons) for place, reasons in part.rejected.items())
+        for number, input_slice in enumerate(whole.slices):
+            self._take(((number, place.line), reasons) for place, reasons in input_slice.rejected.items())
 
     def take_rows(self, whole: LoadInput, key: str, reasons: Mapping[int, list[Violation]]) -> None:
         """Rows of a table of the input, by address."""
@@ -96,7 +96,7 @@ class Rejects:
         for number, line in sorted(self.rows):
             wanted.setdefault(number, []).append(line)
         records = self.read(whole, wanted)
-        sources = Sources(whole.parts)
+        sources = Sources(whole.slices)
         unfinished = f"{self.path}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:
             for (number, line), reasons in sorted(self.rows.items()):

@@ -17,9 +17,9 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.parts import Part, PartWriter, discard_part
-from omnigraph.spark.load.publish import Checks, load_parts
+from omnigraph.spark.load.publish import Checks, load_slices
 from omnigraph.spark.load.rejects import Rejects
+from omnigraph.spark.load.slices import InputSlice, SliceWriter, discard_slice
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.plan import LoadMode
 from omnigraph.write.vectors.load_vectors import has_embedded_properties
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unrepeatable:
-    """An input that nobody can be sure to read again in the same parts."""
+    """An input that nobody can be sure to read again in the same slices."""
 
     why: str
 
@@ -49,12 +49,12 @@ class Work(Protocol):
         """The input as it is now."""
         ...
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+    def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
         """Run the tasks that no earlier run of this load has finished."""
         ...
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
-        """Records of lines of the input, by number of the part and line in it."""
+        """Records of lines of the input, by number of the slice and line in it."""
         ...
 
 
@@ -87,10 +87,10 @@ class Run:
     def _loader(self, request: LoadRequest, journal: Journal | None, rejects: Rejects | None) -> Loader:
         mode = request.parsed_mode()
 
-        def write(writer: PartWriter) -> LoadInput:
+        def write(writer: SliceWriter) -> LoadInput:
             return self.work.write(writer, journal, mode, self.watch)
 
-        return partial(load_parts, self.work.spark, write, self.checks, self.watch, rejects)
+        return partial(load_slices, self.work.spark, write, self.checks, self.watch, rejects)
 
     def _journal(self, graph: Graph, request: LoadRequest) -> Journal | None:
         try:
@@ -119,12 +119,12 @@ class Run:
         return found or Journal.start(snapshot.store, asked)
 
 
-def undoing(store: Store, journal: Journal | None) -> Callable[[Part], None]:
-    """How the fragments of a part are taken away, unless another run of the load may publish them."""
+def undoing(store: Store, journal: Journal | None) -> Callable[[InputSlice], None]:
+    """How the fragments of a slice are taken away, unless another run of the load may publish them."""
 
-    def undo(part: Part) -> None:
+    def undo(input_slice: InputSlice) -> None:
         if journal is None or journal.is_ended_by_us():
-            discard_part(store, part)
+            discard_slice(store, input_slice)
 
     return undo
 
@@ -133,14 +133,14 @@ def undo_noted(store: Store, journal: Journal | None, before: Collection[int]) -
     """Take away what tasks of a failed job wrote whose outcomes never came here, but not what was there before."""
     try:
         if journal is not None and journal.is_ended_by_us():
-            for number, part in journal.finished().items():
+            for number, input_slice in journal.finished().items():
                 if number not in before:
-                    discard_part(store, part)
+                    discard_slice(store, input_slice)
     except OmnigraphError:
         # What could not be found is garbage for cleanup; the reason of the failure matters more.
         return
 
 
-def disposable(journal: Journal | None, ours: Sequence[Part]) -> Callable[[], Sequence[Part]] | None:
-    """The parts of this run, if no other run may publish them; None if there can be no other."""
+def disposable(journal: Journal | None, ours: Sequence[InputSlice]) -> Callable[[], Sequence[InputSlice]] | None:
+    """The slices of this run, if no other run may publish them; None if there can be no other."""
     return None if journal is None else lambda: ours if journal.is_ended_by_us() else []

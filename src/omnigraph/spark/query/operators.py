@@ -33,9 +33,9 @@ from omnigraph.query.liveness import (
 from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.multiplicity import product
+from omnigraph.spark.query.ordering import sliced, sort_columns
 from omnigraph.spark.query.rankings import scored
 from omnigraph.spark.query.reach import shortest_rows
-from omnigraph.spark.query.slices import sliced, sort_columns
 from omnigraph.spark.query.tables import QueryTables
 from omnigraph.spark.query.traversal import Follower, is_whole
 

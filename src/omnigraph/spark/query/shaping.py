@@ -16,7 +16,7 @@ from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
-from omnigraph.spark.query.slices import sliced, sort_columns
+from omnigraph.spark.query.ordering import sliced, sort_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

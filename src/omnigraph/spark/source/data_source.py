@@ -30,10 +30,10 @@ from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import settle
 from omnigraph.spark.cluster.spark_types import arrow_schema, as_spark_takes_it, spark_schema
 from omnigraph.spark.load.checks.on_driver import publish_checked
-from omnigraph.spark.load.frame_parts import FrameColumns, write_part
+from omnigraph.spark.load.frame_slices import FrameColumns, write_frame_slice
 from omnigraph.spark.load.input import LoadInput
-from omnigraph.spark.load.parts import Part, PartWriter
 from omnigraph.spark.load.publish import publish_input
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.source.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
 from omnigraph.spark.source.options import SourceOptions, parse_options
 from omnigraph.storage.tables.filters import Condition
@@ -147,20 +147,20 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
 
 
 @dataclass(frozen=True)
-class PartMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+class SliceMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
     """What a task wrote, and for which query if it is one of a stream."""
 
-    part: Part
+    input_slice: InputSlice
     query: str | None = None
 
 
 @dataclass(frozen=True)
 class _Writing:
-    """A write that was begun: what tasks need, and what becomes of their parts."""
+    """A write that was begun: what tasks need, and what becomes of their slices."""
 
     options: SourceOptions
     mode: LoadMode
-    writer: PartWriter
+    writer: SliceWriter
     columns: FrameColumns
 
     @classmethod
@@ -178,20 +178,20 @@ class _Writing:
         if twice:
             raise UsageError(f"the frame has two columns for {twice[0]!r}", hint="drop one of them")
         columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
-        return cls(options, mode, PartWriter(store, pins, reading, embedding), columns)
+        return cls(options, mode, SliceWriter(store, pins, reading, embedding), columns)
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> PartMessage:
+    def write(self, batches: Iterator[pa.RecordBatch]) -> SliceMessage:
         from pyspark import TaskContext
 
         settle()
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         query = None if context is None else context.getLocalProperty(_QUERY_ID)
-        return PartMessage(write_part(self.writer, self.columns, number, iter(batches)), query)
+        return SliceMessage(write_frame_slice(self.writer, self.columns, number, iter(batches)), query)
 
     def publish(self, messages: Sequence[Any], idempotency_key: str | None = None) -> None:
-        """One commit of all parts. If it fails the files go away, unless the commit may have been made."""
-        parts = [message.part for message in messages if message is not None]
+        """One commit of all slices. If it fails the files go away, unless the commit may have been made."""
+        slices = [message.input_slice for message in messages if message is not None]
         said: dict[str, Any] = {**self.options.said}
         if idempotency_key is not None:
             said["idempotency_key"] = idempotency_key
@@ -199,7 +199,7 @@ class _Writing:
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
         def load(job: LoadJob) -> tuple[dict[str, int], Published]:
-            whole = LoadInput(job.context.store, job.mode, parts, replaced=replaced)
+            whole = LoadInput(job.context.store, job.mode, slices, replaced=replaced)
             return publish_input(job, whole, publish_checked)
 
         self.options.graph().load_with(load, request)
@@ -211,7 +211,7 @@ class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] 
     def __init__(self, writing: _Writing) -> None:
         self._writing = writing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> SliceMessage:
         return self._writing.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -228,11 +228,11 @@ class SourceStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc, unu
     def __init__(self, writing: _Writing) -> None:
         self._writing = writing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> SliceMessage:
         return self._writing.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        queries = [message.query for message in messages if isinstance(message, PartMessage) and message.query]
+        queries = [message.query for message in messages if isinstance(message, SliceMessage) and message.query]
         # No task, no rows: nothing could be written twice.
         key = f"spark-stream/{self._writing.options.query}/{queries[0]}/{batchId}" if queries else None
         self._writing.publish(messages, key)

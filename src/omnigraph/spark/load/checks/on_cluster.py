@@ -218,7 +218,7 @@ class Judging:
         if self.whole.is_settled:
             return checks
         if self.rejects is not None:
-            self.rejects.take_parts(self.whole)
+            self.rejects.take_slices(self.whole)
         has_changed = checks.settle_duplicates()
         if isinstance(checks.violations, EveryViolation):
             checks.violations.reasons = given_again(self.whole, checks.violations.reasons)

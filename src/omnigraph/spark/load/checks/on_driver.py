@@ -36,7 +36,7 @@ from omnigraph.write.load.rejects import EVERY, RejectingChecks
 from omnigraph.write.violations import violation_error
 
 
-class PartKeys(InputKeys):
+class SliceKeys(InputKeys):
     """Keys of an input that tasks wrote. Its sources are tables, and its lines addresses in them."""
 
     def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
@@ -53,7 +53,7 @@ class PartKeys(InputKeys):
 
 def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published:
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
-    with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
+    with open_keys(lambda connection: SliceKeys(connection, whole, is_located=rejects is None)) as keys:
         with job.context.profiler.step(CHECK):
             _take(keys, whole)
         written = {key: table.written for key, table in whole.tables.items()}
@@ -74,12 +74,12 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
         return published
 
 
-def _take(keys: PartKeys, whole: LoadInput) -> None:
+def _take(keys: SliceKeys, whole: LoadInput) -> None:
     for key, table in whole.tables.items():
         keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
 
 
-def _settle(keys: PartKeys, whole: LoadInput) -> None:
+def _settle(keys: SliceKeys, whole: LoadInput) -> None:
     violations = Violations()
     settle_duplicates(keys, whole.mode, violations)
     if violations.total:
@@ -93,14 +93,14 @@ class Rejecting:
     What was set aside stays so, even if another writer meanwhile made it right.
     """
 
-    keys: PartKeys
+    keys: SliceKeys
     whole: LoadInput
     rejects: Rejects
     is_settled: bool = False
 
     def run(self, catalog: Catalog, committed: CommittedKeys) -> None:
         if not self.is_settled:
-            self.rejects.take_parts(self.whole)
+            self.rejects.take_slices(self.whole)
             found = EveryViolation()
             settle_duplicates(self.keys, self.whole.mode, found, EVERY)
             self._take(given_again(self.whole, found.reasons))

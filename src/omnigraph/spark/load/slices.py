@@ -1,4 +1,4 @@
-"""What one task of a load does: rows of its part become fragments, and what the driver has to know of them comes back.
+"""What one task of a load does: rows of its slice become fragments, and what the driver has to know of them comes back.
 
 The rows are read, typed, checked and written by the very functions of the embedded load.
 """
@@ -31,8 +31,8 @@ from omnigraph.write.vectors.load_vectors import RowEmbedding
 
 
 @dataclass(slots=True)
-class PartTable:
-    """The rows of one type in one part. ``first_line`` if they came from lines without gaps, None if not."""
+class SliceTable:
+    """The rows of one type in one slice. ``first_line`` if they came from lines without gaps, None if not."""
 
     rows: int = 0
     first_line: int | None = None
@@ -53,15 +53,15 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What came of a part of the input: all its lines were read, ``violations`` say what is wrong with them.
+class InputSlice:
+    """What came of a slice of the input: all its lines were read, ``violations`` say what is wrong with them.
 
-    Lines are counted from 1 within the part; ``spans`` say which lines of which sources they are.
+    Lines are counted from 1 within the slice; ``spans`` say which lines of which sources they are.
     """
 
     spans: tuple[Span, ...]
     violations: Violations
-    tables: Mapping[str, PartTable]
+    tables: Mapping[str, SliceTable]
     rejected: Reasons = field(default_factory=dict)
     """Lines that were set aside, if that is what the caller wants, and why."""
     records: Mapping[int, object] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Part:
 class LineNotes:
     """Where the rows of each type came from: as runs of lines if that is short to say."""
 
-    tables: dict[str, PartTable] = field(default_factory=dict)
+    tables: dict[str, SliceTable] = field(default_factory=dict)
 
     def source(self, name: str) -> int:
         """There is only one."""
@@ -87,7 +87,7 @@ class LineNotes:
         for _, rows in pieces:
             noted = self.tables.get(entity.table_key)
             if noted is None:
-                noted = self.tables[entity.table_key] = PartTable(0, rows.lines[0].as_py())
+                noted = self.tables[entity.table_key] = SliceTable(0, rows.lines[0].as_py())
             if noted.first_line is not None and not _goes_on(rows, noted.first_line + noted.rows):
                 noted.first_line = None
             noted.rows += rows.batch.num_rows
@@ -103,8 +103,8 @@ def _goes_on(rows: TypedRows, line: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PartWriter:
-    """Writes parts into a graph. Travels to the executors."""
+class SliceWriter:
+    """Writes slices into a graph. Travels to the executors."""
 
     store: Store
     pins: Mapping[str, TablePin]
@@ -119,10 +119,10 @@ class PartWriter:
     """The moment in the ids that tasks mint."""
 
     def ids(self, place: int) -> PlacedUlids:
-        """Ids for the rows of a part; ``place`` is the one that it has in the input."""
+        """Ids for the rows of a slice; ``place`` is the one that it has in the input."""
         return PlacedUlids(self.minted_ms, place)
 
-    def write_split(self, split: FileSplit) -> Part:
+    def write_split(self, split: FileSplit) -> InputSlice:
         """Rows of a split of a file of JSON lines."""
         violations = EveryViolation() if self.rejects else Violations()
         lines = SplitLines(split)
@@ -136,9 +136,9 @@ class PartWriter:
         )
         tables = self.write_rows(split.path, rows, violations)
         rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
-        return Part((Span(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
+        return InputSlice((Span(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
 
-    def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, PartTable]:
+    def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, SliceTable]:
         """Write rows until a violation is found; the rest is only read, to find the others."""
         notes = LineNotes()
         writer = FragmentWriter(self.store, self.pins, notes)
@@ -167,10 +167,10 @@ class PartWriter:
         return notes.tables
 
 
-def discard_part(store: Store, part: Part) -> None:
-    """Delete the fragments of a part that no version refers to."""
+def discard_slice(store: Store, input_slice: InputSlice) -> None:
+    """Delete the fragments of a slice that no version refers to."""
     try:
-        for table in part.tables.values():
+        for table in input_slice.tables.values():
             for rows in table.written:
                 discard_rows(store, rows)
     except OmnigraphError:

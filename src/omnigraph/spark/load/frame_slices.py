@@ -20,11 +20,11 @@ from omnigraph.rows.read_arrow import as_texts, from_arrow, reference_ids
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import NodeType
-from omnigraph.spark.load.parts import Part, PartWriter, Span
 from omnigraph.spark.load.records import record_of
 from omnigraph.spark.load.rejected_rows import EveryViolation
+from omnigraph.spark.load.slices import InputSlice, SliceWriter, Span
 
-_PARTS = 2**16
+_SLICES = 2**16
 """Parts of one entry of a mapping whose minted ids are in order. Those of more are still ids."""
 
 
@@ -40,13 +40,15 @@ class FrameColumns:
     has_files: bool
 
 
-def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]) -> Part:
+def write_frame_slice(
+    writer: SliceWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]
+) -> InputSlice:
     """Write what comes to one task."""
     spans = _Spans(columns, number)
     violations = EveryViolation() if writer.rejects else Violations()
     first = next(batches, None)
     if first is None:
-        return Part((), Violations(), {})
+        return InputSlice((), Violations(), {})
     arriving = itertools.chain([first], batches)
     typed = (_named(columns, batch) for batch in arriving if spans.note(batch))
     kept = _Kept(columns.entity, violations) if isinstance(violations, EveryViolation) else None
@@ -55,21 +57,21 @@ def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: 
         columns.entity,
         pa.RecordBatchReader.from_batches(schema, typed if kept is None else kept.noting(typed)),
         source=columns.source,
-        mint_ids=writer.ids(columns.entry * _PARTS + number).new_ids,
+        mint_ids=writer.ids(columns.entry * _SLICES + number).new_ids,
         violations=violations,
         from_texts=True,
     )
     tables = writer.write_rows(columns.source, rows if kept is None else kept.settling(rows), violations)
     if kept is None:
-        return Part(tuple(spans.found), violations, tables)
-    return Part(tuple(spans.found), violations, tables, kept.violations.reasons, kept.records)
+        return InputSlice(tuple(spans.found), violations, tables)
+    return InputSlice(tuple(spans.found), violations, tables, kept.violations.reasons, kept.records)
 
 
 class Numbering:
     """Rows of a part, counted from 0 as they were written, and lines, counted from 1: some lines were set aside."""
 
-    def __init__(self, part: Part) -> None:
-        self._aside = sorted(place.line for place in part.rejected)
+    def __init__(self, input_slice: InputSlice) -> None:
+        self._aside = sorted(place.line for place in input_slice.rejected)
         self._shifts = [line - before for before, line in enumerate(self._aside)]
 
     def line(self, row: int) -> int:
