@@ -69,10 +69,10 @@ MERGED_ROWS: Final = 250_000
 BLOCK_BYTES: Final = 32 * 1024 * 1024
 """Bytes of one block of rows that is moved between tasks: Spark holds several of them at once."""
 
-CONDITIONS_MAX: Final = 1_000
+PREDICATES_MAX: Final = 1_000
 """Conditions in one ``where`` of the data source; the values of a list do not count. Lance took twice as many."""
 
-CONDITION_DEPTH_MAX: Final = 32
+PREDICATE_DEPTH_MAX: Final = 32
 """Levels of nested conditions in one ``where``: Lance parses no more than about fifty."""
 
 DECIMAL_DIGITS_MAX: Final = 38

@@ -12,7 +12,7 @@ from omnigraph.rows.arrow_types import ID
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-Part = tuple[str, str]
+Attribute = tuple[str, str]
 """A variable and what is known of it: a property, the id, or a part of a path."""
 
 
@@ -34,38 +34,45 @@ class BoundRows:
     """A bag of rows. An entity is known by its id, which is null where a ``maybe`` found nothing."""
 
     frame: DataFrame
-    parts: Mapping[Part, str]
-    weight: str | None = None
+    attributes: Mapping[Attribute, str]
+    multiplicity: str | None = None
     """The column that tells how many equal rows a row stands for; absent means one."""
     optional: frozenset[str] = frozenset()
     """Variables that may be null."""
     carried: tuple[str, ...] = ()
     """Columns of the block around this one, which every row keeps."""
 
-    def column(self, variable: str, part: str = ID) -> Column:
+    def column(self, variable: str, attribute: str = ID) -> Column:
         from pyspark.sql import functions as f
 
-        return f.col(self.parts[variable, part])
+        return f.col(self.attributes[variable, attribute])
 
     @property
-    def weights(self) -> Column:
+    def multiplicities(self) -> Column:
         from pyspark.sql import functions as f
 
-        return f.lit(1).cast("long") if self.weight is None else f.col(self.weight)
+        return f.lit(1).cast("long") if self.multiplicity is None else f.col(self.multiplicity)
 
     def columns_of(self, variables: Iterable[str]) -> list[str]:
         """The columns that tell these variables apart: ids, and all that is known of paths."""
         wanted = set(variables)
-        entities = {variable for variable, part in self.parts if part == ID}
+        entities = {variable for variable, attribute in self.attributes if attribute == ID}
         return [
             name
-            for (variable, part), name in self.parts.items()
-            if variable in wanted and (part == ID or variable not in entities)
+            for (variable, attribute), name in self.attributes.items()
+            if variable in wanted and (attribute == ID or variable not in entities)
         ]
 
-    def binding(self, frame: DataFrame, parts: Mapping[Part, str], *, weight: str | None = None) -> BoundRows:
+    def binding(
+        self, frame: DataFrame, attributes: Mapping[Attribute, str], *, multiplicity: str | None = None
+    ) -> BoundRows:
         """These rows after something was joined, which bound more."""
-        return replace(self, frame=frame, parts={**self.parts, **parts}, weight=weight or self.weight)
+        return replace(
+            self,
+            frame=frame,
+            attributes={**self.attributes, **attributes},
+            multiplicity=multiplicity or self.multiplicity,
+        )
 
     def over(self, frame: DataFrame) -> BoundRows:
         """The same columns of other rows."""

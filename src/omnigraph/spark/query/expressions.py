@@ -62,7 +62,7 @@ def _value(expression: ir.Expr, rows: BoundRows) -> Value:
 
 def may_be_nan(expression: ir.Expr) -> bool:
     """Whether the value may be NaN: stored numbers never are."""
-    return any(isinstance(part, ir.Arithmetic) and part.type.scalar.is_float for part in walk(expression))
+    return any(isinstance(inner, ir.Arithmetic) and inner.type.scalar.is_float for inner in walk(expression))
 
 
 def constant(expression: ir.Constant) -> Column:

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 TOO_MANY = "the pattern has more matches than a 64-bit integer counts"
 
 
-def total(weights: Column) -> Column:
+def total(multiplicities: Column) -> Column:
     """The sum of the weights of a group; null if there is none."""
     from pyspark.sql import functions as f
 
-    added = f.try_sum(weights)
-    return f.when(added.isNull() & (f.count(weights) > 0), _refused()).otherwise(added)
+    added = f.try_sum(multiplicities)
+    return f.when(added.isNull() & (f.count(multiplicities) > 0), _refused()).otherwise(added)
 
 
 def product(left: Column, right: Column) -> Column:

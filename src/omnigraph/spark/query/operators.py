@@ -59,7 +59,7 @@ class RowOperators:
         match operator:
             case Scan():
                 nodes = self.tables.nodes(operator.type_name, operator.variable, operator.columns, operator.predicate)
-                return BoundRows(nodes.frame, nodes.parts(operator.variable))
+                return BoundRows(nodes.frame, nodes.attributes(operator.variable))
             case Outer():
                 return self._outer[-1]
             case Expand():
@@ -109,7 +109,7 @@ class RowOperators:
         """Whether nobody wants anything of the rows that a step starts from, nor the edge."""
         if rows is not None and rows.carried:
             return False
-        bound = {near_variable(step)} if rows is None else {name for name, _ in rows.parts}
+        bound = {near_variable(step)} if rows is None else {name for name, _ in rows.attributes}
         return demand.variables.isdisjoint(bound | {step.edge_variable})
 
     def _start(self, step: Expand, demand: Demand) -> BoundRows | None:
@@ -130,18 +130,18 @@ class RowOperators:
             for step, above in zip(steps[:-1], demands[1:-1], strict=True):
                 rows = self._follower.arrive(step, rows, above)
             steps = steps[-1:]
-        return self._follower.weigh(steps, rows, demand)
+        return self._follower.count_walks(steps, rows, demand)
 
     # --- combining rows --------------------------------------------------------------------------------
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> BoundRows:
         left, right = self.rows(operator.left, demand), self.rows(operator.right, demand)
-        frame, weight = left.frame.crossJoin(right.frame), left.weight or right.weight
-        if left.weight is not None and right.weight is not None:
-            weight = self.tables.names.new()
-            frame = frame.withColumn(weight, product(left.weights, right.weights))
+        frame, multiplicity = left.frame.crossJoin(right.frame), left.multiplicity or right.multiplicity
+        if left.multiplicity is not None and right.multiplicity is not None:
+            multiplicity = self.tables.names.new()
+            frame = frame.withColumn(multiplicity, product(left.multiplicities, right.multiplicities))
         optional, carried = left.optional | right.optional, left.carried + right.carried
-        return BoundRows(frame, {**left.parts, **right.parts}, weight, optional, carried)
+        return BoundRows(frame, {**left.attributes, **right.attributes}, multiplicity, optional, carried)
 
     def _without(self, operator: AntiJoin, demand: Demand) -> BoundRows:
         from pyspark.sql import functions as f
@@ -152,8 +152,8 @@ class RowOperators:
         if steps and isinstance(steps[0].input, Outer):
             # Whether a walk can be made from a node has nothing to do with the rows around.
             ways, node, _ = self._follower.ways(steps, wanted)
-            condition = rows.column(near_variable(steps[0])) == f.col(node)
-            return rows.over(rows.frame.join(ways, condition, "left_anti"))
+            on = rows.column(near_variable(steps[0])) == f.col(node)
+            return rows.over(rows.frame.join(ways, on, "left_anti"))
         inner, keys = self._block(operator.inner, rows, wanted)
         found = inner.frame.select(*inner.carried).distinct()
         return rows.over(rows.frame.join(found, _same(keys, inner.carried, rows), "left_anti"))
@@ -164,12 +164,16 @@ class RowOperators:
         rows = self._input(operator, demand)
         inner, keys = self._block(operator.inner, rows, inner_demand(operator, demand))
         frame = rows.frame.join(inner.frame, _same(keys, inner.carried, rows), "left")
-        parts = {part: name for part, name in inner.parts.items() if part[0] in operator.introduces}
-        weight = rows.weight
-        if inner.weight is not None:
-            weight = self.tables.names.new()
-            frame = frame.withColumn(weight, product(rows.weights, f.coalesce(inner.weights, f.lit(1))))
-        found = rows.binding(frame, parts, weight=weight)
+        attributes = {
+            attribute: name for attribute, name in inner.attributes.items() if attribute[0] in operator.introduces
+        }
+        multiplicity = rows.multiplicity
+        if inner.multiplicity is not None:
+            multiplicity = self.tables.names.new()
+            frame = frame.withColumn(
+                multiplicity, product(rows.multiplicities, f.coalesce(inner.multiplicities, f.lit(1)))
+            )
+        found = rows.binding(frame, attributes, multiplicity=multiplicity)
         return replace(found, optional=rows.optional | set(operator.introduces))
 
     def _block(self, inner: Operator, rows: BoundRows, demand: Demand) -> tuple[BoundRows, list[str]]:
@@ -178,14 +182,14 @@ class RowOperators:
 
         mentioned = outer_variables(inner)
         keys = [*rows.columns_of(mentioned)]
-        seen = {part: name for part, name in rows.parts.items() if part[0] in mentioned}
+        seen = {attribute: name for attribute, name in rows.attributes.items() if attribute[0] in mentioned}
         renamed = {name: self.tables.names.new() for name in seen.values()}
         carried = tuple(renamed[name] for name in keys)
         # The copy has other names: the rows are joined with what is made of it.
         chosen = [f.col(name).alias(other) for name, other in renamed.items()]
         frame = rows.frame.select(*chosen).dropDuplicates([*carried])
-        parts = {part: renamed[name] for part, name in seen.items()}
-        self._outer.append(BoundRows(frame, parts, None, rows.optional & set(mentioned), carried))
+        attributes = {attribute: renamed[name] for attribute, name in seen.items()}
+        self._outer.append(BoundRows(frame, attributes, None, rows.optional & set(mentioned), carried))
         try:
             return self.rows(inner, demand), keys
         finally:
@@ -196,9 +200,9 @@ def _same(keys: Iterable[str], others: Iterable[str], rows: BoundRows) -> Column
     """Whether a row is one of those that a row of a block was found for; a null is like another."""
     from pyspark.sql import functions as f
 
-    owner = {name: variable for (variable, _), name in rows.parts.items()}
-    condition = f.lit(True)
+    owner = {name: variable for (variable, _), name in rows.attributes.items()}
+    on = f.lit(True)
     for key, other in zip(keys, others, strict=True):
         is_optional = owner[key] in rows.optional
-        condition = condition & (f.col(key).eqNullSafe(f.col(other)) if is_optional else f.col(key) == f.col(other))
-    return condition
+        on = on & (f.col(key).eqNullSafe(f.col(other)) if is_optional else f.col(key) == f.col(other))
+    return on

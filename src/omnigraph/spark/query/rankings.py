@@ -72,7 +72,7 @@ def _arm(tables: QueryTables, ranking: ir.Nearest | ir.Bm25, rows: BoundRows) ->
     from pyspark.sql import functions as f
 
     if isinstance(ranking, ir.Nearest):
-        return rows, rows.parts[ranking.vector.variable, ranking.vector.name]
+        return rows, rows.attributes[ranking.vector.variable, ranking.vector.name]
     assert isinstance(ranking.text, ir.Property)
     id_, score = tables.names.new(), tables.names.new()
     found = relevance(tables, ranking).frame(tables.spark, id_, score)

@@ -123,8 +123,8 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
     if not tables.view.catalog.edges[operator.edge].is_homogeneous:
         edges = tables.edges(step, bind=False)
         is_allowed = operator.hops.low <= 1 <= operator.hops.high
-        condition = (ends[0] == f.col(edges.near)) & (ends[1] == f.col(edges.far)) & f.lit(is_allowed)
-        joined = rows.frame.join(edges.frame, condition)
+        on = (ends[0] == f.col(edges.near)) & (ends[1] == f.col(edges.far)) & f.lit(is_allowed)
+        joined = rows.frame.join(edges.frame, on)
         found = joined.withColumn(length, f.lit(1).cast("long")).withColumn(nodes, f.array(*ends))
     else:
         pairs = rows.frame.select(ends[0].alias(begin), ends[1].alias(end)).dropna().distinct()
@@ -132,11 +132,11 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
         paths = paths.withColumnsRenamed({_DISTANCE: length, _PATH: nodes})
         other = {begin: tables.names.new(), end: tables.names.new()}
         paths = paths.withColumnsRenamed(other)
-        condition = (ends[0] == f.col(other[begin])) & (ends[1] == f.col(other[end]))
-        found = rows.frame.join(paths, condition)
+        on = (ends[0] == f.col(other[begin])) & (ends[1] == f.col(other[end]))
+        found = rows.frame.join(paths, on)
     name = operator.path_variable
-    parts = {(name, "length"): length, **({(name, "nodes"): nodes} if operator.wants_nodes else {})}
-    return rows.binding(found, parts)
+    attributes = {(name, "length"): length, **({(name, "nodes"): nodes} if operator.wants_nodes else {})}
+    return rows.binding(found, attributes)
 
 
 def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:

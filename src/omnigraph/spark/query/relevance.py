@@ -110,7 +110,7 @@ def relevance(tables: QueryTables, ranking: ir.Bm25) -> Relevance:
     if key not in tables.text_counts:
         tables.text_counts[key] = run_tasks(tables.spark, scores.count, groups)
     counts = tables.text_counts[key]
-    holding = tuple(group for group, part in zip(groups, counts, strict=True) if part.found_max)
+    holding = tuple(group for group, counted in zip(groups, counts, strict=True) if counted.found_max)
     return replace(scores, groups=holding, total=TextCounts.sum(counts, scores.words))
 
 

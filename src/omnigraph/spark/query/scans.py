@@ -175,8 +175,8 @@ def columns_of(predicate: ir.Expr | None) -> Sequence[str]:
     """The columns that a predicate reads."""
     if predicate is None:
         return ()
-    parts = (part for part in walk(predicate) if isinstance(part, ir.Property | ir.EntityId))
-    return tuple(dict.fromkeys(part.name if isinstance(part, ir.Property) else ID for part in parts))
+    read = (inner for inner in walk(predicate) if isinstance(inner, ir.Property | ir.EntityId))
+    return tuple(dict.fromkeys(inner.name if isinstance(inner, ir.Property) else ID for inner in read))
 
 
 def compute(computed: Computed, values: pa.Array) -> pa.Array:

@@ -95,7 +95,7 @@ def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
     from pyspark.sql import functions as f
 
     if counts_matches(expression):
-        return f.count(f.lit(1)) if rows.weight is None else f.coalesce(total(rows.weights), f.lit(0))
+        return f.count(f.lit(1)) if rows.multiplicity is None else f.coalesce(total(rows.multiplicities), f.lit(0))
     value = column(expression.argument, rows)
     match expression.function:
         case Function.MIN:
@@ -115,9 +115,9 @@ def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
 
     if expression.distinct:
         return f.count_distinct(comparable(expression.argument, rows))
-    if rows.weight is None:
+    if rows.multiplicity is None:
         return f.count(value)
-    return f.coalesce(total(f.when(value.isNotNull(), rows.weights)), f.lit(0))
+    return f.coalesce(total(f.when(value.isNotNull(), rows.multiplicities)), f.lit(0))
 
 
 def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
@@ -130,7 +130,7 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
         added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
         added = added / f.size(different) if expression.function is Function.AVG else added
         return f.when(f.size(different) > 0, added)
-    added = f.sum(value.cast("double") if rows.weight is None else value.cast("double") * rows.weights)
+    added = f.sum(value.cast("double") if rows.multiplicity is None else value.cast("double") * rows.multiplicities)
     if expression.function is Function.SUM:
         return added
     number = _count(expression, rows, value)
@@ -143,9 +143,9 @@ def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Colu
 
     if expression.distinct:
         items = f.collect_set(comparable(expression.argument, rows))
-    elif rows.weight is None:
+    elif rows.multiplicity is None:
         items = f.collect_list(value)
     else:
-        repeated = f.array_repeat(value, rows.weights.cast("int"))
+        repeated = f.array_repeat(value, rows.multiplicities.cast("int"))
         items = f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
     return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))

@@ -17,7 +17,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.spark_types import arrow_schema, spark_type
-from omnigraph.spark.query.bound_rows import BoundRows, Names, Part
+from omnigraph.spark.query.bound_rows import Attribute, BoundRows, Names
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.scans import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.storage.index.relevance import TextCounts
@@ -40,7 +40,7 @@ class Nodes:
     def id(self) -> str:
         return self.columns[ID]
 
-    def parts(self, variable: str) -> dict[Part, str]:
+    def attributes(self, variable: str) -> dict[Attribute, str]:
         """The columns as parts of a variable."""
         return {(variable, name): held for name, held in self.columns.items()}
 
@@ -52,7 +52,7 @@ class Edges:
     frame: DataFrame
     near: str
     far: str
-    parts: Mapping[Part, str] = field(default_factory=dict)
+    attributes: Mapping[Attribute, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -94,8 +94,8 @@ class QueryTables:
             ends=ends,
             distinct_by=by if repeats else None,
         )
-        parts = {(variable or "", name): names[name] for name in extra}
-        return Edges(frame, names[NEAR], names[FAR], parts)
+        attributes = {(variable or "", name): names[name] for name in extra}
+        return Edges(frame, names[NEAR], names[FAR], attributes)
 
     def _read(
         self,
@@ -172,23 +172,23 @@ def _width(schema: StructType) -> int:
 
 
 def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None, Comparison | None, ir.Expr | None]:
-    """The parts of a predicate that Spark tests, one that storage tests, and those that tasks test.
+    """The conjuncts of a predicate that Spark tests, one that storage tests, and those that tasks test.
 
     Arithmetic may fail, and the error of an expression of Spark's keeps its meaning on the way to the driver.
     """
     if predicate is None:
         return None, None, None
     is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
-    parts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
-    here = ir.conjunction(tuple(part for part in parts if _may_fail(part)))
-    others = tuple(part for part in parts if not _may_fail(part))
-    for part in others:
-        if isinstance(part, ir.Compare) and isinstance(part.left, ir.Property) and part.left.name[0] != "#":
-            comparison = pushed(table, part)
+    conjuncts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
+    here = ir.conjunction(tuple(conjunct for conjunct in conjuncts if _may_fail(conjunct)))
+    others = tuple(conjunct for conjunct in conjuncts if not _may_fail(conjunct))
+    for conjunct in others:
+        if isinstance(conjunct, ir.Compare) and isinstance(conjunct.left, ir.Property) and conjunct.left.name[0] != "#":
+            comparison = pushed(table, conjunct)
             if comparison is not None:
-                return here, comparison, ir.conjunction(tuple(other for other in others if other is not part))
+                return here, comparison, ir.conjunction(tuple(other for other in others if other is not conjunct))
     return here, None, ir.conjunction(others)
 
 
-def _may_fail(part: ir.Expr) -> bool:
-    return any(isinstance(inner, ir.Arithmetic) for inner in walk(part))
+def _may_fail(conjunct: ir.Expr) -> bool:
+    return any(isinstance(inner, ir.Arithmetic) for inner in walk(conjunct))
