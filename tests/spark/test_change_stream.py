@@ -11,7 +11,7 @@ import pytest
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
 from omnigraph.spark.source.change_stream import parse_change_options
-from omnigraph.spark.source.data_source import register
+from omnigraph.spark.source.registration import register
 from tests.protocol.graphs import create, edge, insert, person, run
 
 if TYPE_CHECKING:

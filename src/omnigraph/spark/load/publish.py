@@ -59,7 +59,7 @@ def load_slices(
 
     def publish(job: LoadJob, whole: LoadInput) -> Published:
         rows = sum(whole.counts().values())
-        watch.is_read(rows)
+        watch.reading_done(rows)
         with watch.stage("checking"):
             if checks.is_driver(rows, _cores(spark)):
                 return publish_checked(job, whole, rejects)

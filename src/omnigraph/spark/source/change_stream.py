@@ -23,7 +23,7 @@ from omnigraph.errors import UsageError
 from omnigraph.history.changes import Change, Image
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.spark.cluster import limits
-from omnigraph.spark.cluster.python_workers import settle
+from omnigraph.spark.cluster.python_workers import freeze_imports
 from omnigraph.spark.source.options import STORAGE, checked_store
 
 SCHEMA = (
@@ -126,7 +126,7 @@ class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, CommitPartition)
-        settle()
+        freeze_imports()
         changes = enumerate(self._options.feed().changes(partition.commit, partition.parent))
         while rows := [_row(partition.commit, *item) for item in islice(changes, limits.FACT_BATCH_ROWS)]:
             yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)

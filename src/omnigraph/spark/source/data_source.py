@@ -27,8 +27,8 @@ from omnigraph.errors import UsageError
 from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, SRC, table_schema
 from omnigraph.spark.cluster import limits
-from omnigraph.spark.cluster.python_workers import settle
-from omnigraph.spark.cluster.spark_types import arrow_schema, as_spark_takes_it, spark_schema
+from omnigraph.spark.cluster.python_workers import freeze_imports
+from omnigraph.spark.cluster.spark_types import arrow_schema, cast_for_spark, spark_schema
 from omnigraph.spark.load.checks.on_driver import publish_checked
 from omnigraph.spark.load.frame_slices import FrameColumns, write_frame_slice
 from omnigraph.spark.load.input import LoadInput
@@ -126,7 +126,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, FragmentPartition)
-        settle()
+        freeze_imports()
         schema = arrow_schema(self._schema)
         if not partition.fragments:
             return
@@ -139,7 +139,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
             batch_rows=limits.FACT_BATCH_ROWS,
             fragments=partition.fragments,
         ):
-            yield as_spark_takes_it(batch, schema)
+            yield cast_for_spark(batch, schema)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class _Writing:
     def write(self, batches: Iterator[pa.RecordBatch]) -> SliceMessage:
         from pyspark import TaskContext
 
-        settle()
+        freeze_imports()
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         query = None if context is None else context.getLocalProperty(_QUERY_ID)
