@@ -56,7 +56,7 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
         ("timeout", "LimitExceeded", "longer than 1"),
         ("too many", "LimitExceeded", "63 nodes do not fit into the messages of Spark Connect"),
         ("violation", "ViolationError", "bad.jsonl:1: wrong value for Person.age"),
-        ("resumed", "UsageError", "a session of Spark Connect does not say which task reads what"),
+        ("resumed", "UsageError", "Spark Connect does not expose which task reads which file"),
         ("missing file", "NotFoundError", "there is no file"),
         ("missing column", "UsageError", "there is no column 'whoo'"),
         ("wrong sql", "UsageError", "load[0].columns.name: "),

@@ -108,7 +108,7 @@ def test_a_missing_file_a_directory_and_a_wrong_mode_are_said_before_anything_st
         graph.load_spark(tmp_path / "missing.jsonl", spark=spark)
     with pytest.raises(UsageError, match="is a directory"):
         graph.load_spark(tmp_path, spark=spark)
-    with pytest.raises(UsageError, match="'here' is not where checks are made"):
+    with pytest.raises(UsageError, match="unknown value for checks: 'here'"):
         graph.load_spark([], spark=spark, checks="here")
     with pytest.raises(UsageError, match="'update' is not a load mode"):
         graph.load_spark(tmp_path, "update", spark=spark)

@@ -52,7 +52,7 @@ MAPPED = [
 ]
 # By row: the messages that are part of a reason, in the entry of nodes and in that of edges.
 BAD_NODES = {
-    4: "p3' is given again later: the last one counts",
+    4: "p3' occurs again later: the last occurrence wins",
     41: "@range violation on Person.age",
     42: "wrong value for Person.age",
 }

@@ -1,4 +1,4 @@
-"""``load`` and ``load_preview``: the doors of Spark loads. Says what can be loaded and turns it into tasks."""
+"""``load`` and ``load_preview``: the public functions of Spark loads. They validate arguments and choose the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnigraph.spark.load.frames import MappedTables
 from omnigraph.spark.load.lines import LineFiles
 from omnigraph.spark.load.publish import Checks
 from omnigraph.spark.load.rejects import require_new
-from omnigraph.spark.load.runs import Run, Work
+from omnigraph.spark.load.runs import LoadSource, Run
 from omnigraph.spark.load.splits import plan_splits
 from omnigraph.write.load.plan import LoadMode
 
@@ -49,24 +49,26 @@ def load(
     source_options: Mapping[str, str] | None = None,
     profile: bool = False,
 ) -> LoadResult:
-    """Load as one commit, on the session given or on one of this machine.
+    """Load as one atomic commit, on the given session or on a local one.
 
-    Without a ``mapping`` the sources are files of JSON lines, cut into about as many ``partitions`` as wanted. With
-    one, ``sources`` are frames or paths by the names that the mapping uses; those it has paths for may be left out.
-    ``checks`` says who compares keys: the ``driver`` alone, the ``cluster``, or by the number of rows (``auto``).
-    ``progress`` is told the stage, its tasks and the rows written so far. With ``reject_to``, rows that something is
-    wrong with are written into that new file, and the others are loaded. With ``resume``, a load that was asked for
-    the same and killed goes on where it was. ``source_options`` are options of the object store that files of JSON
-    lines are in, those of the graph if not given. With ``profile`` the result tells what every step did.
+    Without a ``mapping``, ``sources`` are files of JSON lines, divided into about ``partitions`` splits. With one,
+    ``sources`` maps the names in the mapping to frames or paths; sources with a path in the mapping may be omitted.
+
+    * ``checks``: where keys are compared: ``driver``, ``cluster``, or ``auto`` by the number of rows.
+    * ``progress``: callback for the stage, its tasks and the rows written so far.
+    * ``reject_to``: a new file for invalid rows; the valid rows are loaded.
+    * ``resume``: continue an identical load that was killed, if there is one.
+    * ``source_options``: options of the object store of JSON-lines files; default: those of the graph.
+    * ``profile``: include a profile of every step in the result.
     """
     request = LoadRequest(mode, branch, base, actor, message, idempotency_key, provenance or {}, profile)
     request.parsed_mode()
     chosen = _checks(checks)
-    aside = None if reject_to is None else os.fspath(reject_to)
-    if aside is not None:
-        require_new(aside)
-    work = _work(graph, sources, mapping, spark, partitions, source_options)
-    return Run(work, chosen, Watch(work.spark, progress), aside, resume).load(graph, request)
+    rejects_path = None if reject_to is None else os.fspath(reject_to)
+    if rejects_path is not None:
+        require_new(rejects_path)
+    source = _source(graph, sources, mapping, spark, partitions, source_options)
+    return Run(source, chosen, Watch(source.spark, progress), rejects_path, resume).load(graph, request)
 
 
 def load_preview(
@@ -83,24 +85,27 @@ def load_preview(
     progress: Report | None = None,
     source_options: Mapping[str, str] | None = None,
 ) -> WritePreview:
-    """What ``load`` would do to each table. All of the input is read, checked, embedded and written to files that
-    nobody can see, which are deleted again. With ``base`` a missing branch is taken to be like that one."""
+    """Preview ``load``: the changes to each table, without a commit.
+
+    The whole input is read, checked, embedded and written to files that no version references; they are deleted at the
+    end. A branch that does not exist is previewed as a copy of ``base``.
+    """
     request = LoadRequest(mode, branch, base)
     request.parsed_mode()
     chosen = _checks(checks)
-    work = _work(graph, sources, mapping, spark, partitions, source_options)
-    return Run(work, chosen, Watch(work.spark, progress)).preview(graph, request)
+    source = _source(graph, sources, mapping, spark, partitions, source_options)
+    return Run(source, chosen, Watch(source.spark, progress)).preview(graph, request)
 
 
-def _work(
+def _source(
     graph: Graph,
     sources: Paths | Mapping[str, Any] | None,
     mapping: Mapping[str, Any] | None,
     spark: SparkSession | None,
     partitions: int | None,
     source_options: Mapping[str, str] | None,
-) -> Work:
-    # What can be said without Spark is said before it starts.
+) -> LoadSource:
+    # Validation that needs no Spark runs first: starting a JVM takes seconds.
     options = graph.storage_options if source_options is None else source_options
     splits = plan_splits(_paths(sources), partitions, options) if mapping is None else []
     frames = {} if mapping is None else _named(sources)
@@ -113,14 +118,14 @@ def _checks(given: str | Checks) -> Checks:
         return Checks(given)
     except ValueError:
         known = ", ".join(kind.value for kind in Checks)
-        raise UsageError(f"{given!r} is not where checks are made", hint=f"it is one of {known}") from None
+        raise UsageError(f"unknown value for checks: {given!r}", hint=f"use one of {known}") from None
 
 
 def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:
     match sources:
         case None | Mapping():
             raise UsageError(
-                "without a mapping the sources are files of JSON lines", hint="name files, or pass mapping="
+                "sources without a mapping must be files of JSON lines", hint="pass paths, or pass mapping="
             )
         case str() | os.PathLike():
             return [os.fspath(sources)]
@@ -130,5 +135,5 @@ def _paths(sources: Paths | Mapping[str, Any] | None) -> list[str]:
 
 def _named(sources: Paths | Mapping[str, Any] | None) -> Mapping[str, Any]:
     if sources is not None and not isinstance(sources, Mapping):
-        raise UsageError("with a mapping the sources have names", hint='pass {"name": path or DataFrame}')
+        raise UsageError("sources of a mapping must be named", hint='pass {"name": path or DataFrame}')
     return sources or {}

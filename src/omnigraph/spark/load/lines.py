@@ -1,4 +1,4 @@
-"""Files of JSON lines as the input of a load: a task per split."""
+"""Files of JSON lines as the source of a load: one task per split."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ WriteSplit = Callable[[FileSplit], InputSlice]
 
 @dataclass(frozen=True)
 class LineFiles:
-    """Files that are cut into splits."""
+    """JSON-lines files, divided into splits."""
 
     spark: SparkSession
     splits: Sequence[FileSplit]
 
     def identity(self, catalog: Catalog) -> Identity:
-        """The files as they are, and how they are cut."""
+        """The files with size and modification stamp, and the boundaries of the splits."""
         return {
             "files": [
                 [split.file.address, split.file.size, split.file.stamp] for split in self.splits if not split.start
@@ -41,7 +41,7 @@ class LineFiles:
         }
 
     def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
-        """Run the tasks that no earlier run of this load has finished."""
+        """Run the tasks that no earlier run of this load has completed."""
         done = {} if journal is None else journal.finished()
         watch.reuse(sum(input_slice.rows for input_slice in done.values()))
         left = [(number, split) for number, split in enumerate(self.splits) if number not in done]
@@ -62,9 +62,9 @@ class LineFiles:
     def _find_lines(
         self, catalog: Catalog, slices: Sequence[InputSlice], wanted: Mapping[tuple[int, str], Sequence[int]]
     ) -> RowLines:
-        """Lines of rows in splits whose lines are not plain runs: those splits are read once more."""
+        """Lines of rows in splits without consecutive lines, found by reading those splits again."""
         numbers = sorted({number for number, _ in wanted})
-        asked = [
+        reads = [
             (self.splits[number], {key: wanted[n, key] for n, key in wanted if n == number}, slices[number].rejected)
             for number in numbers
         ]
@@ -72,13 +72,13 @@ class LineFiles:
         def read(item: tuple[FileSplit, dict[str, Sequence[int]], Reasons]) -> dict[str, dict[int, int]]:
             return lines_of_rows(catalog, *item)
 
-        found = run_tasks(self.spark, read, asked)
+        found = run_tasks(self.spark, read, reads)
         return {(n, key): lines for n, by_type in zip(numbers, found, strict=True) for key, lines in by_type.items()}
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
-        """Records of lines, by number of the split and line in it: those splits are read once more."""
-        asked = [(self.splits[number], lines) for number, lines in wanted.items()]
-        return dict(zip(wanted, run_tasks(self.spark, _read_records, asked), strict=True))
+        """Records of lines, by split and line in it, found by reading those splits again."""
+        reads = [(self.splits[number], lines) for number, lines in wanted.items()]
+        return dict(zip(wanted, run_tasks(self.spark, _read_records, reads), strict=True))
 
 
 def _write_noted(journal: Journal | None, write: WriteSplit, item: tuple[int, FileSplit]) -> InputSlice:

@@ -1,7 +1,7 @@
-"""Loading with Spark: tasks write fragments, jobs check them, and one commit makes all of it visible.
+"""Publication of a Spark load: tasks write fragments, the checks read them, and one commit makes them visible.
 
-The driver only ever holds descriptions. A load that fails before its plan is handed to the publisher takes the files
-of its finished tasks away; those of lost tasks are garbage that nothing refers to.
+The driver holds descriptions of fragments, never rows. A load that fails before the publisher receives its plan deletes
+the files of its completed tasks. Files of lost tasks are unreferenced, and garbage for cleanup.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WriteSlices = Callable[[SliceWriter], LoadInput]
-"""Runs the tasks that write the input."""
+"""A function that runs the tasks which write the input."""
 
 
 class Checks(Enum):
-    """Who compares the keys of an input: the driver alone, the cluster, or whoever will be faster."""
+    """The place of key comparison: the driver, the cluster, or the one that should be faster."""
 
     AUTO = "auto"
     DRIVER = "driver"
     CLUSTER = "cluster"
 
     def is_driver(self, rows: int, cores: int | None) -> bool:
-        """Whether the driver does it, beside a cluster of so many ``cores``, if that is known."""
+        """True if the driver runs the checks. ``cores`` is the number of cores of the cluster, None if unknown."""
         if self is not Checks.AUTO:
             return self is Checks.DRIVER
         is_small = cores is not None and cores <= limits.DRIVER_CHECK_CORES
@@ -49,7 +49,7 @@ class Checks(Enum):
 def load_slices(
     spark: SparkSession, write_slices: WriteSlices, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published]:
-    """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
+    """Load what ``write_slices`` writes as one atomic commit; returns the loaded entities per table, and the commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
         with watch.stage("reading"):
@@ -71,21 +71,21 @@ def load_slices(
 def publish_input(
     job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published]
 ) -> tuple[dict[str, int], Published]:
-    """Put an input together that tasks wrote, and publish it. What is not published is deleted, if that is certain."""
+    """Assemble the slices of an input and publish them. Files that are certainly unpublished are deleted."""
     try:
         whole.assemble(job.catalog, _pins(job))
         published = publish(job, whole)
     except BaseException:
-        # Once a plan is in the publisher's hands only the manifest can say whether it was published.
+        # Once the publisher has the plan, only the manifest knows the outcome: deleting could destroy a commit.
         whole.discard(with_data=not whole.is_handed_over)
         raise
-    # The commit that was there before may be one of another run of this very load, with the same fragments.
+    # An earlier commit with the same idempotency key may be that of another run of this load, with these fragments.
     whole.discard(with_data=published.commit.id != job.info.id and whole.disposable is None)
     return whole.counts(), published
 
 
 def _cores(spark: SparkSession) -> int | None:
-    """How many cores the executors have now. A session of Spark Connect does not say."""
+    """Current number of cores of the executors; None with Spark Connect, where it is unknown."""
     return None if is_connect(spark) else spark.sparkContext.defaultParallelism
 
 

@@ -1,24 +1,31 @@
-"""Which part of which file each task of a frame reads, as Spark planned it. The same plan means the same rows."""
+"""The files that each task of a frame reads, from Spark's physical plan. Equal plans read equal rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TaskFiles = list[tuple[str, int, int]]
-"""Of one task: parts of files, how large the file is and when it was written."""
+"""Byte ranges of files that one task reads, each with the size and the modification time of the file."""
 
 
 def files_of_tasks(frame: DataFrame) -> list[TaskFiles] | str:
-    """What each task reads, by its number; or why nobody can tell."""
+    """The files of each task, by task number; or the reason why they are unknown."""
     planned: Any = getattr(frame, "_jdf", None)
     if planned is None:
-        return "a session of Spark Connect does not say which task reads what"
+        return "Spark Connect does not expose which task reads which file"
     tasks = []
     for partition in planned.queryExecution().toRdd().partitions():
         if partition.getClass().getSimpleName() != "FilePartition":
-            return "its tasks do not read files alone"
+            return "its tasks read more than files"
         tasks.append([(str(file), int(file.fileSize()), int(file.modificationTime())) for file in partition.files()])
     return tasks
+
+
+def shown_path(url: str) -> str:
+    """The path of a file as the user wrote it: local paths without scheme and escapes."""
+    parsed = urlparse(url)
+    return unquote(parsed.path) if parsed.scheme == "file" else url

@@ -34,7 +34,7 @@ from omnigraph.spark.load.checks.rules import RejectingSparkChecks, SparkChecks
 from omnigraph.spark.load.checks.spaces import Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
 from omnigraph.spark.load.rejected_rows import EveryViolation
-from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
@@ -143,7 +143,7 @@ def publish_checked_on_cluster(
     spark: SparkSession, job: LoadJob, whole: LoadInput, rejects: Rejects | None = None
 ) -> Published:
     """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
-    judging = Judging(spark, whole, rejects, [])
+    validation = Validation(spark, whole, rejects, [])
     if rejects is not None:
         # Rows are judged once, so not by a state that may be old.
         job.context.manifests.fresh(job.incarnation)
@@ -152,7 +152,7 @@ def publish_checked_on_cluster(
         with job.context.profiler.step(CHECK) as step, translated_jobs():
             job.context.profiler.say(f"by jobs of the cluster; {NOT_COUNTED}")
             step.rows = sum(whole.counts().values())
-            prepared = judging.prepare(capture)
+            prepared = validation.prepare(capture)
         if job.options.dry_run:
             raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.tables.items()})
         return prepared
@@ -165,14 +165,14 @@ def publish_checked_on_cluster(
     try:
         _, published = run(job.context, job.incarnation, prepare, job.info, job.options, since=since, renew=renew)
     finally:
-        for frame in judging.cached:
+        for frame in validation.cached:
             frame.unpersist()
     assert published is not None, "a load is never empty"
     return published
 
 
 @dataclass(frozen=True)
-class Judging:
+class Validation:
     """One input, judged against one state of the graph after the other. ``cached`` are frames that Spark keeps.
 
     What was set aside stays so, even if another writer meanwhile made it right.
@@ -206,7 +206,7 @@ class Judging:
         return PreparedSparkLoad(
             self.spark,
             self.whole,
-            frozenset(spaces.asked),
+            frozenset(spaces.request),
             existing,
             replaced if any(existing.values()) else None,
             {spaces.ids(key): key for key in self.whole.tables},
@@ -221,7 +221,7 @@ class Judging:
             self.rejects.take_slices(self.whole)
         has_changed = checks.settle_duplicates()
         if isinstance(checks.violations, EveryViolation):
-            checks.violations.reasons = given_again(self.whole, checks.violations.reasons)
+            checks.violations.reasons = as_superseded(self.whole, checks.violations.reasons)
         has_changed |= self._set_aside(checks.violations)
         _raise_if_any(checks.violations)
         self.whole.is_settled = True

@@ -23,7 +23,7 @@ from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.input import InputTable, LoadInput
 from omnigraph.spark.load.rejected_rows import EveryViolation, Reasons
-from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK
@@ -103,7 +103,7 @@ class Rejecting:
             self.rejects.take_slices(self.whole)
             found = EveryViolation()
             settle_duplicates(self.keys, self.whole.mode, found, EVERY)
-            self._take(given_again(self.whole, found.reasons))
+            self._take(as_superseded(self.whole, found.reasons))
             self.is_settled = True
         for _ in range(limits.REJECT_ROUNDS_MAX):
             found = EveryViolation()

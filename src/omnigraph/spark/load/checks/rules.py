@@ -225,8 +225,8 @@ class SparkChecks:
             return None
         buckets = Buckets.for_facts(count_facts([*given, *held]))
         if held and any(self.existing(key) for key in self.input.tables):
-            told = packed(self._told_replaced(self._facts(held)), buckets)
-            facts = blocks(self.spark, self.input.store, given, buckets).unionByName(told)
+            reported = packed(self._with_replaced_role(self._facts(held)), buckets)
+            facts = blocks(self.spark, self.input.store, given, buckets).unionByName(reported)
         else:
             facts = blocks(self.spark, self.input.store, [*given, *held], buckets)
         return grouped(facts, buckets, tuples_of(self.spaces))
@@ -269,7 +269,7 @@ class SparkChecks:
         held = self._facts([self.spaces.committed_scan(table.entity.table_key, emission, with_ids=True)])
         wanted = tuples.where(f"space = {space} and inputs > 0").select("key", "first")
         ours = _holders(self._input_values(table, columns, space).join(wanted, "key"))
-        kept = self._told_replaced(held).where(f"role = {Role.COMMITTED:d}")
+        kept = self._with_replaced_role(held).where(f"role = {Role.COMMITTED:d}")
         samples = self._first(kept.join(wanted, "key").join(ours, "key"), "row")
         self._add_unique(table, columns, count, [(each.id, each.holder, each.first, each.key) for each in samples])
 
@@ -293,7 +293,7 @@ class SparkChecks:
     def _facts(self, scans: Sequence[KeyScan]) -> DataFrame:
         return facts(self.spark, self.input.store, scans)
 
-    def _told_replaced(self, held: DataFrame) -> DataFrame:
+    def _with_replaced_role(self, held: DataFrame) -> DataFrame:
         """Facts of committed rows, those apart that the input replaces: it has a row of the same id."""
         from pyspark.sql import functions as f
 

@@ -38,7 +38,7 @@ class Spaces:
     state: ManifestState
     tables: dict[str, InputTable]
     mode: LoadMode
-    asked: set[str] = field(default_factory=set)
+    request: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._numbers = {key: number for number, key in enumerate(sorted(self.state.tables))}
@@ -70,7 +70,7 @@ class Spaces:
 
     def committed_rows(self, key: str) -> int:
         """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
-        self.asked.add(key)
+        self.request.add(key)
         return self.state.tables[key].rows
 
     # --- ids and the edges that refer to them ----------------------------------------------------------
@@ -165,5 +165,5 @@ class Spaces:
         return KeyScan(table.pin, table.entity, tuple(emissions), with_ids)
 
     def committed_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
-        self.asked.add(key)
+        self.request.add(key)
         return KeyScan(self.state.tables[key], self.entity(key), tuple(emissions), with_ids)
