@@ -1,4 +1,4 @@
-"""The operators that give rows, as frames: each takes and gives bound rows, knowing what is wanted of them."""
+"""Row operators of the IR as frames: each maps bound rows to bound rows, given the demand of the operators above."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class RowOperators:
-    """Turns the operators below the projection of one bound query into frames."""
+    """Compiles the operators below the projection of one bound query to frames."""
 
     tables: QueryTables
     _outer: list[BoundRows] = field(default_factory=list)
-    """The different rows around the blocks that are being made, innermost last."""
+    """Distinct rows of the enclosing blocks during compilation, innermost last."""
 
     def __post_init__(self) -> None:
         self._follower = Follower(self.tables)
 
     def rows(self, operator: Operator, demand: Demand) -> BoundRows:
-        """The rows of an operator, with what is wanted of them."""
+        """The rows of an operator, with at least what the demand needs."""
         match operator:
             case Scan():
                 nodes = self.tables.nodes(operator.type_name, operator.variable, operator.columns, operator.predicate)
@@ -88,11 +88,9 @@ class RowOperators:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
     def _input(self, operator: Operator, demand: Demand) -> BoundRows:
-        """The rows of the operator directly below."""
+        """The rows of the input operator."""
         assert not isinstance(operator, Scan | Outer | CrossJoin)
         return self.rows(operator.input, input_demand(operator, demand))
-
-    # --- following edges -------------------------------------------------------------------------------
 
     def _expand(self, operator: Expand, demand: Demand) -> BoundRows:
         steps = forgotten_walk(operator, demand) if demand.may_collapse else ()
@@ -106,33 +104,31 @@ class RowOperators:
 
     @staticmethod
     def _is_forgotten(step: Expand, rows: BoundRows | None, demand: Demand) -> bool:
-        """Whether nobody wants anything of the rows that a step starts from, nor the edge."""
+        """True if nothing above needs the rows that a step starts from, nor its edge."""
         if rows is not None and rows.carried:
             return False
         bound = {near_variable(step)} if rows is None else {name for name, _ in rows.attributes}
         return demand.variables.isdisjoint(bound | {step.edge_variable})
 
     def _start(self, step: Expand, demand: Demand) -> BoundRows | None:
-        """The rows that a step starts from; None for all nodes of its near end."""
+        """The rows that a step starts from; None for all nodes of its near type, which need not be read."""
         below = step.input
         if isinstance(below, Scan) and is_whole(below) and step.hops == ONE_HOP and not step.closes:
             return None
         return self.rows(below, input_demand(step, demand))
 
     def _walked(self, steps: tuple[Expand, ...], demand: Demand) -> BoundRows:
-        """Rows with the number of ways to make a walk of which nobody wants any node."""
+        """Rows with the number of walks from them, for a walk without demanded nodes."""
         demands = [demand]
         for step in reversed(steps):
             demands.insert(0, input_demand(step, demands[0]))
         rows = self._start(steps[0], demands[1])
         if demand.multiplicity is Multiplicity.COUNTED and self._is_forgotten(steps[0], rows, demand):
-            # Nobody wants to know where a walk began either: rows are added up per node, hop by hop.
+            # The start of the walk is not demanded either: aggregate per node after every hop.
             for step, above in zip(steps[:-1], demands[1:-1], strict=True):
                 rows = self._follower.arrive(step, rows, above)
             steps = steps[-1:]
         return self._follower.count_walks(steps, rows, demand)
-
-    # --- combining rows --------------------------------------------------------------------------------
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> BoundRows:
         left, right = self.rows(operator.left, demand), self.rows(operator.right, demand)
@@ -150,7 +146,7 @@ class RowOperators:
         wanted = inner_demand(operator, demand)
         steps = forgotten_walk(operator.inner, wanted) if isinstance(operator.inner, Expand) else ()
         if steps and isinstance(steps[0].input, Outer):
-            # Whether a walk can be made from a node has nothing to do with the rows around.
+            # The block depends on the start node alone: an anti join with all start nodes, uncorrelated.
             ways, node, _ = self._follower.ways(steps, wanted)
             on = rows.column(near_variable(steps[0])) == f.col(node)
             return rows.over(rows.frame.join(ways, on, "left_anti"))
@@ -177,7 +173,7 @@ class RowOperators:
         return replace(found, optional=rows.optional | set(operator.introduces))
 
     def _block(self, inner: Operator, rows: BoundRows, demand: Demand) -> tuple[BoundRows, list[str]]:
-        """The rows of an inner block, which carry the columns by which they belong to rows around it; and those."""
+        """The rows of an inner block with its correlation columns, and the key columns of the outer rows they match."""
         from pyspark.sql import functions as f
 
         mentioned = outer_variables(inner)
@@ -185,7 +181,7 @@ class RowOperators:
         seen = {attribute: name for attribute, name in rows.attributes.items() if attribute[0] in mentioned}
         renamed = {name: self.tables.names.new() for name in seen.values()}
         carried = tuple(renamed[name] for name in keys)
-        # The copy has other names: the rows are joined with what is made of it.
+        # The copy has new column names, because the outer rows are joined with the result of the block.
         chosen = [f.col(name).alias(other) for name, other in renamed.items()]
         frame = rows.frame.select(*chosen).dropDuplicates([*carried])
         attributes = {attribute: renamed[name] for attribute, name in seen.items()}
@@ -197,7 +193,7 @@ class RowOperators:
 
 
 def _same(keys: Iterable[str], others: Iterable[str], rows: BoundRows) -> Column:
-    """Whether a row is one of those that a row of a block was found for; a null is like another."""
+    """Join predicate of outer rows and block rows. Optional columns compare null-safe: null equals null."""
     from pyspark.sql import functions as f
 
     owner = {name: variable for (variable, _), name in rows.attributes.items()}

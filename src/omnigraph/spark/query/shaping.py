@@ -1,4 +1,4 @@
-"""From the projection upwards: groups, columns, different rows, order, and the columns of the result."""
+"""Operators from the projection upwards: grouping, distinct, order, limit, and the result columns."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Function = AggregateFunction
 
 @dataclass
 class ShapeOperators:
-    """Turns the operators of one bound query into a frame."""
+    """Compiles the operators of one bound query to a frame."""
 
     rows: RowOperators
 
     def result(self, root: Operator, columns: tuple[ResultColumn, ...]) -> DataFrame:
-        """The rows of a query in columns that are called by their positions."""
+        """The result rows, in columns named by position: names of result columns may repeat."""
         from pyspark.sql import functions as f
 
         frame = self._shaped(root)
@@ -71,7 +71,7 @@ class ShapeOperators:
         )
 
     def _grouped(self, operator: Group) -> DataFrame:
-        """One row per group; without a key there is exactly one group."""
+        """One row per group; exactly one row without grouping keys."""
         rows = self.rows.rows(operator.input, shaped_demand(operator))
         keys, totals = [], []
         for place, item in enumerate(operator.columns):
@@ -87,11 +87,8 @@ def _name(place: int) -> str:
     return f"r{place}"
 
 
-# --- aggregates ------------------------------------------------------------------------------------------
-
-
 def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
-    """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
+    """The aggregate of a group. Nulls are ignored, and a row counts as often as its multiplicity says."""
     from pyspark.sql import functions as f
 
     if counts_matches(expression):
@@ -121,11 +118,11 @@ def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
 
 
 def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
-    """A sum or a mean of floats; null if there is nothing to add up."""
+    """Sum or mean as a float; null without values."""
     from pyspark.sql import functions as f
 
     if expression.distinct:
-        # In the order of the values, so that the sum does not depend on who found them first.
+        # Sorted, because float addition is not associative: task order must not change the sum.
         different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
         added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
         added = added / f.size(different) if expression.function is Function.AVG else added
@@ -138,7 +135,7 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
 
 
 def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
-    """A list in the order of its values: whichever task found one first, the list is the same."""
+    """A sorted list, so that the result does not depend on task order."""
     from pyspark.sql import functions as f
 
     if expression.distinct:

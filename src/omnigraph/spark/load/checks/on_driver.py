@@ -1,7 +1,7 @@
-"""The checks over several rows, by the driver alone: the embedded ones, over the fragments that tasks wrote.
+"""Cross-row checks of a load on the driver: those of the embedded load, over the fragments that tasks wrote.
 
-The key columns of the input are read back into the key database of the embedded load, which is bounded by disk. Up to
-many millions of rows that is several times faster than any job, and it needs no session.
+The driver reads the key columns of the input into the key database of the embedded load, which is bounded by disk. For
+many millions of rows this is several times faster than Spark jobs, and it needs no session.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from omnigraph.write.violations import violation_error
 
 
 class SliceKeys(InputKeys):
-    """Keys of an input that tasks wrote. Its sources are tables, and its lines addresses in them."""
+    """Keys of an input that tasks wrote. Its sources are input tables, and its lines are row addresses in them."""
 
     def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
         super().__init__(connection)
         self._whole = whole
         self._is_located = is_located
-        """Whether a place is one in the sources; otherwise it is a table and an address, which costs nothing."""
+        """True for places in the sources. Otherwise a place is a table and an address, which needs no lookup."""
 
     def place(self, source: int, line: int) -> Place:
         if not self._is_located:
@@ -52,7 +52,7 @@ class SliceKeys(InputKeys):
 
 
 def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published:
-    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
+    """Check the input and publish it as one atomic commit; with ``rejects``, without its invalid rows."""
     with open_keys(lambda connection: SliceKeys(connection, whole, is_located=rejects is None)) as keys:
         with job.context.profiler.step(CHECK):
             _take(keys, whole)
@@ -62,7 +62,7 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
             with job.context.profiler.step(CHECK):
                 _settle(keys, whole)
         else:
-            # Rows are judged once, so not by a state that may be old.
+            # Rejection is final, so the first check must not use a stale cached state.
             job.context.manifests.fresh(job.incarnation)
             bulk.set_aside = Rejecting(keys, whole, rejects).run
         try:
@@ -88,9 +88,9 @@ def _settle(keys: SliceKeys, whole: LoadInput) -> None:
 
 @dataclass
 class Rejecting:
-    """Sets rows aside until nothing is wrong with the others, or nothing that is some row's fault.
+    """Rejects rows until the others are valid, or only violations remain that no single row causes.
 
-    What was set aside stays so, even if another writer meanwhile made it right.
+    Rejected rows stay rejected, even if another writer has made them valid in the meantime.
     """
 
     keys: SliceKeys
@@ -119,7 +119,7 @@ class Rejecting:
 
 
 def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
-    """The key columns of the input. They are read once, so nothing that Lance remembers of their files is kept."""
+    """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
     names = _key_columns(table.entity)
     for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
         for batch in scan(

@@ -1,4 +1,4 @@
-"""Which keys of which tables the checks of a load compare: from the schema, the types of the input and the mode."""
+"""The key comparisons of a load, derived from the schema, the input types and the mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnigraph.write.load.plan import LoadMode
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One end of an edge type: of edges of the input, or of committed ones that stay."""
+    """One end of an edge type: of input edges, or of committed edges that the load keeps."""
 
     number: int
     edge: EdgeType
@@ -32,13 +32,13 @@ class Reference:
 
 @dataclass
 class Spaces:
-    """The comparisons of one load against one state. ``asked`` are the committed tables whose rows matter."""
+    """The comparisons of one load with one state. ``reads`` are the committed tables that the result depends on."""
 
     catalog: Catalog
     state: ManifestState
     tables: dict[str, InputTable]
     mode: LoadMode
-    request: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._numbers = {key: number for number, key in enumerate(sorted(self.state.tables))}
@@ -49,34 +49,32 @@ class Spaces:
         return self.catalog.nodes[name] if kind == "node" else self.catalog.edges[name]
 
     def ids(self, key: str) -> int:
-        """The space of a type's ids."""
+        """The id space of a table."""
         return self._numbers[key] * SPACES_PER_TABLE
 
     def unique(self, key: str, number: int) -> int:
-        """The space of a type's unique constraint."""
-        assert number < SPACES_PER_TABLE - 2, "a type has more unique constraints than anybody writes"
+        """The space of a unique constraint of a table."""
+        assert number < SPACES_PER_TABLE - 2, "a type has more unique constraints than there are spaces"
         return self.ids(key) + 1 + number
 
     def sources(self, key: str) -> int:
-        """The space of the nodes that edges of a type start from."""
+        """The space of the source nodes of an edge table."""
         return self.ids(key) + SPACES_PER_TABLE - 1
 
     def bounded_edges(self) -> Iterator[EdgeType]:
-        """The edge types of the input whose number per source is limited."""
+        """Edge types of the input with a cardinality constraint."""
         for _, table in sorted(self.tables.items()):
             edge = table.entity
             if isinstance(edge, EdgeType) and has_bounds(edge):
                 yield edge
 
     def committed_rows(self, key: str) -> int:
-        """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
-        self.request.add(key)
+        """Number of committed rows. It is a read: seeing no rows conflicts with a writer that adds the first one."""
+        self.reads.add(key)
         return self.state.tables[key].rows
 
-    # --- ids and the edges that refer to them ----------------------------------------------------------
-
     def id_scans(self) -> list[KeyScan]:
-        """Ids of the input and of committed rows, and everything that refers to ids."""
+        """Scans of the ids of input and committed rows, and of the references to them."""
         emissions: dict[str, list[Emission]] = {
             key: [Emission(self.ids(key), Role.INPUT, (ID,))] for key in sorted(self.tables)
         }
@@ -114,10 +112,8 @@ class Spaces:
                         yield Reference(number, edge, end, key, is_kept=True)
                         number += 1
 
-    # --- unique values and cardinality -----------------------------------------------------------------
-
     def input_tuple_scans(self) -> list[KeyScan]:
-        """Unique values and sources of the input; new nodes where vanished ones must be told apart."""
+        """Scans of unique values and edge sources of the input, and of new nodes to detect deleted ones."""
         scans = []
         for key, table in sorted(self.tables.items()):
             emissions = self._tuples(table.entity, Role.INPUT)
@@ -129,7 +125,7 @@ class Spaces:
         return scans
 
     def committed_tuple_scans(self) -> list[KeyScan]:
-        """The same of committed rows; of those that are replaced as a whole only the sources that need edges."""
+        """The same scans of committed rows. Of an overwritten table, only the sources with a minimum of edges."""
         scans = []
         for key, table in sorted(self.tables.items()):
             emissions = self._tuples(table.entity, Role.COMMITTED)
@@ -158,12 +154,10 @@ class Spaces:
         if self.mode is LoadMode.OVERWRITE:
             yield from (edge for edge in self.bounded_edges() if f"node:{edge.source}" in self.tables)
 
-    # --- scans -----------------------------------------------------------------------------------------
-
     def input_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
         table = self.tables[key]
         return KeyScan(table.pin, table.entity, tuple(emissions), with_ids)
 
     def committed_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
-        self.request.add(key)
+        self.reads.add(key)
         return KeyScan(self.state.tables[key], self.entity(key), tuple(emissions), with_ids)
