@@ -54,7 +54,7 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
     assert (told["brought"], told["components"], told["triangles"], told["ranks"]) == (1, True, True, 2)
     for name, error, message in [
         ("timeout", "LimitExceeded", "longer than 1"),
-        ("too many", "LimitExceeded", "63 nodes do not fit into the messages of Spark Connect"),
+        ("too many", "LimitExceeded", "63 nodes exceed the message size of Spark Connect"),
         ("violation", "ViolationError", "bad.jsonl:1: wrong value for Person.age"),
         ("resumed", "UsageError", "Spark Connect does not expose which task reads which file"),
         ("missing file", "NotFoundError", "there is no file"),

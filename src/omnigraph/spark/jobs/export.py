@@ -1,7 +1,7 @@
-"""Export on a cluster: every task writes the rows of some fragments to a file of its own.
+"""Export on a cluster: every task writes the rows of some fragments to one file.
 
-JSON lines in the form that loads read, or Parquet with the columns of the table. Files appear whole, so attempts that
-were lost leave nothing that looks like a result.
+The formats are JSON lines, as loads read them, and Parquet with the columns of the table. Files are written atomically,
+so a lost attempt leaves no partial file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCHEMA_FILE = "schema.pg"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A file and how many entities it holds. ``path`` is relative to the directory."""
+    """An exported file and its number of entities. ``path`` is relative to the directory."""
 
     path: str
     type_name: str
@@ -63,14 +63,14 @@ def export(
     spark: SparkSession | None = None,
     target_options: Mapping[str, str] | None = None,
 ) -> list[ExportedFile]:
-    """Write a state of the graph into a new directory, with its schema.
+    """Export a snapshot of the graph, with its schema, to a new directory.
 
     The directory is on a disk that executors share, or in an object store (``s3://bucket/prefix``), whose options are
     ``target_options``, or those of the graph if not given. Loading the files of JSON lines into a graph with that
     schema gives an equal graph.
     """
     if format not in FORMATS:
-        raise UsageError(f"{format!r} is not a format of exports", hint=f"formats are {', '.join(FORMATS)}")
+        raise UsageError(f"unknown export format {format!r}", hint=f"use one of {', '.join(FORMATS)}")
     running = session() if spark is None else check_session(spark)
     snapshot = graph.snapshot(branch, at=at)
     options = graph.storage_options if target_options is None else target_options
@@ -88,7 +88,7 @@ def export(
 
 
 def _write(store: Store, target: TargetDirectory, format: str, piece: _Piece) -> int:
-    """Write one file; how many rows it has."""
+    """Write one file; returns its number of rows."""
     names = table_schema(piece.entity).names
     counted = _Counted(scan(store, piece.pin, names, blobs_as_bytes=True, fragments=piece.fragments))
     with target.writing(piece.path) as file:
@@ -108,7 +108,7 @@ def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class _Counted:
-    """Batches that are counted as they go by."""
+    """Iterator of batches that counts their rows."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self.rows = 0
