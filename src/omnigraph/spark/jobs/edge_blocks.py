@@ -86,7 +86,7 @@ class Division:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _EdgeRead:
     """Fragments of an edge table that one task encodes."""
 
     edge: EdgeType
@@ -138,7 +138,7 @@ def edge_blocks(
 ) -> DataFrame:
     """The blocks as a lazy frame, one row of arrays each."""
     pieces = [
-        _Piece(edge, pins[edge.table_key], group)
+        _EdgeRead(edge, pins[edge.table_key], group)
         for edge in chosen.edges
         for group in fragment_groups(store, pins[edge.table_key], limits.FACT_ROWS)
     ]
@@ -162,7 +162,7 @@ def _hash_nodes(store: Store, pins: Mapping[str, TablePin], salt: str, piece: tu
 
 def _encode(
     store: Store,
-    pieces: Sequence[_Piece],
+    pieces: Sequence[_EdgeRead],
     weight: str | None,
     form: Form,
     maps: Shipped,
@@ -179,7 +179,7 @@ def _encode(
                 yield _rows(CHUNKS, [-1], failure=[pickle.dumps(error)])
 
 
-def _read(store: Store, piece: _Piece, weight: str | None, maps: Mapping[str, NodeMap]) -> EdgeArrays:
+def _read(store: Store, piece: _EdgeRead, weight: str | None, maps: Mapping[str, NodeMap]) -> EdgeArrays:
     """Edges as node numbers, without edges of unknown nodes."""
     names = [SRC, DST, *([] if weight is None else [weight])]
     found: list[EdgeArrays] = []

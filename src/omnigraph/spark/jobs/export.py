@@ -45,7 +45,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _FileExport:
     pin: TablePin
     entity: Entity
     fragments: tuple[int, ...]
@@ -76,29 +76,32 @@ def export(
     options = graph.storage_options if target_options is None else target_options
     target = TargetDirectory.at(os.fspath(directory), options)
     entities = [entity for name in (types if types is not None else [None]) for entity in snapshot.entities(name)]
-    pieces = [
-        _Piece(pin, entity, fragments, f"{entity.table_key.replace(':', '-')}-{number:05d}.{format}")
+    exports = [
+        _FileExport(pin, entity, fragments, f"{entity.table_key.replace(':', '-')}-{number:05d}.{format}")
         for entity in entities
         for pin in [snapshot.state.tables[entity.table_key]]
         for number, fragments in enumerate(fragment_groups(snapshot.store, pin, limits.PARTITION_ROWS))
     ]
     target.create(SCHEMA_FILE, snapshot.schema_text().encode())
-    rows = run_tasks(running, partial(_write, snapshot.store, target, format), pieces)
-    return [ExportedFile(piece.path, piece.entity.name, count) for piece, count in zip(pieces, rows, strict=True)]
+    rows = run_tasks(running, partial(_write, snapshot.store, target, format), exports)
+    return [
+        ExportedFile(file_export.path, file_export.entity.name, count)
+        for file_export, count in zip(exports, rows, strict=True)
+    ]
 
 
-def _write(store: Store, target: TargetDirectory, format: str, piece: _Piece) -> int:
+def _write(store: Store, target: TargetDirectory, format: str, file_export: _FileExport) -> int:
     """Write one file; returns its number of rows."""
-    names = table_schema(piece.entity).names
-    counted = _Counted(scan(store, piece.pin, names, blobs_as_bytes=True, fragments=piece.fragments))
-    with target.writing(piece.path) as file:
+    names = table_schema(file_export.entity).names
+    counted = _Counted(scan(store, file_export.pin, names, blobs_as_bytes=True, fragments=file_export.fragments))
+    with target.writing(file_export.path) as file:
         if format == "parquet":
-            schema = table_schema(piece.entity).remove_metadata()
+            schema = table_schema(file_export.entity).remove_metadata()
             with pq.ParquetWriter(file, schema) as writer:
                 for batch in counted:
                     writer.write_batch(_plain(batch, schema))
         else:
-            file.writelines(write_lines(piece.entity, counted))
+            file.writelines(write_lines(file_export.entity, counted))
     return counted.rows
 
 

@@ -21,7 +21,7 @@ from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import NodeType
 from omnigraph.spark.load.records import record_of
 from omnigraph.spark.load.rejected_rows import EveryViolation
-from omnigraph.spark.load.slices import InputSlice, SliceWriter, Span
+from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceWriter
 from omnigraph.spark.load.task_files import shown_path
 
 _SLICES = 2**16
@@ -152,7 +152,7 @@ class _Spans:
     """Collects the spans of files that a task has received."""
 
     def __init__(self, columns: FrameColumns, number: int) -> None:
-        self.found: list[Span] = []
+        self.found: list[LineSpan] = []
         self._columns = columns
         self._number = number
 
@@ -161,9 +161,9 @@ class _Spans:
         for source, start, rows in self._runs(batch):
             last = self.found[-1] if self.found else None
             if last is not None and (last.source, last.start) == (source, start):
-                self.found[-1] = Span(last.entry, source, start, last.lines + rows)
+                self.found[-1] = LineSpan(last.entry, source, start, last.lines + rows)
             else:
-                self.found.append(Span(self._columns.entry, source, start, rows))
+                self.found.append(LineSpan(self._columns.entry, source, start, rows))
         return True
 
     def _runs(self, batch: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:

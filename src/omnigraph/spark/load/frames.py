@@ -85,21 +85,21 @@ class MappedTables:
         done = {} if journal is None else journal.finished()
         watch.reuse(sum(input_slice.rows for input_slice in done.values()))
         selected = self._selected(writer.catalog)
-        ours: dict[int, InputSlice] = {}
+        written: dict[int, InputSlice] = {}
         undo = undoing(writer.store, journal)
         try:
             for frame, columns in selected:
                 task = FrameTask(writer, columns, journal, frozenset(done), attempts_max(self.spark))
-                ours |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
+                written |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
         except BaseException:
-            for input_slice in ours.values():
+            for input_slice in written.values():
                 undo(input_slice)
             undo_noted(writer.store, journal, done)
             raise
-        numbers = sorted({**done, **ours})
+        numbers = sorted({**done, **written})
         self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
-        slices = [ours[number] if number in ours else done[number] for number in numbers]
-        kept = disposable(journal, list(ours.values()))
+        slices = [written[number] if number in written else done[number] for number in numbers]
+        kept = disposable(journal, list(written.values()))
         return LoadInput(writer.store, mode, slices, partial(_find_lines, slices), disposable=kept, journal=journal)
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:

@@ -20,7 +20,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.slices import InputSlice, Span, discard_slice
+from omnigraph.spark.load.slices import InputSlice, LineSpan, discard_slice
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.discard import discard_version
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
@@ -211,7 +211,7 @@ class Sources:
     def __init__(self, slices: Sequence[InputSlice]) -> None:
         self._slices = slices
         self._before: dict[tuple[int, str, int], int] = {}
-        by_source: dict[tuple[int, str], list[Span]] = {}
+        by_source: dict[tuple[int, str], list[LineSpan]] = {}
         for span in (span for input_slice in slices for span in input_slice.spans):
             by_source.setdefault((span.entry, span.source), []).append(span)
         for spans in by_source.values():

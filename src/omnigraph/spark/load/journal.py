@@ -22,7 +22,7 @@ from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, Out
 from omnigraph.history.state import Fence
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.spark.load.rejected_rows import Reasons
-from omnigraph.spark.load.slices import InputSlice, SliceTable, Span
+from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceTable
 from omnigraph.storage.objects.sealed import seal, unseal
 from omnigraph.storage.stage.descriptions import is_there, rows_from_json, rows_to_json
 from omnigraph.storage.tables.store import Store
@@ -182,5 +182,5 @@ def _slice_from_json(note: Mapping[str, Any]) -> InputSlice:
         key: SliceTable(rows, first, tuple(rows_from_json(one) for one in written))
         for key, (rows, first, written) in note["tables"].items()
     }
-    spans = tuple(Span(*span) for span in note["spans"])
+    spans = tuple(LineSpan(*span) for span in note["spans"])
     return InputSlice(spans, Violations(), tables, rejected, dict(note["records"]))

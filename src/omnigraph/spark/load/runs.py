@@ -141,6 +141,6 @@ def undo_noted(store: Store, journal: Journal | None, before: Collection[int]) -
         return
 
 
-def disposable(journal: Journal | None, ours: Sequence[InputSlice]) -> Callable[[], Sequence[InputSlice]] | None:
+def disposable(journal: Journal | None, own: Sequence[InputSlice]) -> Callable[[], Sequence[InputSlice]] | None:
     """A function for the slices of this run that no other run may publish; None if no other run is possible."""
-    return None if journal is None else lambda: ours if journal.claim_end() else []
+    return None if journal is None else lambda: own if journal.claim_end() else []

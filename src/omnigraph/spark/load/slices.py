@@ -40,7 +40,7 @@ class SliceTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LineSpan:
     """Consecutive lines of a source, or consecutive rows of a frame. ``start`` orders the spans of a source.
 
     ``entry`` distinguishes uses of one source: a file that is listed twice is read twice.
@@ -59,7 +59,7 @@ class InputSlice:
     Lines are counted from 1 within the slice; ``spans`` map them to lines of sources.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[LineSpan, ...]
     violations: Violations
     tables: Mapping[str, SliceTable]
     rejected: Reasons = field(default_factory=dict)
@@ -136,7 +136,7 @@ class SliceWriter:
         )
         tables = self.write_rows(split.path, rows, violations)
         rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
-        return InputSlice((Span(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
+        return InputSlice((LineSpan(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
 
     def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, SliceTable]:
         """Write rows until the first violation; after it, only read, to find further violations."""

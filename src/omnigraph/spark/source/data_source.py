@@ -188,10 +188,10 @@ class _Writing:
     def publish(self, messages: Sequence[Any], idempotency_key: str | None = None) -> None:
         """Publish all slices as one commit. A failure deletes the files, unless the outcome is unknown."""
         slices = [message.input_slice for message in messages if message is not None]
-        said: dict[str, Any] = {**self.options.said}
+        commit_options: dict[str, Any] = {**self.options.commit_options}
         if idempotency_key is not None:
-            said["idempotency_key"] = idempotency_key
-        request = LoadRequest(self.mode, self.options.branch or "main", **said)
+            commit_options["idempotency_key"] = idempotency_key
+        request = LoadRequest(self.mode, self.options.branch or "main", **commit_options)
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
         def load(job: LoadJob) -> tuple[dict[str, int], Published]:

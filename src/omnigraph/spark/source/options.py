@@ -40,7 +40,7 @@ class SourceOptions:
     load: str = "append"
     durability: str = "fsync"
     query: str | None = None
-    said: Mapping[str, str] = field(default_factory=dict)
+    commit_options: Mapping[str, str] = field(default_factory=dict)
     storage: Mapping[str, str] = field(default_factory=dict)
 
     def graph(self) -> Graph:

@@ -56,7 +56,7 @@ _SCHEMA = pa.schema(
 )
 
 
-class Role(IntEnum):
+class FactRole(IntEnum):
     """The relation of a row to a key."""
 
     INPUT = 0

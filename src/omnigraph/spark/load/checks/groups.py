@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from omnigraph.errors import SparkError
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
-from omnigraph.spark.load.checks.facts import Emission, KeyScan, Role, emitted, run_scans
+from omnigraph.spark.load.checks.facts import Emission, FactRole, KeyScan, emitted, run_scans
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.keys import KeyDatabase, open_keys
 
@@ -149,7 +149,7 @@ def _divide(
     if not given.num_rows:
         return
     # Many edges share an end. Counting references here shrinks the shuffle; checks need only their number.
-    if emission.role >= Role.REFERENCE:
+    if emission.role >= FactRole.REFERENCE:
         chosen = 'SELECT key, CAST(NULL AS BIGINT) AS "row", count(*) AS times FROM given GROUP BY key'
     else:
         chosen = 'SELECT key, "row", CAST(1 AS BIGINT) AS times FROM given'

@@ -20,7 +20,7 @@ from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_v
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.cluster import limits
-from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, KeyScan, Role, facts
+from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.load.checks.spaces import Reference, Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 IDS = Grouping(
     f"""
     SELECT space, key,
-        count(*) FILTER (role = {Role.INPUT:d}) AS inputs,
-        max("row") FILTER (role = {Role.INPUT:d}) AS last,
-        max("row") FILTER (role = {Role.COMMITTED:d}) AS committed,
-        CAST(coalesce(sum(times) FILTER (role >= {Role.REFERENCE:d}), 0) AS BIGINT) AS refs
+        count(*) FILTER (role = {FactRole.INPUT:d}) AS inputs,
+        max("row") FILTER (role = {FactRole.INPUT:d}) AS last,
+        max("row") FILTER (role = {FactRole.COMMITTED:d}) AS committed,
+        CAST(coalesce(sum(times) FILTER (role >= {FactRole.REFERENCE:d}), 0) AS BIGINT) AS refs
     FROM facts GROUP BY space, key
     HAVING inputs > 1 OR (inputs > 0 AND committed IS NOT NULL) OR (inputs = 0 AND committed IS NULL)
     """,
@@ -59,18 +59,18 @@ def tuples_of(spaces: Spaces) -> Grouping:
     counts = ", ".join(
         f"count(*) FILTER (role = {role:d}) AS {name}"
         for role, name in [
-            (Role.INPUT, "inputs"),
-            (Role.COMMITTED, "kept"),
-            (Role.REPLACED, "replaced"),
-            (Role.NEW_NODE, "new_nodes"),
-            (Role.OLD_NODE, "old_nodes"),
+            (FactRole.INPUT, "inputs"),
+            (FactRole.COMMITTED, "kept"),
+            (FactRole.REPLACED, "replaced"),
+            (FactRole.NEW_NODE, "new_nodes"),
+            (FactRole.OLD_NODE, "old_nodes"),
         ]
     )
     statement = f"""
         SELECT space, key, inputs, first, kept, first_replaced FROM (
             SELECT space, key, {counts}, inputs + kept AS edges,
-                min("row") FILTER (role = {Role.INPUT:d}) AS first,
-                min("row") FILTER (role = {Role.REPLACED:d}) AS first_replaced
+                min("row") FILTER (role = {FactRole.INPUT:d}) AS first,
+                min("row") FILTER (role = {FactRole.REPLACED:d}) AS first_replaced
             FROM facts GROUP BY space, key)
         WHERE CASE WHEN {is_source}
             THEN ({is_touched}) AND NOT ({has_vanished}) AND ({beyond or "false"})
@@ -149,7 +149,7 @@ class SparkChecks:
         """Input rows with a later row of the same id."""
         key = table.entity.table_key
         space = self.spaces.ids(key)
-        given = self._facts([self.spaces.input_scan(key, Emission(space, Role.INPUT, (ID,)))])
+        given = self._facts([self.spaces.input_scan(key, Emission(space, FactRole.INPUT, (ID,)))])
         again = self.ids.where(f"space = {space} and inputs > 1").select("key", "last")
         return given.join(again, "key").where("row <> last")
 
@@ -239,8 +239,8 @@ class SparkChecks:
     def _report_cardinality(self, edge: EdgeType, space: int, count: int, tuples: DataFrame) -> None:
         from pyspark.sql import functions as f
 
-        wrong = tuples.where(tuples.space == space)
-        samples = self._first(wrong, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
+        violating = tuples.where(tuples.space == space)
+        samples = self._first(violating, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
         found = (cardinality_violation(edge, sample.key, sample.inputs + sample.kept) for sample in samples)
         self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, SRC), count, found)
 
@@ -260,16 +260,16 @@ class SparkChecks:
     ) -> None:
         if not count:
             return
-        emission = Emission(space, Role.COMMITTED, tuple(columns))
+        emission = Emission(space, FactRole.COMMITTED, tuple(columns))
         held = self._facts([self.spaces.committed_scan(table.entity.table_key, emission, with_ids=True)])
         wanted = tuples.where(f"space = {space} and inputs > 0").select("key", "first")
-        ours = _holders(self._input_values(table, columns, space).join(wanted, "key"))
-        kept = self._with_replaced_role(held).where(f"role = {Role.COMMITTED:d}")
-        samples = self._first(kept.join(wanted, "key").join(ours, "key"), "row")
+        input_holders = _holders(self._input_values(table, columns, space).join(wanted, "key"))
+        kept = self._with_replaced_role(held).where(f"role = {FactRole.COMMITTED:d}")
+        samples = self._first(kept.join(wanted, "key").join(input_holders, "key"), "row")
         self._add_unique(table, columns, count, [(each.id, each.holder, each.first, each.key) for each in samples])
 
     def _input_values(self, table: InputTable, columns: Sequence[str], space: int) -> DataFrame:
-        emission = Emission(space, Role.INPUT, tuple(columns))
+        emission = Emission(space, FactRole.INPUT, tuple(columns))
         return self._facts([self.spaces.input_scan(table.entity.table_key, emission, with_ids=True)])
 
     def _add_unique(
@@ -295,7 +295,7 @@ class SparkChecks:
         replaced = self.ids.where("inputs > 0 and committed is not null").select(
             f.col("space").alias("owner"),
             f.col("committed").alias("row"),
-            f.lit(int(Role.REPLACED)).alias("replaced_role"),
+            f.lit(int(FactRole.REPLACED)).alias("replaced_role"),
         )
         # The id space of the table that the space belongs to: the first of its SPACES_PER_TABLE.
         owned = held.withColumn("owner", f.col("space") - f.col("space") % SPACES_PER_TABLE)

@@ -10,7 +10,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.cardinality import has_bounds, has_minimum
 from omnigraph.rows.validate import unique_columns
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
-from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, KeyScan, Role
+from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan
 from omnigraph.spark.load.input import InputTable
 from omnigraph.write.load.plan import LoadMode
 
@@ -27,7 +27,7 @@ class Reference:
 
     @property
     def role(self) -> int:
-        return Role.REFERENCE + self.number
+        return FactRole.REFERENCE + self.number
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Spaces:
     def id_scans(self) -> list[KeyScan]:
         """Scans of the ids of input and committed rows, and of the references to them."""
         emissions: dict[str, list[Emission]] = {
-            key: [Emission(self.ids(key), Role.INPUT, (ID,))] for key in sorted(self.tables)
+            key: [Emission(self.ids(key), FactRole.INPUT, (ID,))] for key in sorted(self.tables)
         }
         kept: dict[str, list[Emission]] = {}
         for reference in self.references:
@@ -89,7 +89,7 @@ class Spaces:
         for key in sorted(needed):
             is_replaced = self.mode is LoadMode.OVERWRITE and key in self.tables
             if not is_replaced and self.committed_rows(key):
-                scans.append(self.committed_scan(key, Emission(self.ids(key), Role.COMMITTED, (ID,))))
+                scans.append(self.committed_scan(key, Emission(self.ids(key), FactRole.COMMITTED, (ID,))))
         return scans
 
     def _references(self) -> Iterator[Reference]:
@@ -116,32 +116,32 @@ class Spaces:
         """Scans of unique values and edge sources of the input, and of new nodes to detect deleted ones."""
         scans = []
         for key, table in sorted(self.tables.items()):
-            emissions = self._tuples(table.entity, Role.INPUT)
+            emissions = self._tuples(table.entity, FactRole.INPUT)
             if emissions:
                 scans.append(self.input_scan(key, *emissions))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
-            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), Role.NEW_NODE, (ID,))))
+            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), FactRole.NEW_NODE, (ID,))))
         return scans
 
     def committed_tuple_scans(self) -> list[KeyScan]:
         """The same scans of committed rows. Of an overwritten table, only the sources with a minimum of edges."""
         scans = []
         for key, table in sorted(self.tables.items()):
-            emissions = self._tuples(table.entity, Role.COMMITTED)
+            emissions = self._tuples(table.entity, FactRole.COMMITTED)
             if emissions and self.mode is not LoadMode.OVERWRITE and self.committed_rows(key):
                 scans.append(self.committed_scan(key, *emissions))
         if self.mode is LoadMode.OVERWRITE:
             for edge in self.bounded_edges():
                 key = edge.table_key
                 if has_minimum(edge) and self.committed_rows(key):
-                    scans.append(self.committed_scan(key, Emission(self.sources(key), Role.REPLACED, (SRC,))))
+                    scans.append(self.committed_scan(key, Emission(self.sources(key), FactRole.REPLACED, (SRC,))))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
-            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), Role.OLD_NODE, (ID,))))
+            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), FactRole.OLD_NODE, (ID,))))
         return scans
 
-    def _tuples(self, entity: Entity, role: Role) -> list[Emission]:
+    def _tuples(self, entity: Entity, role: FactRole) -> list[Emission]:
         key = entity.table_key
         emissions = [
             Emission(self.unique(key, number), role, columns) for number, columns in enumerate(unique_columns(entity))
