@@ -60,7 +60,7 @@ class LoadSource(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """One load."""
+    """One run of a load."""
 
     source: LoadSource
     checks: Checks

@@ -1,4 +1,4 @@
-"""Order and limits of frames."""
+"""Sort order, offset and limit of frames."""
 
 from __future__ import annotations
 

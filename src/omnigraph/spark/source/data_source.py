@@ -1,4 +1,4 @@
-"""The data source ``omnigraph``: a type as a Spark table, and tables into a type.
+"""The data source ``omnigraph``: reads a type as a Spark table, and writes frames into a type.
 
 A frame reads one snapshot: its commit is fixed when the frame is created. A write is an atomic load of one commit; the
 driver runs all checks. Neither can use a session, because Spark runs data sources in separate Python processes.

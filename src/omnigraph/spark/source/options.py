@@ -1,4 +1,4 @@
-"""The options of ``spark.read.format("omnigraph")`` and of its writer, checked."""
+"""Parsing and validation of the options of ``spark.read.format("omnigraph")`` and of its writer."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ rejected.
 
 Invariants:
 
-* A plan is valid only for the capture that it was checked against. If another writer publishes a conflicting commit
+* A plan is valid only for the capture that it was checked against. If another writer publishes
   first, ``run`` calls ``prepare`` again with the new state, and the checks start over.
 * Rejection is monotonic: a rejected row stays rejected in every later attempt, even if another writer has made it
   valid. Otherwise the rejects file and the commit could disagree.
