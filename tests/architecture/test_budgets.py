@@ -12,7 +12,9 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 
 # "lang/parser.py" or "lang/parser.py:Parser.statement" -> why splitting it would make it harder to read.
-EXCEPTIONS: dict[str, str] = {}
+EXCEPTIONS: dict[str, str] = {
+    "engine/graph.py": "the public API on one page: signatures and docstrings, bodies of three to six lines",
+}
 
 
 def _function_lines(function: Function) -> int:

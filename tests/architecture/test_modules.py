@@ -49,6 +49,9 @@ def _gathers_names(module: Module, statement: ast.stmt) -> bool:
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id="plug_in"))):
+            # Spark's workers import single modules, so the ports are connected as soon as any of them is.
+            return module.path == "__init__.py"
         case ast.Expr(value=ast.Call(func=ast.Name(id="at_start"))):
             # Sessions stand below the data source, so only their package can register one with the other.
             return module.path == "spark/__init__.py"

@@ -15,7 +15,7 @@ from omnigraph.rows.read_json import read_objects
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.rows import load_rows
 
 Record = Mapping[str, Any]
@@ -44,7 +44,7 @@ def load_sources(
                 records,
                 catalog=catalog,
                 source=name,
-                mint_ids=graph._ids.new_ids,
+                mint_ids=graph._context.ids.new_ids,
                 violations=violations,
                 batch_rows=batch_rows,
             ):

@@ -19,7 +19,7 @@ from omnigraph.storage.stage import staging
 from omnigraph.write import limits
 from omnigraph.write.load import bulk as bulk_load
 from omnigraph.write.load import fragments as bulk_fragments
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from tests.bulk.loading import lines, load_sources, through_disk
 
 SCHEMA = """

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from tests.bulk.loading import load_sources, outcome, through_disk
 
 SCHEMA = """

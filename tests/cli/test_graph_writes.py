@@ -8,7 +8,7 @@ import pytest
 from omnigraph.cli.args.addresses import DURABILITIES
 from omnigraph.cli.commands.load import MODES
 from omnigraph.storage.objects.durability import Durability
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from tests.cli.graphs import ADD, LINES, SCHEMA, add, as_json, everything, exported, head, write_lines
 from tests.cli.run import run
 

@@ -28,7 +28,7 @@ def test_the_requests_of_a_profile_are_those_that_the_store_got(s3_server: Serve
     graph = counted.create()
     grow(graph, 2)
     made: list[MutationResult] = []
-    requests = counted.requests(lambda: made.append(graph.mutate(THREE, {"n": "x"}, profile=True)))
+    requests = counted.requests(lambda: made.append(graph.mutate(THREE, {"n": "x"}, stats=True)))
     steps = _steps(made[0])
     assert steps["whole"].requests == len(requests) == 3 * 3 + 3
     assert (steps["Stage"].requests, steps["Publish"].requests) == (9, 3)
@@ -46,7 +46,7 @@ def test_a_mutation_tells_what_every_statement_and_step_did(tmp_path: Path) -> N
         update Person set { age: 99 } where age < 5
         delete Person where name = "p1"
     }"""
-    result = graph.mutate(text, {"n": "secret"}, profile=True)
+    result = graph.mutate(text, {"n": "secret"}, stats=True)
     steps = _steps(result)
     statements = [item for item in result.operators if item.depth == 2]
     assert [item.operator.split(" ", 2)[:2] for item in statements] == [
@@ -74,7 +74,7 @@ def test_a_condition_on_an_indexed_property_names_its_index(tmp_path: Path) -> N
     graph = omnigraph.create(tmp_path / "g", "node Item { name: String @key\n  size: I64 @index }")
     graph.load([{"type": "Item", "data": {"name": f"i{number}", "size": number}} for number in range(10_000)])
     graph.optimize()
-    result = graph.mutate("query q() { delete Item where size = 7 }", profile=True)
+    result = graph.mutate("query q() { delete Item where size = 7 }", stats=True)
     assert result.operators[2].remarks == ("index size (btree), 100 % covered",)
     assert "index size (btree), 100 % covered" in str(graph.explain("query q() { delete Item where size = 7 }"))
 
@@ -88,7 +88,7 @@ def test_a_load_tells_what_every_step_did_whichever_way_it_took(
     graph = omnigraph.create(tmp_path / "g", SCHEMA)
     people = [{"type": "Person", "data": {"name": f"p{number}"}} for number in range(rows)]
     graph.load(people[:10])
-    result = graph.load(people, "merge", profile=True)
+    result = graph.load(people, "merge", stats=True)
     steps = _steps(result)
     assert [steps[name].rows for name in ("whole", *STEPS)] == [rows, rows, rows, rows, 1]
     assert steps["Stage"].remarks == (f"node:Person: upsert, {rows - 10:,} inserted, 10 updated, 0 deleted",)
@@ -101,7 +101,7 @@ def test_a_write_that_is_done_again_counts_both_times(tmp_path: Path) -> None:
     graph.mutate(PERSON, {"n": "a"})
     omnigraph.open(tmp_path / "g").mutate(PERSON, {"n": "b"})
     update = 'query q() { update Person set { age: 5 } where name = "a" }'
-    result = graph.mutate(update, profile=True)
+    result = graph.mutate(update, stats=True)
     steps = _steps(result)
     assert "others published first: checked and staged again" in steps["Publish"].remarks
     assert (steps["whole"].rows, steps["Stage"].rows) == (1, 2)

@@ -125,7 +125,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> People:
 )
 def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str, rest: str, expected: Any) -> None:
     # Numbers for every node and edge fit; the walks themselves would not.
-    result = dense.ask(match, returns, rest, profile=True, memory_limit=40_000)
+    result = dense.ask(match, returns, rest, stats=True, memory_limit=40_000)
     assert [tuple(row.values()) for row in result.to_pylist()] == expected
     assert max(made(result).values()) <= 30
     remarks = " ".join(remark for operator in result.operators for remark in operator.remarks)
@@ -134,7 +134,7 @@ def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str,
 
 def test_whether_a_walk_exists_is_asked_without_making_it(dense: People) -> None:
     for block in ("$a knows $x", "$a knows $x $x knows $y $y.age > 100", "$a knows $x $x knows $y"):
-        result = dense.ask(f"$a: Person not {{ {block} }}", "$a", profile=True)
+        result = dense.ask(f"$a: Person not {{ {block} }}", "$a", stats=True)
         assert len(result) == (30 if "100" in block else 0)
         assert max(made(result).values()) <= 30
 

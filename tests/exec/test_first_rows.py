@@ -98,7 +98,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_limit_stops_early(people: People, match: str, limit: int, starts: int) -> None:
     every = people.rows(match, "$p, $q")
-    result = people.ask(match, "$p, $q", f"limit {limit}", profile=True)
+    result = people.ask(match, "$p, $q", f"limit {limit}", stats=True)
     rows = [tuple(row.values()) for row in result.to_pylist()]
     assert len(rows) == min(limit, len(every))
     assert not [row for row in rows if row not in every]

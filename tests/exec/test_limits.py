@@ -111,7 +111,7 @@ def test_a_cancelled_query_stops_at_its_next_step(people: People, monkeypatch: p
 
 def test_a_profile_names_every_operator_with_its_rows(people: People) -> None:
     match = "$p: Person $p.age > 1 $p knows $q not { $q worksAt $_ } maybe { $q wrote $d }"
-    result = people.ask(match, "$q.name, count($p)", "order { $q.name } limit 3", profile=True)
+    result = people.ask(match, "$q.name, count($p)", "order { $q.name } limit 3", stats=True)
     words = [operator.operator.split()[0].lower() for operator in result.operators]
     assert len(words) >= 8
     assert result.operators[0].rows == len(result)
@@ -124,7 +124,7 @@ def test_a_profile_names_every_operator_with_its_rows(people: People) -> None:
 def test_a_profile_tells_what_was_read_and_which_way_was_chosen(people: People) -> None:
     graph = open_graph(people.graph.uri)
     text = 'query q() { match { $p: Person { name: "Ann" } $p knows $q } return { $q.age } }'
-    first, again = (graph.query(text, profile=True).operators for _ in range(2))
+    first, again = (graph.query(text, stats=True).operators for _ in range(2))
     assert first[0].bytes > 0
     assert first[0].requests > 0
     assert [item.requests for item in again] == [0] * len(again), "everything is remembered"
@@ -156,7 +156,7 @@ def test_without_asking_there_is_no_profile(people: People) -> None:
 
 
 def test_inner_blocks_run_once_for_outer_rows_that_look_alike(people: People) -> None:
-    result = people.ask("$c: Company $p: Person not { $p knows $f }", "$p, $c", profile=True)
+    result = people.ask("$c: Company $p: Person not { $p knows $f }", "$p, $c", stats=True)
     outer = [operator for operator in result.operators if operator.operator.lower().startswith("outer")]
     assert [operator.rows for operator in outer] == [5]
     assert len(result) == 3

@@ -80,7 +80,7 @@ def test_a_condition_that_does_not_fit_is_tested_in_parts(many: People, monkeypa
 
 def test_a_profile_tells_that_work_was_done_in_parts(many: People) -> None:
     for rest in ("order { $n.text }", "distinct order { $n.text }"):
-        result = many.ask("$n: N", "$n.text", rest, memory_limit=LIMIT, profile=True)
+        result = many.ask("$n: N", "$n.text", rest, memory_limit=LIMIT, stats=True)
         assert any("in parts" in remark for operator in result.operators for remark in operator.remarks), rest
 
 

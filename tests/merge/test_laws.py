@@ -18,6 +18,7 @@ import omnigraph
 from omnigraph.errors import MergeConflicts
 from omnigraph.manifest import commit_log
 from omnigraph.storage.stage import fold
+from omnigraph.storage.tables.store import Store
 from tests.merge.model import EDGES, NODES, SCHEMA, Conflict, History, Row, Tables, broken, empty
 from tests.protocol.graphs import Ticking
 
@@ -180,9 +181,7 @@ class MergeMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.graph = omnigraph.open(self.graph.uri, durability="os")
-        self.graph._clock = self.graph._ids.clock = Ticking(self.newest())  # type: ignore[attr-defined,assignment] # time goes on
-        self.graph._start()
+        self.graph = omnigraph.Graph(Store(self.graph.uri, None, "os"), clock=Ticking(self.newest()))
 
     def newest(self) -> int:
         return max(commit.created_at_us for name in BRANCHES for commit in self.graph.commits(name))

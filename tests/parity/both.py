@@ -56,7 +56,7 @@ class BothEngines(Graph):
             found = query_rows(query, view, Budget(), self.spark).table()
             assert wanted is not None, "the embedded executor raises"
             whole = replace(query, root=uncut(query.root))
-            every = run_query(whole, view, Budget(), branch=None, profile=False).table if cuts(query.root) else wanted
+            every = run_query(whole, view, Budget(), branch=None, stats=False).table if cuts(query.root) else wanted
             assert_same_answer(query, wanted, found, every)
 
         self.query_with(run, text, params, **how)

@@ -103,7 +103,7 @@ class Party:
         """Try a change."""
         graph = omnigraph.open(self.uri, durability="os")
         graph._store.objects = SteppedObjects(graph._store.objects, self.steps)  # type: ignore[assignment]
-        incarnation = graph._ids.new_id()
+        incarnation = graph._context.ids.new_id()
         try:
             with _stepped_swaps(graph._manifests, self.steps):
                 _make(graph, change, incarnation)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark.cluster import limits
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from tests.bulk.test_same_as_memory import INPUTS, SCHEMA, SEED
 from tests.spark.outcomes import data_files, lines, outcome, write_lines
 

@@ -37,3 +37,7 @@ class FileRecord:
     path: str
     size: int
     checksum: str | None = None
+
+
+Counts = tuple[int, int, int]
+"""Entities inserted, updated and deleted in a table."""

@@ -15,14 +15,14 @@ from omnigraph.storage.tables.blobs import StoredBlob, find_blob
 from omnigraph.storage.tables.scan import find_ids
 
 READ_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes asked of the store at once."""
+"""Bytes per request to the store."""
 
 ENTITY_KINDS = ("node", "edge")
 
 
 @dataclass(frozen=True)
 class Blob:
-    """One value, at one commit. It never changes, whatever is written to the graph."""
+    """One value at one commit. It is immutable."""
 
     snapshot: Snapshot = field(repr=False)
     _stored: StoredBlob = field(repr=False)
@@ -38,18 +38,18 @@ class Blob:
 
     @cached_property
     def etag(self) -> str:
-        """A strong entity tag: equal for equal bytes, wherever they are stored. Asking for it reads the value once."""
+        """A strong entity tag: equal for equal bytes, wherever they are stored. The first access reads the value."""
         digest = hashlib.sha256()
         for chunk in self.chunks():
             digest.update(chunk)
         return f'"{digest.hexdigest()[:32]}"'
 
     def read(self, start: int = 0, length: int | None = None) -> bytes:
-        """The bytes from ``start``: ``length`` of them, or all that follow. A range that is not there is refused."""
+        """``length`` bytes from ``start``, or all that follow. A range outside the value raises BlobRangeError."""
         return b"".join(self.chunks(start, length))
 
     def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The same in pieces, so that no more than one of them is in memory."""
+        """The same in chunks, with one chunk in memory."""
         end = self._end(start, length)
         return (
             self._read(position, min(READ_BYTES_MAX, end - position)) for position in range(start, end, READ_BYTES_MAX)

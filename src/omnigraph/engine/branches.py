@@ -1,64 +1,60 @@
-"""The branch verbs of ``Graph``."""
+"""Branches of a graph: create, list, and what a deletion would lose."""
 
 from __future__ import annotations
 
-from omnigraph.engine.history_verbs import History
+from omnigraph.engine.history.commits import find_commit
 from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
-from omnigraph.engine.telemetry import told
+from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches, naming
 from omnigraph.manifest.commit_log import newest_first
-from omnigraph.manifest.layout import MAIN
+from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged, Ref
+from omnigraph.write.context import WriteContext
 
 
-class Branching(History):
-    """Branches of a graph."""
+def create_branch(context: WriteContext, name: str, parent: str, at: str | None, actor: str | None) -> BranchInfo:
+    """Create a branch at the head of another one, or at a commit."""
+    manifests = context.manifests
+    checked = branches.check_name(name)
 
-    @told("create_branch")
-    def create_branch(
-        self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
-    ) -> BranchInfo:
-        """Make a branch from the head of another, or from any commit (``at``). No data is copied."""
-        checked = branches.check_name(name)
+    def capture() -> ManifestState:
+        if at is not None:
+            return manifests.at(find_commit(manifests, at))
+        return branches.find_head(manifests, parent)
 
-        def capture() -> ManifestState:
-            return self._manifests.at(self.commit(at)) if at is not None else self._head(parent)
+    wanted = Ref(checked, context.ids.new_id(), None, actor, context.clock.now_us())
+    return _branch_info(*naming.create_branch(manifests, wanted, capture))
 
-        wanted = Ref(checked, self._ids.new_id(), None, actor, self._clock.now_us())
-        return _branch_info(*naming.create_branch(self._manifests, wanted, capture))
 
-    def branches(self) -> BranchList:
-        """Every branch with its head, ``main`` first: a list that shows itself well.
+def list_branches(manifests: Manifests) -> BranchList:
+    """Every readable branch, ``main`` first, and the damaged ones beside them."""
+    found = list(branches.every_branch(manifests))
+    readable = [_branch_info(*item) for item in found if not isinstance(item, Damaged)]
+    return BranchList(readable, (item for item in found if isinstance(item, Damaged)))
 
-        Branches that cannot be read are in its ``damaged``, with the file and the reason.
-        """
-        found = list(branches.every_branch(self._manifests))
-        readable = [_branch_info(*item) for item in found if not isinstance(item, Damaged)]
-        return BranchList(readable, (item for item in found if isinstance(item, Damaged)))
 
-    def delete_branch_preview(self, name: str) -> BranchLoss:
-        """What would be lost with a branch: the commits that no other branch has."""
-        naming.check_deletable(name)
-        head = self._head(name)
-        others = {
-            commit.id
-            for item in branches.every_branch(self._manifests)
-            if not isinstance(item, Damaged) and item[0].name != head.branch
-            for commit in newest_first(self._store, item[1])
-        }
-        lost = [commit.id for commit in newest_first(self._store, head) if commit.id not in others]
-        return BranchLoss(head.branch, head.head, tuple(lost))
+def branch_loss(manifests: Manifests, name: str) -> BranchLoss:
+    """The commits that no other branch has."""
+    naming.check_deletable(name)
+    head = branches.find_head(manifests, name)
+    others = {
+        commit.id
+        for item in branches.every_branch(manifests)
+        if not isinstance(item, Damaged) and item[0].name != head.branch
+        for commit in newest_first(manifests.store, item[1])
+    }
+    lost = [commit.id for commit in newest_first(manifests.store, head) if commit.id not in others]
+    return BranchLoss(head.branch, head.head, tuple(lost))
 
-    @told("delete_branch")
-    def delete_branch(self, name: str) -> None:
-        """Forget a branch, even one whose ref is damaged. Its commits stay readable until cleanup."""
-        naming.delete_branch(self._manifests, name)
 
-    @told("rename_branch")
-    def rename_branch(self, name: str, new_name: str) -> None:
-        """Give a branch another name."""
-        naming.rename_branch(self._manifests, name, new_name, self._ids.new_id())
+def has_branch(manifests: Manifests, name: str) -> bool:
+    """True if a branch of that name exists."""
+    try:
+        branches.find_ref(manifests, name)
+    except NotFoundError:
+        return False
+    return True
 
 
 def _branch_info(ref: Ref, state: ManifestState) -> BranchInfo:

@@ -1,24 +1,29 @@
-"""What mutations and loads would do, found out by doing all of it but the writing."""
+"""Previews of mutations and loads: the counts of the prepared change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.merge.result import table_json, table_lines
+from omnigraph.engine.table_counts import table_json, table_lines
 from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WritePreview:
-    """What a write would do to the branch with this head; nothing was changed."""
+    """The counts that a write would commit on the branch with this head; nothing was changed."""
 
     branch: str
     head: str
     tables: tuple[TableCounts, ...]
+
+    @classmethod
+    def of(cls, branch: str, seen: Previewed) -> WritePreview:
+        """The preview of a prepared change to a branch."""
+        tables = (TableCounts(key, *counts, adopted=False) for key, counts in seen.counts.items() if any(counts))
+        return cls(branch, seen.head, tuple(tables))
 
     @property
     def total(self) -> int:
@@ -40,13 +45,3 @@ class WritePreview:
             "head_commit_id": self.head,
             "tables": [table_json(item) for item in self.tables],
         }
-
-
-def preview(branch: str, write: Callable[[], object]) -> WritePreview:
-    """Run a write that was told to be a dry run."""
-    try:
-        write()
-    except Previewed as seen:
-        tables = (TableCounts(key, *counts, adopted=False) for key, counts in seen.counts.items() if any(counts))
-        return WritePreview(branch, seen.head, tuple(tables))
-    raise AssertionError("a dry run ends before it writes")

@@ -9,7 +9,7 @@ from typing import Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.html import html_table
 from omnigraph.core.profile import OperatorProfile
-from omnigraph.engine.query.profile_text import Profiled
+from omnigraph.engine.profile_text import Profiled
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.layout import FORMAT
 from omnigraph.manifest.refs import Damaged

@@ -1,4 +1,4 @@
-"""What a graph tells about its own work: one log record per verb, and a span where the application traces.
+"""Telemetry of a graph: one log record per verb, and a span where the application traces.
 
 The library is quiet unless the logger ``omnigraph`` is given a handler. Spans appear where the application has loaded
 OpenTelemetry; a program that has not pays nothing and needs nothing installed.
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Located(Protocol):
-    """Whatever has an address."""
+    """An object with an address."""
 
     @property
     def uri(self) -> str: ...
@@ -62,8 +62,8 @@ def _open_telemetry(verb: str, attributes: dict[str, object]) -> Iterator[None]:
         yield
 
 
-def told(verb: str) -> Callable[[Callable[Concatenate[G, P], R]], Callable[Concatenate[G, P], R]]:
-    """Make a method of a graph tell when it was used, on which graph and branch, by whom, and how long it took."""
+def logged(verb: str) -> Callable[[Callable[Concatenate[G, P], R]], Callable[Concatenate[G, P], R]]:
+    """Log each call of a graph's method and trace it as a span: graph, branch, actor, duration, outcome."""
 
     def decorate(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
         @functools.wraps(method)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Final, Generic, Protocol, TypeVar
 
 from omnigraph.errors import ConflictError, ContentionError, InputError, NotFoundError, OmnigraphError, StorageError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
@@ -60,46 +60,58 @@ Renew = Callable[[Fence], None]
 """Makes sure that what a write keeps from before a fence is still there and stays, or raises."""
 
 
-def run(
-    context: WriteContext,
-    incarnation: str,
-    prepare: Callable[[Capture], P],
-    info: CommitInfo,
-    options: WriteOptions,
-    *,
-    since: Fence | None = None,
-    renew: Renew | None = None,
-) -> tuple[P, Published | None]:
-    """Make one commit of what ``prepare`` finds to do; no commit if that is nothing.
+@dataclass(frozen=True, slots=True)
+class Change(Generic[P]):
+    """A write to one branch: how it is prepared on a captured state, and the commit that it shall become.
 
-    A fence of cleanup sends the write back to the beginning: it is captured, prepared and staged again. A writer that
-    relies on more than what ``prepare`` reads and stages says so: ``since`` is the fence that it knew before it wrote
-    its first file or read another branch, and ``renew`` is called before such things are used behind a newer fence.
+    A writer that relies on more than what ``prepare`` reads and stages declares it: ``since`` is the fence that it knew
+    before it wrote its first file or read another branch, and ``renew`` is called before such things are used behind a
+    newer fence.
     """
-    fence = context.manifests.warm(incarnation).fence if since is None else since
+
+    incarnation: str
+    prepare: Callable[[Capture], P]
+    info: CommitInfo
+    options: WriteOptions
+    since: Fence | None = None
+    renew: Renew | None = None
+
+
+def prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
+    """Prepare a change and stage nothing: a preview is this value, rendered."""
+    base = context.manifests.warm(change.incarnation)
+    try:
+        return _prepare(context, change)
+    except StorageError:
+        # The state in memory may be so old that cleanup has deleted its files.
+        if context.manifests.fresh(change.incarnation).version == base.version:
+            raise
+        return _prepare(context, change)
+
+
+def commit(context: WriteContext, change: Change[P]) -> tuple[P, Published | None]:
+    """Publish a change as one commit; no commit if the prepared change is empty.
+
+    A fence of cleanup sends the write back to the beginning: it is captured, prepared and staged again.
+    """
+    fence = context.manifests.warm(change.incarnation).fence if change.since is None else change.since
     for _ in range(limits.FENCES_MAX):
         try:
-            return _run(context, incarnation, prepare, info, options, fence.number)
+            return _commit(context, change, fence.number)
         except Fenced as fenced:
             fence = fenced.fence
             context.profiler.say(f"cleanup {fence.number} ran meanwhile: staged again")
-            if renew is not None:
-                renew(fence)
+            if change.renew is not None:
+                change.renew(fence)
     raise ContentionError(f"{limits.FENCES_MAX} cleanups ran while this was written", hint="try again")
 
 
-def _run(
-    context: WriteContext,
-    incarnation: str,
-    prepare: Callable[[Capture], P],
-    info: CommitInfo,
-    options: WriteOptions,
-    fence: int,
-) -> tuple[P, Published | None]:
+def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Published | None]:
+    incarnation = change.incarnation
     base = context.manifests.warm(incarnation)
     began = time.monotonic()
     try:
-        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+        capture, prepared, plan = _stage(context, change)
     except StorageError as error:
         # What is in memory, or what the writer keeps, may be so old that cleanup has deleted its files.
         newest = context.manifests.fresh(incarnation)
@@ -108,20 +120,20 @@ def _run(
         check_confirmed(context.manifests, newest)
         if newest.version == base.version:
             raise
-        capture, prepared, plan = _stage(context, incarnation, prepare, info, options)
+        capture, prepared, plan = _stage(context, change)
     if plan is None:
         return prepared, None
     last = prepared
 
     def restage(newer: Capture, decision: Decision) -> PublishPlan:
         nonlocal last
-        again = _prepared_again(prepare, capture, newer)
+        again = _prepared_again(change, capture, newer)
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
         last = again
         if again.is_empty:
             raise _NothingLeft
-        staged = _staged(context, again, newer, info, options)
+        staged = _staged(context, change, again, newer)
         context.profiler.say("others published first: checked and staged again")
         return staged
 
@@ -134,29 +146,25 @@ def _run(
     return last, published
 
 
-def _prepared_again(prepare: Callable[[Capture], P], before: Capture, newer: Capture) -> P:
+def _prepared_again(change: Change[P], before: Capture, newer: Capture) -> P:
     """Prepare on what others made. What no longer fits because they changed the schema is a conflict, not a mistake."""
     try:
-        return prepare(newer)
+        return change.prepare(newer)
     except InputError as error:
         if newer.state.schema_digest == before.state.schema_digest:
             raise
         raise schema_conflict(before.state, newer.state, error.message) from error
 
 
-def _stage(
-    context: WriteContext, incarnation: str, prepare: Callable[[Capture], P], info: CommitInfo, options: WriteOptions
-) -> tuple[Capture, P, PublishPlan | None]:
+def _stage(context: WriteContext, change: Change[P]) -> tuple[Capture, P, PublishPlan | None]:
     """A first plan; none if there is nothing to do."""
-    capture, prepared = _prepare(context, incarnation, prepare, options)
-    return capture, prepared, None if prepared.is_empty else _staged(context, prepared, capture, info, options)
+    capture, prepared = _prepare(context, change)
+    return capture, prepared, None if prepared.is_empty else _staged(context, change, prepared, capture)
 
 
-def _staged(
-    context: WriteContext, prepared: Prepared, capture: Capture, info: CommitInfo, options: WriteOptions
-) -> PublishPlan:
+def _staged(context: WriteContext, change: Change[P], prepared: P, capture: Capture) -> PublishPlan:
     with context.profiler.step(STAGE) as step:
-        plan = prepared.stage(capture, info, options)
+        plan = prepared.stage(capture, change.info, change.options)
         for write in plan.writes:
             counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
             context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
@@ -177,27 +185,25 @@ def _publish(context: WriteContext, plan: PublishPlan, restage: Restage, seconds
     return published
 
 
-def _prepare(
-    context: WriteContext, incarnation: str, prepare: Callable[[Capture], P], options: WriteOptions
-) -> tuple[Capture, P]:
+def _prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
     """Prepare on the state at hand; look at the newest one before believing that the answer is no."""
-    manifests = context.manifests
-    capture = manifests.capture(manifests.warm(incarnation))
-    needs_newest = options.expected_head is not None and options.expected_head != capture.state.head
+    manifests, expected = context.manifests, change.options.expected_head
+    capture = manifests.capture(manifests.warm(change.incarnation))
+    needs_newest = expected is not None and expected != capture.state.head
     refusal: OmnigraphError | None = None
     if not needs_newest:
         try:
-            prepared = prepare(capture)
+            prepared = change.prepare(capture)
             if not prepared.is_empty:
                 return capture, prepared
         except (InputError, ConflictError, NotFoundError) as error:
             refusal = error
-    newest = manifests.fresh(incarnation)
-    check_precondition(newest, options.expected_head)
+    newest = manifests.fresh(change.incarnation)
+    check_precondition(newest, expected)
     if refusal is not None and newest.head == capture.state.head:
         raise refusal
     capture = manifests.capture(newest)
-    return capture, prepare(capture)
+    return capture, change.prepare(capture)
 
 
 def _moved_table(base: ManifestState, current: ManifestState) -> str:

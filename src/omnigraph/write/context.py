@@ -44,8 +44,6 @@ class WriteOptions:
     idempotency_key: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
     expected_head: str | None = None
-    dry_run: bool = False
-    """Whether the write ends with ``Previewed`` before anything that others could see is written."""
 
     def info(self, context: WriteContext, kind: CommitKind) -> CommitInfo:
         """The commit's own words, with a fresh id."""

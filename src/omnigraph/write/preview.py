@@ -1,19 +1,53 @@
-"""Writes that are only looked at: they read and check like the others, and end before anything is staged."""
+"""Two endings of a write: publish the prepared change, or render it as a preview."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
+from omnigraph.core.tables import Counts
+from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
+from omnigraph.write.attempt import Change, Prepared, commit, prepare
+from omnigraph.write.context import WriteContext
 
-Counts = tuple[int, int, int]
-"""Entities inserted, updated and deleted."""
+
+class Countable(Prepared, Protocol):
+    """A prepared change that knows its counts before it is staged."""
+
+    def counts(self, capture: Capture) -> Mapping[str, Counts]:
+        """The counts by table."""
+        ...
 
 
-class Previewed(Exception):
-    """The end of such a write: what it would have done, by table, to the state with this head."""
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """The counts of a change that was prepared on the state with this head, and not staged."""
 
-    def __init__(self, capture: Capture, counts: Mapping[str, Counts]) -> None:
-        super().__init__(capture.state.head)
-        self.head = capture.state.head
-        self.counts = counts
+    head: str
+    counts: Mapping[str, Counts]
+
+
+C = TypeVar("C", bound=Countable)
+
+Finish = Callable[[WriteContext, Change[Any]], Published | Previewed]
+"""Ends a load, which is never empty: ``publish`` or ``preview``."""
+
+
+def publish(context: WriteContext, change: Change[C]) -> Published:
+    """Commit the change."""
+    _, published = commit(context, change)
+    assert published is not None, "a load is never empty"
+    return published
+
+
+def preview(context: WriteContext, change: Change[C]) -> Previewed:
+    """Prepare the change and count it; nothing is staged."""
+    capture, prepared = prepare(context, change)
+    return Previewed(capture.state.head, prepared.counts(capture))
+
+
+def is_committed(finished: Published | Previewed, commit_id: str) -> bool:
+    """Whether this very change was committed: not previewed, and not answered by an earlier commit of its key."""
+    return isinstance(finished, Published) and finished.commit.id == commit_id

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import Counts, TablePin
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.validate import TableDelta
@@ -18,7 +18,6 @@ from omnigraph.storage.tables.scan import find_ids
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.index_extension import extend_indexes
 from omnigraph.write.context import WriteOptions
-from omnigraph.write.preview import Counts
 
 STAGING_THREADS_MAX = 8
 """Tables staged at once: the work is waiting for the store."""

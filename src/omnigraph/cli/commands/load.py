@@ -122,7 +122,7 @@ def command(
                 if dry_run:
                     result = graph.load_spark_preview(given[0], mode, **place)
                 else:
-                    said |= {"reject_to": reject_to, "resume": resume, "profile": stats}
+                    said |= {"reject_to": reject_to, "resume": resume, "stats": stats}
                     result = graph.load_spark(given[0], mode, **place, **said)
             else:
                 total = watched.size if watched else None
@@ -132,7 +132,7 @@ def command(
                 if dry_run:
                     result = graph.load_preview(data, mode, **place)
                 else:
-                    result = graph.load(data, mode, **place, **said, profile=stats)
+                    result = graph.load(data, mode, **place, **said, stats=stats)
         except KeyboardInterrupt:
             raise Interrupted(_after_interrupt(watched)) from None
     # After the bar is gone, which has taken the place of standard output.

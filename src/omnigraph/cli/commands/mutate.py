@@ -75,7 +75,7 @@ def command(
             message=message,
             idempotency_key=idempotency_key,
             if_commit=if_commit,
-            profile=stats,
+            stats=stats,
         )
     except CompileError as error:
         raise named_by_file(error, source) from error

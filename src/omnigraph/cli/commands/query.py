@@ -78,7 +78,7 @@ def command(
                 branch=branch,
                 at=moment,
                 timeout=timeout,
-                profile=stats,
+                stats=stats,
             )
     except CompileError as error:
         raise named_by_file(error, source) from error

@@ -16,7 +16,8 @@ from omnigraph.exec.shape.result_rows import table_rows
 from omnigraph.lang.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
-    from omnigraph.engine.load.run import Loader, LoadRequest
+    from omnigraph.engine.load.run import Loader
+    from omnigraph.engine.load_options import LoadOptions
     from omnigraph.engine.results import LoadResult
     from omnigraph.exec.analytics.nodes import NodeSpace
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class LoadWith(Protocol):
     """``Graph.load_with``."""
 
-    def __call__(self, loader: Loader, request: LoadRequest) -> LoadResult: ...
+    def __call__(self, loader: Loader, options: LoadOptions) -> LoadResult: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class AnalysisResult(QueryResult):
         that were deleted meanwhile stay so, and nodes that came since keep what they have.
         """
         from omnigraph.engine.analysis.write_back import WriteBack
-        from omnigraph.engine.load.run import LoadRequest
+        from omnigraph.engine.load_options import LoadOptions
 
         target = branch or self.branch
         if target is None:
@@ -73,10 +74,15 @@ class AnalysisResult(QueryResult):
         assert self._space is not None
         name = self.column(column)
         loader = WriteBack(self._space, property, self._values[name], types)
-        said = message or f"{self.query_name} of {self.commit_id} as {property}"
-        provenance = {"analysis": self.query_name, "commit": self.commit_id}
-        request = LoadRequest("merge", target, base, actor, said, idempotency_key, provenance)
-        return self._load_with(loader, request)
+        options = LoadOptions(
+            branch=target,
+            base=base,
+            actor=actor,
+            message=message or f"{self.query_name} of {self.commit_id} as {property}",
+            idempotency_key=idempotency_key,
+            provenance={"analysis": self.query_name, "commit": self.commit_id},
+        )
+        return self._load_with(loader, options)
 
     def column(self, name: str | None = None) -> str:
         """A column of values, by default the first; raises if there is none of that name."""

@@ -6,16 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 
 import pyarrow as pa
 
+from omnigraph.engine import ports
 from omnigraph.engine.analysis.checkpoints import rounds_of
 from omnigraph.engine.analysis.result import AnalysisResult, LoadWith
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.query.choice import is_for_spark
-from omnigraph.engine.reading import Reading
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.exec.analytics import algorithms
@@ -63,6 +62,12 @@ class AnalysisTarget:
 Run = Callable[[Steps, NodeSpace, Rounds], Outcome]
 
 
+class OpenSnapshot(Protocol):
+    """``Graph.snapshot``."""
+
+    def __call__(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot: ...
+
+
 class Analysis:
     """Algorithms by name. All of them take these, by name or ``edges`` by place:
 
@@ -74,8 +79,8 @@ class Analysis:
       was interrupted goes on there when the same is asked of the same commit; when it ends, nothing is kept.
     """
 
-    def __init__(self, graph: Reading, derived: Derived, load_with: LoadWith) -> None:
-        self._graph = graph
+    def __init__(self, open_snapshot: OpenSnapshot, derived: Derived, load_with: LoadWith) -> None:
+        self._snapshot = open_snapshot
         self._derived = derived
         self._load_with = load_with
 
@@ -194,7 +199,7 @@ class Analysis:
         told: Mapping[str, object] | None = None,
     ) -> AnalysisResult:
         require_scipy()
-        snapshot = self._graph.snapshot(target.branch, at=target.at)
+        snapshot = self._snapshot(target.branch, at=target.at)
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
         with snapshot.reading():
             view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
@@ -207,8 +212,7 @@ class Analysis:
                 {**(told or {}), "edges": edges, "weight": weight, "form": form.value},
             )
             if is_on_spark(target, snapshot, chosen):
-                room = extension(f"{SPARK}.analytics")
-                with room.spark_steps(
+                with ports.cluster().spark_steps(
                     snapshot, space, chosen, on_spark or form, target.spark, target.partitions
                 ) as steps:
                     outcome = run(steps, space, rounds)

@@ -24,8 +24,10 @@ from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog, NodeType
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode, SourcedRows
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.rows import load_rows
+from omnigraph.write.preview import Previewed
 
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import LoadJob
@@ -45,7 +47,7 @@ class WriteBack:
     values: pa.Array
     types: Sequence[str] | None = None
 
-    def __call__(self, job: LoadJob) -> tuple[dict[str, int], Published]:
+    def __call__(self, job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
         manifests = job.context.manifests
         for _ in range(ATTEMPTS_MAX):
             state = manifests.fresh(job.incarnation)
@@ -54,14 +56,21 @@ class WriteBack:
             rows = self._rows(job.context.store, state.tables, nodes)
             options = replace(job.options, expected_head=state.head)
             try:
-                return load_rows(job.context, job.incarnation, rows, LoadMode.MERGE, Violations(), job.info, options)
+                return load_rows(
+                    job.context,
+                    job.incarnation,
+                    rows,
+                    LoadMode.MERGE,
+                    Violations(),
+                    job.info,
+                    options,
+                    finish=job.finish,
+                )
             except PreconditionFailed:
                 continue
         raise ContentionError(
             f"others wrote to the branch in each of {ATTEMPTS_MAX} attempts", hint="write to a branch of your own"
         )
-
-    # --- what may be written ---------------------------------------------------------------------------
 
     def _chosen(self) -> list[str]:
         known = list(self.space.tables)
@@ -97,8 +106,6 @@ class WriteBack:
                 **facts,
             )
         return node
-
-    # --- rows ------------------------------------------------------------------------------------------
 
     def _rows(self, store: Store, pins: Mapping[str, TablePin], nodes: Sequence[NodeType]) -> Iterator[SourcedRows]:
         for node in nodes:

@@ -1,4 +1,4 @@
-"""The changes of one type as rows in the order of ids: what happened to each entity, and its two images."""
+"""The changes of one type as rows ordered by id: operation, before-image and after-image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.store import Store
 
 SIZE_TYPE = pa.struct([pa.field("size", pa.uint64())])
-"""How a blob is shown: its bytes stay where they are."""
+"""A blob in an image: its size stands for its bytes."""
 
 Pins = tuple[TablePin | None, TablePin | None]
 Encode = Callable[[pa.Table], list[dict[str, Any]]]
@@ -68,7 +68,7 @@ class ChangeRows:
         return replace(self, ops=ops, before=before, after=after, changed=changed)
 
     def wanted(self, chosen: ChangeFilter) -> ChangeRows:
-        """Those of the changes that a filter lets pass."""
+        """The changes that pass a filter."""
         if chosen.ops is None:
             return self
         mask = pc.is_in(self.ops, value_set=pa.array([op.value for op in chosen.ops], pa.string()))

@@ -1,4 +1,4 @@
-"""What one commit changed: its difference to its first parent, a page at a time."""
+"""The changes of one commit: its difference to its first parent, page by page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_BYTES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
 from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
+from omnigraph.engine.history.commits import find_commit
 from omnigraph.engine.history.diff import changes_table, diff_rows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
@@ -27,7 +28,7 @@ Compared: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ChangeBlock:
-    """A commit and what it changed, or a part of that where a page begins or ends within it."""
+    """A commit and its changes, or a part of them where a page begins or ends within it."""
 
     commit: GraphCommit
     changes: tuple[Change, ...]
@@ -70,14 +71,14 @@ class CommitChanges:
 
 @dataclass(slots=True)
 class Room:
-    """What still fits on a page."""
+    """The space left on a page."""
 
     changes: int
     bytes: int = FEED_BYTES_PER_PAGE
     is_used: bool = False
 
     def take(self, sizes: list[int]) -> int:
-        """How many of the next changes fit. The first of a page always does."""
+        """The number of next changes that fit. The first change of a page always fits."""
         taken = 0
         for size in sizes:
             if self.changes == 0 or (self.bytes < size and self.bytes < FEED_BYTES_PER_PAGE):
@@ -105,7 +106,7 @@ def check_limit(limit: int) -> None:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares commits with their parents, as one reader wants it."""
+    """Compares commits with their parents under the filter of one reader."""
 
     manifests: Manifests
     chosen: ChangeFilter
@@ -149,7 +150,7 @@ class Comparer:
             return ()
         before = None if parent is None else self._at(parent)
         after = self._at(commit)
-        # The next commit is compared with this one; others are not asked for again.
+        # The next commit is compared with this one; no other comes again.
         self._snapshots.clear()
         self._snapshots[commit.id] = after
         return tuple(rows for rows in diff_rows(before, after, self.chosen) if len(rows))
@@ -161,11 +162,11 @@ class Comparer:
         return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest))
 
 
-def one_commit(
-    comparer: Comparer, commit: GraphCommit, parent: GraphCommit | None, page_token: str | None, limit: int
-) -> CommitChanges:
-    """A page of the changes of one commit."""
+def changes_of(comparer: Comparer, commit_id: str, page_token: str | None, limit: int) -> CommitChanges:
+    """One page of the changes of a commit against its first parent."""
     check_limit(limit)
+    commit = find_commit(comparer.manifests, commit_id)
+    parent = find_commit(comparer.manifests, commit.parents[0]) if commit.parents else None
     scope = Scope(comparer.graph_id, f"commit:{commit.id}", comparer.chosen.digest)
     done = 0 if page_token is None else read_cursor(page_token, scope).changes or 0
     block, is_whole = comparer.block(commit, parent, done, Room(limit))

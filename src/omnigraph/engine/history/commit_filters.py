@@ -1,4 +1,4 @@
-"""Which commits a caller asked for, by what the commits say of themselves."""
+"""Filters of commits by their fields and provenance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from omnigraph.core.commit import GraphCommit
 
 
 def passes(commit: GraphCommit, filters: Mapping[str, str]) -> bool:
-    """Whether every filter holds; a name that is no field of commits is looked up in the provenance."""
+    """True if every filter holds. A name that is no field of commits is a key of the provenance."""
     for key, wanted in filters.items():
         match key:
             case "actor":

@@ -1,4 +1,4 @@
-"""The difference of two snapshots, whatever their relation: counts first, then every change with both images."""
+"""The difference of any two snapshots: counts first, then every change with both images."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FLAT_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many entities changed how."""
+    """Numbers of inserted, updated and deleted entities."""
 
     inserted: int = 0
     updated: int = 0
@@ -97,7 +97,7 @@ class TableDiff:
 
 @dataclass(frozen=True)
 class Diff:
-    """What must happen to the first snapshot to make it the second.
+    """The changes that turn the first snapshot into the second.
 
     Entities are found by id and types by what they are, so a renamed type is no change. Values are told under the
     schema of the second snapshot. ``before`` is None for the difference to an empty graph.
@@ -253,14 +253,14 @@ def _value(value: object) -> str:
 
 
 def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
-    """The changes type by type; a type whose tables are the same version is not looked at."""
+    """The changes type by type; a type whose table has the same version is skipped."""
     old, new = _tables(before), _tables(after)
     for location in sorted({*old, *new}, key=_order):
         entity, pin = new.get(location, (None, None))
         old_entity, old_pin = old.get(location, (None, None))
         known = entity or old_entity
         assert known is not None
-        # A renamed type may be meant by either name.
+        # A renamed type matches by either name.
         is_wanted = any(chosen.wants_type(kind_of(known), item.name) for item in (entity, old_entity) if item)
         if _is_same(old_pin, pin) or not is_wanted:
             continue
@@ -284,6 +284,12 @@ def _order(location: str) -> tuple[bool, str]:
 
 def _is_same(before: TablePin | None, after: TablePin | None) -> bool:
     return before is not None and after is not None and before.lance_version == after.lance_version
+
+
+def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
+    """The difference of two snapshots, computed when it is read."""
+    check_types(chosen, before, after)
+    return Diff(before, after, chosen)
 
 
 def check_types(chosen: ChangeFilter, *snapshots: Snapshot) -> None:

@@ -1,6 +1,6 @@
-"""The change feed: what each commit of a branch changed, in order, page by page.
+"""The change feed: the changes of each commit of a branch, in order, page by page.
 
-A commit's changes are its difference to its first parent, so a merge tells what it brought to this branch. Nothing is
+A commit's changes are its difference to its first parent, so a merge shows what it brought to this branch. Nothing is
 kept for a reader: where it stands is in the cursor it brings along.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_COMMITS_PER_PAGE
 from omnigraph.engine.history.change_rows import kind_of
-from omnigraph.engine.history.commit_changes import ChangeBlock, Comparer, Room, check_limit
+from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
 from omnigraph.engine.history.diff import check_types
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import ChangeFeedGap, CursorRejected, HistoryCleaned
@@ -21,7 +21,9 @@ from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.commits import first_parents
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
 from omnigraph.history.state import ManifestState
+from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.reader import Manifests
 
 NOW = "now"
 BEGINNING = "beginning"
@@ -30,7 +32,7 @@ AFTER = "after:"
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Some commits of a branch, oldest first. ``cursor`` leads on from here; keep it once the page is dealt with.
+    """Some commits of a branch, oldest first. ``cursor`` continues from here; store it after processing the page.
 
     ``is_partial`` says that the page ended within its last commit, ``caught_up`` that nothing followed it.
     """
@@ -45,7 +47,7 @@ class ChangePage:
         return iter(self.blocks)
 
     def __len__(self) -> int:
-        """How many changes there are."""
+        """The number of changes."""
         return sum(map(len, self.blocks))
 
     def changes(self) -> Iterator[Change]:
@@ -62,7 +64,7 @@ class ChangePage:
 
 @dataclass(frozen=True)
 class Feed:
-    """The changes of one branch up to a head, as one reader wants them."""
+    """The changes of one branch up to a head, under the filter of one reader."""
 
     head: ManifestState
     comparer: Comparer
@@ -72,7 +74,7 @@ class Feed:
         return Scope(self.comparer.graph_id, self.head.incarnation, self.comparer.chosen.digest)
 
     def baseline(self) -> ChangeBaseline:
-        """Everything up to the head at once."""
+        """Everything up to the head, in one page."""
         snapshot = self.comparer.snapshot(self.head)
         check_types(self.comparer.chosen, snapshot)
         return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
@@ -112,7 +114,7 @@ class Feed:
         return self.cursor(behind.id) if position is None else write_cursor(self._scope, position)
 
     def cursor(self, commit_id: str) -> str:
-        """The cursor of somebody who knows everything up to a commit."""
+        """The cursor of a reader that has processed everything up to a commit."""
         return write_cursor(self._scope, Position(commit_id))
 
     def commits(self, since: str, until: str | None = None) -> list[GraphCommit]:
@@ -140,7 +142,7 @@ class Feed:
         )
 
     def _position(self, since: str) -> Position | None:
-        """Where to go on; None is the first commit, whichever that is."""
+        """The position to continue from; None is the first commit."""
         if since == BEGINNING:
             return None
         if since == NOW:
@@ -150,7 +152,7 @@ class Feed:
         return read_cursor(since, self._scope)
 
     def _walk(self, start: Position | None) -> tuple[GraphCommit, list[GraphCommit]]:
-        """The commits that are not told yet, oldest first, and the one before them."""
+        """The commits that were not delivered yet, oldest first, and the one before them."""
         waiting: list[GraphCommit] = []
         for commit in first_parents(newest_first(self.comparer.store, self.head), self.head.head):
             if start is None:
@@ -170,10 +172,15 @@ class Feed:
         )
 
 
+def open_feed(manifests: Manifests, branch: str, chosen: ChangeFilter, compared: Compared) -> Feed:
+    """The change feed of a branch up to its head."""
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared))
+
+
 def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
-    """The answer to a reader that was away for too long."""
+    """The error for a cursor whose commits were cleaned up."""
     return ChangeFeedGap(
-        f"the changes of commit {commit.id} on {branch} can no longer be told: what they were made from is cleaned up",
+        f"the changes of commit {commit.id} on {branch} are no longer available: cleanup deleted their files",
         hint="start again from a baseline: graph.change_baseline, or omnigraph changes baseline",
         cursor=cursor,
         first_unreadable_commit_id=commit.id,

@@ -1,4 +1,4 @@
-"""What can be loaded, and how each kind is read into typed rows."""
+"""Sources of a load, each read into typed rows."""
 
 from __future__ import annotations
 

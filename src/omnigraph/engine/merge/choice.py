@@ -1,4 +1,4 @@
-"""Who merges large tables: this process or Spark, by what is asked for and by how many rows can differ."""
+"""Choice of the engine of a merge: this process or Spark, by name or by the number of rows that can differ."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, has_spark, spark_from
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.write.merge.images import Sides
 from omnigraph.write.merge.parts import Elsewhere, PartedMerge
 
@@ -25,13 +25,12 @@ def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[Elsewhere | No
     if check_engine(engine) == EMBEDDED or not is_possible:
         yield None
         return
-    started: list[Any] = []
+    started: list[ports.TableMerger] = []
 
     def merge(tables: Sequence[Sides]) -> list[PartedMerge]:
         if not started:
-            started.append(extension(SPARK).merger(spark))
-        merged: list[PartedMerge] = started[0].merge(tables)
-        return merged
+            started.append(ports.cluster().merger(spark))
+        return started[0].merge(tables)
 
     try:
         yield Elsewhere(1 if engine == BY_SPARK else spark_from(VARIABLE, SPARK_FROM_ROWS, "rows"), merge)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.results import commit_json
+from omnigraph.engine.table_counts import table_json, table_lines
 from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, read_resolutions
 from omnigraph.write.merge.conflicts import conflicts_table
@@ -137,18 +138,6 @@ class MergePreview:
             raise UsageError(f"the saved preview is damaged: {error!r}", hint="make it again") from error
 
 
-def table_json(counts: TableCounts) -> dict[str, Any]:
-    """What happens to one table."""
-    return {
-        "table_key": counts.key,
-        "inserted": counts.inserted,
-        "updated": counts.updated,
-        "deleted": counts.deleted,
-        "adopted": counts.adopted,
-        "conflicts": counts.conflicts,
-    }
-
-
 def _table(said: Mapping[str, Any]) -> TableCounts:
     numbers = (said["inserted"], said["updated"], said["deleted"])
     return TableCounts(said["table_key"], *numbers, adopted=said["adopted"], conflicts=said["conflicts"])
@@ -165,8 +154,3 @@ def _conflict(said: Mapping[str, Any]) -> MergeConflict:
         said["target"],
         said["message"],
     )
-
-
-def table_lines(tables: tuple[TableCounts, ...]) -> str:
-    """What happens to each table, a line each."""
-    return "".join(f"\n  {item.key}: +{item.inserted:,} ~{item.updated:,} -{item.deleted:,}" for item in tables)

@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.choice import merging_elsewhere
 from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
 from omnigraph.errors import PreconditionFailed, UsageError
@@ -22,7 +22,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.annotations import policy_misfit
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
 from omnigraph.write.merge.formulas import read_formulas
@@ -35,7 +35,7 @@ Said = Sequence[Mapping[str, Any] | Resolution]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Who shall merge large tables: ``auto``, ``embedded`` or ``spark``, and on which session."""
+    """The engine for large tables: ``auto``, ``embedded`` or ``spark``, and its session."""
 
     name: str
     spark: Any | None = None
@@ -57,9 +57,17 @@ def merge(
 
 
 def resume(
-    context: WriteContext, preview: MergePreview, resolutions: Said, engine: Engine, options: WriteOptions
+    context: WriteContext,
+    preview: MergePreview,
+    into: str | None,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
 ) -> MergeResult:
     """Merge exactly what a preview showed; refused if one of the heads has moved."""
+    if into is not None or policy is not None or options.expected_head is not None:
+        raise UsageError("a preview says itself what is merged, where and how", hint="pass only resolutions")
     source, target = _heads(context, preview.source, preview.target)
     for state, seen in ((source, preview.source_head), (target, preview.target_head)):
         if state.head != seen:
@@ -91,8 +99,7 @@ def _merge(
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
         prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
-        decision, published = run(
-            context,
+        change = Change(
             target.incarnation,
             prepare,
             info,
@@ -100,6 +107,7 @@ def _merge(
             since=target.fence,
             renew=lambda _: branches.check_kept(context.manifests, source, f"{source.branch!r} was being merged"),
         )
+        decision, published = commit(context, change)
     return MergeResult(
         source.branch,
         target.branch,
@@ -121,7 +129,7 @@ def _used(decision: MergeDecision) -> str:
 def preview(
     context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
 ) -> MergePreview:
-    """What a merge of the two heads would do. Writes nothing."""
+    """The counts and conflicts of a merge of the two heads. Writes nothing."""
     mine, theirs = _heads(context, source, target)
     rules = _rules(context, mine, theirs, policy, resolutions)
     with merging_elsewhere(engine.name, engine.spark) as elsewhere:
@@ -163,7 +171,7 @@ def _rules(
 
 
 def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -> MergeRules:
-    """What a caller says about how conflicts are settled; every name is one of a schema."""
+    """The caller's policies and resolutions; every name is one of a schema."""
     checked = read_resolutions(resolutions)
     named = {
         (item.type_name, item.property): _entities(catalogs, item.type_name, item.property)
@@ -174,7 +182,7 @@ def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -
 
 
 def read_policies(catalogs: Sequence[Catalog], said: Policy) -> Policies:
-    """What a caller says about policies, with every name checked."""
+    """The caller's policies, with every name checked."""
     if said is None:
         return Policies()
     if isinstance(said, str):

@@ -1,4 +1,4 @@
-"""How a query or mutation would run on one snapshot: its plan, and what its tables have to offer."""
+"""Explanations: the plan of a query or mutation on one snapshot, with the facts of its tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from omnigraph.storage.index.reads import known_indexes
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What is known of a table that a plan reads or writes."""
+    """Facts of a table that a plan reads or writes."""
 
     table: str
     rows: int
@@ -38,7 +38,7 @@ class TableFacts:
     indexes: tuple[tuple[str, float], ...]
     """Each with the share of rows that it covers."""
     traversal: str | None = None
-    """How edges of the table would be followed."""
+    """The method by which edges of the table would be followed."""
 
     def __str__(self) -> str:
         deleted = f" and {self.deleted_rows:,} deleted" if self.deleted_rows else ""

@@ -1,4 +1,4 @@
-"""How much memory one query may use: what the caller says, what the environment says, or a share of the machine."""
+"""The memory limit of a query: from the caller, the environment, or a share of the machine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from omnigraph.errors import UsageError
 VARIABLE = "OMNIGRAPH_QUERY_MEMORY"
 
 MACHINE_SHARE = 2
-"""Without a setting a query may use one part in so many of the machine's memory."""
+"""Without a setting, a query may use the machine's memory divided by this."""
 
 UNKNOWN_MACHINE_BYTES = 8 * 2**30
-"""Taken for the machine's memory where the system does not tell."""
+"""The assumed memory of a machine whose system does not report it."""
 
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 

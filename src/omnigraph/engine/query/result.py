@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from omnigraph.core.html import html_table
 from omnigraph.core.profile import OperatorProfile
-from omnigraph.engine.query.profile_text import Profiled
+from omnigraph.engine.profile_text import Profiled
 from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
 from omnigraph.rows.results import result_rows
 

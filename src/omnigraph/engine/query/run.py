@@ -1,4 +1,4 @@
-"""Running queries: compiled once per text and schema, bound to parameters, run over a snapshot."""
+"""Queries: compiled once per text and schema, bound to parameters, run over a snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ class Compiler:
 
     _known: Lru[tuple[str, str | None, str], QueryIR | MutationIR] = field(default_factory=lambda: Lru(COMPILED_MAX))
 
+    def plan(self, snapshot: Snapshot, text: str, name: str | None) -> QueryIR | MutationIR:
+        """The plan of a text under the schema of a snapshot."""
+        return self.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+
     def compile(self, text: str, name: str | None, digest: str, catalog: Catalog) -> QueryIR | MutationIR:
+        """The plan of a text, or of the named query in it."""
         key = (text, name, digest)
         known = self._known.get(key)
         if known is not None:
@@ -56,9 +61,9 @@ def bound_query(
     return embed_texts(bound, snapshot.catalog, embedder)
 
 
-def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, profile: bool) -> QueryResult:
+def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, stats: bool) -> QueryResult:
     """Run one bound query in this process."""
-    operators: list[OperatorProfile] | None = [] if profile else None
-    profiler = Profiler(operators, IoMeter(view.store) if profile else None, view.remarks)
+    operators: list[OperatorProfile] | None = [] if stats else None
+    profiler = Profiler(operators, IoMeter(view.store) if stats else None, view.remarks)
     rows = Shaper(view, budget, profiler).run(query)
     return QueryResult(query.name, rows, branch, view.state.head, tuple(operators or ()))

@@ -1,4 +1,4 @@
-"""What the tables of a snapshot are called in SQL, where upper and lower case are one."""
+"""Names of the tables of a snapshot in SQL, which ignores case."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.engine.merge.result import table_json, table_lines
 from omnigraph.engine.results import commit_json
+from omnigraph.engine.table_counts import table_json, table_lines
 from omnigraph.history.conflicts import MergeConflict
 from omnigraph.write.merge.conflicts import conflicts_table
 from omnigraph.write.merge.decide import TableCounts

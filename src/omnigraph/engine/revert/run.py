@@ -1,4 +1,4 @@
-"""Reverts from what a caller says to what they did."""
+"""Reverts: from the caller's selection of commits to one commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.engine.history.commit_filters import passes
 from omnigraph.engine.history.moments import moment_us
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.result import Policy
 from omnigraph.engine.merge.run import Said, read_rules
 from omnigraph.engine.revert.result import RevertPreview, RevertResult
@@ -22,7 +22,7 @@ from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import Lineage, find_commit, newest_first
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.revert import Reverter, discard
 
@@ -34,7 +34,7 @@ follows soon, so it must stay small."""
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Which commits a caller wants to undo: a commit or a range of them, and what must hold of each."""
+    """The selection of commits to undo: a commit or a range, and filters."""
 
     what: str | None = None
     actor: str | None = None
@@ -44,7 +44,7 @@ class Undone:
 
     @property
     def names_author(self) -> bool:
-        """Whether they are those of an actor or of a run, wherever these made them."""
+        """True if an actor or a run selects the commits, on whatever branch they were made."""
         return bool(self._filters())
 
     @property
@@ -60,7 +60,7 @@ class Undone:
         return {name: value for name, value in (("actor", self.actor), ("run", self.run)) if value is not None}
 
     def fits(self) -> Callable[[GraphCommit], bool]:
-        """Whether a commit has the actor, the run and the time that were asked for."""
+        """True if a commit has the selected actor, run and time."""
         first = None if self.since is None else _moment(self.since) // 1000 * 1000
         last = None if self.until is None else _moment(self.until)
         filters = self._filters()
@@ -97,13 +97,13 @@ def revert(
     rules = read_rules(_catalogs(context, head, found), policy, resolutions)
     info = said.info(context, CommitKind.REVERT)
     reverter = Reverter(context.manifests, found, rules, info, said)
-    decided, published = run(context, head.incarnation, reverter.prepare, info, said)
-    commit = None if published is None else published.commit
-    return RevertResult(head.branch, reverted, decided.counts, options.actor, commit)
+    decided, published = commit(context, Change(head.incarnation, reverter.prepare, info, said))
+    made = None if published is None else published.commit
+    return RevertResult(head.branch, reverted, decided.counts, options.actor, made)
 
 
 def preview(context: WriteContext, undone: Undone, branch: str, policy: Policy, resolutions: Said) -> RevertPreview:
-    """What a revert would do. Nothing stays written."""
+    """The counts and conflicts of a revert. Nothing stays written."""
     head = branches.find_head(context.manifests, branch)
     found = select(context.store, head, undone)
     rules = read_rules(_catalogs(context, head, found), policy, resolutions)

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from omnigraph.core.commit import CommitKind
-from omnigraph.engine.load.mutations import earlier_commit
+from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.schema.result import SchemaResult
 from omnigraph.errors import InputError, NotFoundError
 from omnigraph.lang.source import Source
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
 from omnigraph.schema.migration import MigrationPlan
-from omnigraph.write.attempt import run
+from omnigraph.write.attempt import Change, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.schema.apply import PreparedSchema, planned, prepare_schema
 
@@ -55,7 +55,7 @@ def apply_schema(
     def prepare(capture: Capture) -> PreparedSchema:
         return prepare_schema(context.store, capture, source, allow_data_loss=allow_data_loss)
 
-    prepared, published = run(context, ref.incarnation, prepare, info, options)
+    prepared, published = commit(context, Change(ref.incarnation, prepare, info, options))
     if published is None:
         return SchemaResult(uri, branch, prepared.migration, None, state.counter)
     counter = published.commit.manifest.counter

@@ -1,4 +1,4 @@
-"""``cleanup`` from what a caller says to what was done; who lists and deletes is chosen here."""
+"""Cleanup: from the caller's rules to the result, and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from omnigraph.core.durations import Duration, duration_us
+from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, EMBEDDED, check_engine, has_spark
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.upkeep.cleanup_result import CleanupResult
 from omnigraph.errors import UsageError
 from omnigraph.history.retention import Policy
@@ -18,7 +18,7 @@ from omnigraph.write.context import WriteContext
 from omnigraph.write.upkeep.cleanup import Settings, Sweeper, cleanup, sweep_here
 
 SPARK_FROM_VERSIONS = 100_000
-"""Table versions that are needed, each of which is opened, from which ``auto`` takes Spark."""
+"""Referenced table versions from which ``auto`` takes Spark: cleanup opens every one of them."""
 
 
 def clean(
@@ -32,7 +32,7 @@ def clean(
     *,
     dry_run: bool,
 ) -> CleanupResult:
-    """Check what was asked for, and run."""
+    """Validate the rules, and run."""
     if keep is not None and keep < 1:
         raise UsageError(f"{keep} commits cannot be kept", hint="the head always stays: keep 1 or more")
     policy = Policy(keep, None if older_than is None else duration_us(older_than))
@@ -43,8 +43,7 @@ def clean(
 
 def _sweeper(engine: str, spark: Any) -> Sweeper:
     if check_engine(engine) == BY_SPARK:
-        on_spark: Sweeper = extension(SPARK).sweeper(spark)
-        return on_spark
+        return ports.cluster().sweeper(spark)
     return _sweep_by_size if engine == AUTO else sweep_here
 
 

@@ -1,4 +1,4 @@
-"""A look at a graph for people: whether its store keeps what it promises, how big it is, and what would do it good.
+"""Examination of a graph: guarantees of its store, sizes, and advice.
 
 Reads manifests and names of files, no rows; the only thing it writes is a probe, which it deletes.
 """
@@ -24,20 +24,20 @@ from omnigraph.storage.publish.newest import ASIDE
 from omnigraph.write.upkeep.index_choice import index_rows_min, wanted_indexes
 
 FRAGMENTS_MANY = 32
-"""Fragments of a small table from which on reading it feels them."""
+"""Fragments of a small table from which they slow down reads."""
 
 ROWS_PER_FRAGMENT_FEW = 100_000
 """A table with fewer rows a fragment than this, and many of them, was written in small pieces."""
 
 COVERED_SHARE_WELL = 0.99
-"""An index that covers at least so much is well: a few rows that are not in it are looked at one by one."""
+"""An index with at least this coverage is healthy: the few rows outside it are scanned."""
 
 DELETED_SHARE_MUCH = 0.2
 """Rows that are read only to be left out."""
 
 
 class Verdict(Enum):
-    """What a finding means for whoever reads it."""
+    """The severity of a finding."""
 
     OK = "ok"
     ADVICE = "advice"
@@ -46,7 +46,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: what was found, and what to do about it."""
+    """One examined fact, with a verdict and advice."""
 
     check: str
     found: str
@@ -123,7 +123,7 @@ def _tables(open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> Iterator[F
 
 
 def _conditional_writes(manifests: Manifests) -> Finding:
-    """Whether two writers can never both believe that they came first."""
+    """Try whether the store's conditional create is atomic, which every swap relies on."""
     check = "conditional writes"
     try:
         honoured = honours_create_if_absent(manifests.store.objects)

@@ -1,12 +1,12 @@
-"""Maintenance of a branch: from the names of types to what was done to their tables, and who does it."""
+"""Optimize: from the names of types to maintained tables, and the choice of the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from omnigraph.engine import ports
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, is_large
-from omnigraph.engine.extensions import SPARK, extension
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.manifest import branches
@@ -35,7 +35,7 @@ def maintain(
 
 
 def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]:
-    """Who maintains a table of so many rows and bytes. ``spark`` is a session, None for the one of this machine."""
+    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine."""
     if check_engine(engine) == EMBEDDED:
         return lambda rows, size: HERE
     cluster: list[Workers] = []
@@ -45,7 +45,7 @@ def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]
         if not is_wanted:
             return HERE
         if not cluster:
-            cluster.append(extension(SPARK).workers(spark))
+            cluster.append(ports.cluster().workers(spark))
         return cluster[0]
 
     return chosen

@@ -1,4 +1,4 @@
-"""Repair: going on after damage, as far as that is possible without guessing. Damaged files are set aside, not deleted.
+"""Repair: restores what has a copy and sets damaged files aside. It guesses nothing and deletes nothing.
 
 A plan is made first, and the same plan is shown or run. It restores small files from their copies, goes back to the
 newest manifest version that can be read, and lists everything else with the commits that are hurt. It works on a graph
@@ -35,7 +35,7 @@ STEPS_MAX = 100
 
 
 def repair(store: Store, ids: IdSource, *, apply: bool) -> RepairReport:
-    """Plan what can be repaired, and do it if asked to."""
+    """Plan a repair, and execute it with ``apply``."""
     done: list[RepairStep] = []
     for _ in range(STEPS_MAX if apply else 1):
         plan = _Plan(store, ids)
@@ -51,7 +51,7 @@ def repair(store: Store, ids: IdSource, *, apply: bool) -> RepairReport:
 
 
 class _Plan:
-    """What is wrong with a graph, and what to do about it."""
+    """The damage of a graph, and the steps that mend it."""
 
     def __init__(self, store: Store, ids: IdSource) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class _Plan:
         yield from self._small_files()
 
     def unrepaired(self, steps: list[RepairStep]) -> Iterator[Unrepaired]:
-        """What ``verify`` finds and no step mends."""
+        """Damage that ``verify`` finds and no step mends."""
         mended = {path for step in steps for path in (step.path, *step.mends)}
         for problem in verify(self._manifests, deep=True).problems:
             if problem.path not in mended:
@@ -205,7 +205,7 @@ class _Plan:
 
 
 def _advice(problem: VerifyProblem) -> str:
-    """What a person can do about a file that has no copy in the graph."""
+    """Advice for a damaged file that has no copy in the graph."""
     if problem.path.startswith("schemas/"):
         return "restore the file from a copy of the graph; schemas never change"
     if "/_indices/" in problem.path:

@@ -50,7 +50,7 @@ def verify(manifests: Manifests, *, deep: bool, progress: Callable[[int], None] 
     survey = _Survey(manifests, deep, record)
     problems += survey.add_branches()
     survey.add_versions()
-    # After the needs: whatever is published meanwhile is in the listing, and not yet asked for.
+    # Listed after the references were collected: files that are published meanwhile are listed, and not yet required.
     sizes = dict(manifests.store.objects.list(""))
     wrong: dict[str, str] = {}
     for number, path in enumerate(sorted(survey.paths()), 1):
@@ -82,7 +82,7 @@ def _check(manifests: Manifests, path: str, size: int | None, record: FileRecord
 
 @dataclass
 class _Survey:
-    """What must be there: paths that commits need by themselves, and paths that table versions need."""
+    """The required files: those of commits themselves, and those of table versions."""
 
     manifests: Manifests
     deep: bool
@@ -221,7 +221,7 @@ class _Survey:
         ]
 
     def unsound(self) -> Iterator[VerifyProblem]:
-        """Entities of the heads that do not fit together. Branches that have the same tables are looked at once."""
+        """Entities of the heads that do not fit together. Tables that branches share are checked one time."""
         heads: dict[frozenset[Version], list[ManifestState]] = defaultdict(list)
         for head in self._heads:
             heads[frozenset(_version(pin) for pin in head.tables.values())].append(head)

@@ -35,7 +35,7 @@ from omnigraph.spark.load.records import stored_records
 from omnigraph.spark.load.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.task_files import files_of_tasks
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -25,7 +25,7 @@ from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.discard import discard_version
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.violations import violation_error
 
 RowLines = Mapping[tuple[int, str], Mapping[int, int]]

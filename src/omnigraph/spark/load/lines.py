@@ -16,7 +16,7 @@ from omnigraph.spark.load.rejected_rows import Reasons, records_of_lines
 from omnigraph.spark.load.runs import Identity, disposable, undo_noted, undoing
 from omnigraph.spark.load.slices import InputSlice, SliceWriter, lines_of_rows
 from omnigraph.spark.load.splits import FileSplit
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

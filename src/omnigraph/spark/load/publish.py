@@ -23,6 +23,7 @@ from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.rejects import Rejects
 from omnigraph.spark.load.slices import SliceWriter
 from omnigraph.write.attempt import READ
+from omnigraph.write.preview import Previewed, is_committed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ class Checks(Enum):
 
 def load_slices(
     spark: SparkSession, write_slices: WriteSlices, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
-) -> tuple[dict[str, int], Published]:
+) -> tuple[dict[str, int], Published | Previewed]:
     """Load what ``write_slices`` writes as one atomic commit; returns the loaded entities per table, and the commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
@@ -57,7 +58,7 @@ def load_slices(
         job.context.profiler.say(f"tasks: {len(whole.slices):,}; {NOT_COUNTED}")
         step.rows = whole.rows_written
 
-    def publish(job: LoadJob, whole: LoadInput) -> Published:
+    def publish(job: LoadJob, whole: LoadInput) -> Published | Previewed:
         rows = sum(whole.counts().values())
         watch.reading_done(rows)
         with watch.stage("checking"):
@@ -69,19 +70,19 @@ def load_slices(
 
 
 def publish_input(
-    job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published]
-) -> tuple[dict[str, int], Published]:
+    job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published | Previewed]
+) -> tuple[dict[str, int], Published | Previewed]:
     """Assemble the slices of an input and publish them. Files that are certainly unpublished are deleted."""
     try:
         whole.assemble(job.catalog, _pins(job))
-        published = publish(job, whole)
+        finished = publish(job, whole)
     except BaseException:
         # Once the publisher has the plan, only the manifest knows the outcome: deleting could destroy a commit.
         whole.discard(with_data=not whole.is_handed_over)
         raise
     # An earlier commit with the same idempotency key may be that of another run of this load, with these fragments.
-    whole.discard(with_data=published.commit.id != job.info.id and whole.disposable is None)
-    return whole.counts(), published
+    whole.discard(with_data=not is_committed(finished, job.info.id) and whole.disposable is None)
+    return whole.counts(), finished
 
 
 def _cores(spark: SparkSession) -> int | None:

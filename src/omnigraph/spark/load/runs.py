@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.engine.graph import Graph
-from omnigraph.engine.load.run import Loader, LoadRequest
+from omnigraph.engine.load.run import Loader
+from omnigraph.engine.load_options import LoadOptions
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import NotFoundError, OmnigraphError, UsageError
@@ -21,7 +22,7 @@ from omnigraph.spark.load.publish import Checks, load_slices
 from omnigraph.spark.load.rejects import Rejects
 from omnigraph.spark.load.slices import InputSlice, SliceWriter, discard_slice
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.vectors.load_vectors import has_embedded_properties
 
 if TYPE_CHECKING:
@@ -68,37 +69,37 @@ class Run:
     reject_to: str | None = None
     resume: bool = False
 
-    def load(self, graph: Graph, request: LoadRequest) -> LoadResult:
+    def load(self, graph: Graph, options: LoadOptions) -> LoadResult:
         """Load as one atomic commit. With ``resume``, continue an identical load that was killed, if there is one."""
         rejects = None if self.reject_to is None else Rejects(self.reject_to, self.source.records)
-        journal = self._journal(graph, request)
-        if journal is not None and not request.idempotency_key:
-            request = replace(request, idempotency_key=journal.key)
-        loader = self._loader(request, journal, rejects)
+        journal = self._journal(graph, options)
+        if journal is not None and not options.idempotency_key:
+            options = replace(options, idempotency_key=journal.key)
+        loader = self._loader(options, journal, rejects)
         kept = nullcontext() if journal is None else journal.kept_if_killed()
         with kept, nullcontext() if rejects is None else rejects.kept():
-            result = graph.load_with(loader, request)
+            result = graph.load_with(loader, options)
             return result if rejects is None else rejects.counted(result)
 
-    def preview(self, graph: Graph, request: LoadRequest) -> WritePreview:
+    def preview(self, graph: Graph, options: LoadOptions) -> WritePreview:
         """Preview the load. It has no journal, because it leaves nothing to resume."""
-        return graph.preview_with(self._loader(request, None, None), request)
+        return graph.preview_with(self._loader(options, None, None), options)
 
-    def _loader(self, request: LoadRequest, journal: Journal | None, rejects: Rejects | None) -> Loader:
-        mode = request.parsed_mode()
+    def _loader(self, options: LoadOptions, journal: Journal | None, rejects: Rejects | None) -> Loader:
+        mode = options.parsed_mode()
 
         def write(writer: SliceWriter) -> LoadInput:
             return self.source.write(writer, journal, mode, self.watch)
 
         return partial(load_slices, self.source.spark, write, self.checks, self.watch, rejects)
 
-    def _journal(self, graph: Graph, request: LoadRequest) -> Journal | None:
+    def _journal(self, graph: Graph, options: LoadOptions) -> Journal | None:
         try:
-            snapshot = graph.snapshot(request.branch)
+            snapshot = graph.snapshot(options.branch)
         except NotFoundError:
-            if request.base is None:
+            if options.base is None:
                 raise
-            snapshot = graph.snapshot(request.base)
+            snapshot = graph.snapshot(options.base)
         identity = self.source.identity(snapshot.catalog)
         if isinstance(identity, Unrepeatable):
             if self.resume:
@@ -107,10 +108,10 @@ class Run:
         embedder = graph.embedder if has_embedded_properties(snapshot.catalog) else None
         parameters = {
             **identity,
-            "branch": request.branch,
-            "mode": request.parsed_mode().value,
+            "branch": options.branch,
+            "mode": options.parsed_mode().value,
             "schema": snapshot.state.schema_digest,
-            "idempotency_key": request.idempotency_key,
+            "idempotency_key": options.idempotency_key,
             "is_rejecting": self.reject_to is not None,
             # A resumed load must not mix vectors of two models, or rows with and without vectors.
             "model": embedder.model if embedder is not None else None,

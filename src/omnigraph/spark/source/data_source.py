@@ -22,7 +22,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.load.run import LoadJob, LoadRequest, row_embedding
+from omnigraph.engine.load.run import LoadJob, row_embedding
+from omnigraph.engine.load_options import LoadOptions
 from omnigraph.errors import UsageError
 from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, SRC, table_schema
@@ -39,7 +40,8 @@ from omnigraph.spark.source.options import SourceOptions, parse_options
 from omnigraph.storage.tables.filters import Condition
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.preview import Previewed
 
 _QUERY_ID = "sql.streaming.queryId"
 """The local property of a task that identifies its streaming query."""
@@ -191,14 +193,14 @@ class _Writing:
         commit_options: dict[str, Any] = {**self.options.commit_options}
         if idempotency_key is not None:
             commit_options["idempotency_key"] = idempotency_key
-        request = LoadRequest(self.mode, self.options.branch or "main", **commit_options)
+        options = LoadOptions(self.mode, branch=self.options.branch or "main", **commit_options)
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
-        def load(job: LoadJob) -> tuple[dict[str, int], Published]:
+        def load(job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
             whole = LoadInput(job.context.store, job.mode, slices, replaced=replaced)
             return publish_input(job, whole, publish_checked)
 
-        self.options.graph().load_with(load, request)
+        self.options.graph().load_with(load, options)
 
 
 class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed

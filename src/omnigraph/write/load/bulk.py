@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from omnigraph.core.tables import Counts
 from omnigraph.errors import OmnigraphError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
@@ -22,15 +23,16 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import sorted_by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import CHECK, READ, run
+from omnigraph.write.attempt import CHECK, READ, Change
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.checks import GraphChecks, settle_duplicates
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.fragments import FragmentWriter
 from omnigraph.write.load.kept_files import check_files_kept
 from omnigraph.write.load.keys import InputKeys, KeyTable, open_keys
-from omnigraph.write.load.plan import WRITE_MODES, LoadMode, SourcedRows
-from omnigraph.write.preview import Counts, Previewed
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import WRITE_MODES, SourcedRows
+from omnigraph.write.preview import Finish, Previewed, is_committed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
@@ -93,11 +95,13 @@ class PreparedBulk:
         if table.superseded:
             version = staging.stage_without(self.store, version, self._superseded(table, added))
         mode = WRITE_MODES[self.input.mode]
-        counts = self.counts(capture, table)
+        counts = self._counts(capture, table)
         return TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version
 
-    def counts(self, capture: Capture, table: KeyTable) -> Counts:
-        """What happens to the entities of a table."""
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return {key: self._counts(capture, table) for key, table in self.input.keys.tables.items()}
+
+    def _counts(self, capture: Capture, table: KeyTable) -> Counts:
         if self.input.mode is LoadMode.OVERWRITE:
             return table.rows, 0, capture.state.tables[table.entity.table_key].rows
         updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
@@ -130,8 +134,9 @@ def load_bulk(
     violations: Violations,
     info: CommitInfo,
     options: WriteOptions,
-) -> tuple[dict[str, int], Published]:
-    """Load any number of rows as one commit: how many entities of each table it brings, and the commit."""
+    finish: Finish,
+) -> tuple[dict[str, int], Published | Previewed]:
+    """Load any number of rows as one commit: the number of entities per table, and the commit or its preview."""
     state = context.manifests.warm(incarnation)
     with open_keys(InputKeys) as keys:
         fragments = FragmentWriter(context.store, state.tables, keys)
@@ -141,15 +146,15 @@ def load_bulk(
                 _take(context, rows, whole, fragments, violations)
             finally:
                 fragments.close()
-            published = publish_bulk(context, incarnation, whole, info, options)
+            finished = finish_bulk(context, incarnation, whole, info, options, finish)
         except BaseException:
             # Once a plan is in the publisher's hands only the manifest can say whether it was published.
             if not whole.is_handed_over:
                 _discard(fragments)
             raise
-    if published.commit.id != info.id:
+    if not is_committed(finished, info.id):
         _discard(fragments)
-    return whole.counts(), published
+    return whole.counts(), finished
 
 
 def _take(
@@ -177,26 +182,22 @@ def _take(
         raise violation_error(violations)
 
 
-def publish_bulk(
-    context: WriteContext, incarnation: str, whole: BulkInput, info: CommitInfo, options: WriteOptions
-) -> Published:
-    """Check an input whose duplicates are settled, and make it one commit."""
+def finish_bulk(
+    context: WriteContext, incarnation: str, whole: BulkInput, info: CommitInfo, options: WriteOptions, finish: Finish
+) -> Published | Previewed:
+    """Check an input whose duplicates are settled, and publish or preview it."""
 
     def prepare(capture: Capture) -> PreparedBulk:
         with context.profiler.step(CHECK) as step:
             prepared = _prepare(context, capture, whole)
             step.rows = sum(whole.counts().values())
-        if options.dry_run:
-            raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.keys.tables.items()})
         return prepared
 
     def renew(fence: Fence) -> None:
         every = (rows for parts in whole.written.values() for rows in parts)
         check_files_kept(context.store, every, fence, whole.noted(fence))
 
-    _, published = run(context, incarnation, prepare, info, options, since=whole.since, renew=renew)
-    assert published is not None, "a load is never empty"
-    return published
+    return finish(context, Change(incarnation, prepare, info, options, whole.since, renew))
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:

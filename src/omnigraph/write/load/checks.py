@@ -17,7 +17,8 @@ from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.write import limits
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import InputKeys, KeyTable
-from omnigraph.write.load.plan import LoadMode, duplicate_violation, exists_already, is_keyed
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import duplicate_violation, exists_already, is_keyed
 
 
 def settle_duplicates(

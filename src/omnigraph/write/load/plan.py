@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 import pyarrow as pa
 
+from omnigraph.core.tables import Counts
 from omnigraph.errors import KeyConflictError
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
@@ -24,23 +24,13 @@ from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.schema.cast import retyped
-from omnigraph.write.staging import stage_deltas
+from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
 """Rows, and the name of the source they came from."""
-
-
-class LoadMode(Enum):
-    """What a load does with entities that exist already."""
-
-    APPEND = "append"
-    """An id that exists, or twice in the input, is an error."""
-    MERGE = "merge"
-    """An entity replaces the one with its id; everything it does not say becomes null."""
-    OVERWRITE = "overwrite"
-    """The types in the input hold exactly the input afterwards; other types stay."""
 
 
 WRITE_MODES = {
@@ -68,6 +58,9 @@ class PreparedLoad:
     @property
     def modes(self) -> dict[str, WriteMode]:
         return dict.fromkeys(self.deltas, WRITE_MODES[self.mode])
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return count_deltas(self.store, capture, self.deltas, self.modes)
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)

@@ -11,11 +11,11 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
-from omnigraph.write.attempt import CHECK, READ, run
+from omnigraph.write.attempt import CHECK, READ, Change
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.load.plan import LoadMode, PreparedLoad, SourcedRows, gather, prepare_load
-from omnigraph.write.preview import Previewed
-from omnigraph.write.staging import count_deltas
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load
+from omnigraph.write.preview import Finish, Previewed, publish
 from omnigraph.write.vectors.load_vectors import RowEmbedding
 
 Progress = Callable[[int], None]
@@ -32,7 +32,8 @@ def load_rows(
     options: WriteOptions,
     progress: Progress | None = None,
     embedding: RowEmbedding | None = None,
-) -> tuple[dict[str, int], Published]:
+    finish: Finish = publish,
+) -> tuple[dict[str, int], Published | Previewed]:
     """Load rows as one commit: how many entities of each table it brings, and the commit.
 
     ``violations`` is where the reader of the rows reports; what is wrong with values is added to it. With an
@@ -46,7 +47,7 @@ def load_rows(
     if not is_all:
         from omnigraph.write.load.bulk import load_bulk
 
-        return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options)
+        return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options, finish)
     with context.profiler.step(CHECK):
         deltas = gather(buffered, mode, violations)
 
@@ -54,13 +55,10 @@ def load_rows(
         with context.profiler.step(CHECK) as step:
             load = prepare_load(context.store, capture, deltas, mode)
             step.rows = sum(delta.rows.num_rows for delta in load.deltas.values())
-        if options.dry_run:
-            raise Previewed(capture, count_deltas(context.store, capture, load.deltas, load.modes))
         return load
 
-    _, published = run(context, incarnation, prepare, info, options)
-    assert published is not None
-    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, published
+    finished = finish(context, Change(incarnation, prepare, info, options))
+    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, finished
 
 
 def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
@@ -89,6 +87,7 @@ def checked(
     violations: Violations,
     progress: Progress | None = None,
     embedding: RowEmbedding | None = None,
+    finish: Finish = publish,
 ) -> Iterator[SourcedRows]:
     """The rows as they come, with their values checked and the vectors of their texts."""
     count = 0

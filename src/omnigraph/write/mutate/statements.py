@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from omnigraph.core.ports import IdSource
 from omnigraph.core.profile import Profiler
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import Counts, TablePin
 from omnigraph.errors import ViolationError
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
@@ -46,7 +46,7 @@ from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.mutate.filters import Matcher
-from omnigraph.write.staging import stage_deltas
+from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
 from omnigraph.write.violations import violation_error
 
@@ -88,10 +88,14 @@ class PreparedMutation:
     fingerprint: str
     affected_nodes: int
     affected_edges: int
+    query_name: str = ""
 
     @property
     def is_empty(self) -> bool:
         return not self.deltas
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return count_deltas(self.store, capture, self.deltas, self.modes)
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
         return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
@@ -119,7 +123,7 @@ def prepare_mutation(
     with profiler.step(CHECK) as checking:
         prepared = run.finish()
         checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
-        return prepared
+        return replace(prepared, query_name=mutation.name)
 
 
 @dataclass

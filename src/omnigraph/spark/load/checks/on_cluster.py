@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from omnigraph.core.tables import TablePin
+from omnigraph.core.tables import Counts, TablePin
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
@@ -63,11 +63,12 @@ from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import CHECK, run
+from omnigraph.write.attempt import CHECK, Change
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.kept_files import check_files_kept
-from omnigraph.write.load.plan import WRITE_MODES, LoadMode
-from omnigraph.write.preview import Counts, Previewed
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import WRITE_MODES
+from omnigraph.write.preview import Previewed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_of
 from omnigraph.write.violations import violation_error
@@ -133,12 +134,14 @@ class PreparedSparkLoad:
         if table.superseded:
             # By data file, not by address: fragments of the input have other numbers in the target table.
             version = staging.stage_without(store, version, table.superseded.items())
-        counts = self.counts(capture, table)
+        counts = self._counts(capture, table)
         write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
         return write, version
 
-    def counts(self, capture: Capture, table: InputTable) -> Counts:
-        """Inserted, updated and deleted entities of a table."""
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return {key: self._counts(capture, table) for key, table in self.input.tables.items()}
+
+    def _counts(self, capture: Capture, table: InputTable) -> Counts:
         key = table.entity.table_key
         if self.input.mode is LoadMode.OVERWRITE:
             return table.rows, 0, capture.state.tables[key].rows
@@ -169,7 +172,7 @@ def _shorten_fragments(
 
 def publish_checked_on_cluster(
     spark: SparkSession, job: LoadJob, whole: LoadInput, rejects: Rejects | None = None
-) -> Published:
+) -> Published | Previewed:
     """Check the input and publish it as one atomic commit; with ``rejects``, without its invalid rows."""
     validation = Validation(spark, whole, rejects, [])
     if rejects is not None:
@@ -180,10 +183,7 @@ def publish_checked_on_cluster(
         with job.context.profiler.step(CHECK) as step, translated_jobs():
             job.context.profiler.say(f"by Spark jobs; {NOT_COUNTED}")
             step.rows = sum(whole.counts().values())
-            prepared = validation.prepare(capture)
-        if job.options.dry_run:
-            raise Previewed(capture, {key: prepared.counts(capture, table) for key, table in whole.tables.items()})
-        return prepared
+            return validation.prepare(capture)
 
     def renew(fence: Fence) -> None:
         every = (rows for table in whole.tables.values() for rows in table.written)
@@ -191,12 +191,10 @@ def publish_checked_on_cluster(
 
     since = whole.known_fence(job.since)
     try:
-        _, published = run(job.context, job.incarnation, prepare, job.info, job.options, since=since, renew=renew)
+        return job.finish(job.context, Change(job.incarnation, prepare, job.info, job.options, since, renew))
     finally:
         for frame in validation.cached:
             frame.unpersist()
-    assert published is not None, "a load is never empty"
-    return published
 
 
 @dataclass(frozen=True)

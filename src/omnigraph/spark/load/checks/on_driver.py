@@ -28,11 +28,12 @@ from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK
 from omnigraph.write.limits import KEYS_AHEAD_BYTES
-from omnigraph.write.load.bulk import BulkInput, publish_bulk
+from omnigraph.write.load.bulk import BulkInput, finish_bulk
 from omnigraph.write.load.checks import settle_duplicates
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import InputKeys, Piece, open_keys
 from omnigraph.write.load.rejects import EVERY, RejectingChecks
+from omnigraph.write.preview import Previewed
 from omnigraph.write.violations import violation_error
 
 
@@ -51,7 +52,7 @@ class SliceKeys(InputKeys):
         return self._whole.places(self.sources[source], [line])[line]
 
 
-def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published:
+def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published | Previewed:
     """Check the input and publish it as one atomic commit; with ``rejects``, without its invalid rows."""
     with open_keys(lambda connection: SliceKeys(connection, whole, is_located=rejects is None)) as keys:
         with job.context.profiler.step(CHECK):
@@ -66,12 +67,12 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
             job.context.manifests.fresh(job.incarnation)
             bulk.set_aside = Rejecting(keys, whole, rejects).run
         try:
-            published = publish_bulk(job.context, job.incarnation, bulk, job.info, job.options)
+            finished = finish_bulk(job.context, job.incarnation, bulk, job.info, job.options, job.finish)
         finally:
             whole.is_handed_over = bulk.is_handed_over
         for key, rows in bulk.counts().items():
             whole.tables[key].rows_brought = rows
-        return published
+        return finished
 
 
 def _take(keys: SliceKeys, whole: LoadInput) -> None:

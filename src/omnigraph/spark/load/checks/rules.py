@@ -24,7 +24,8 @@ from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRo
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.load.checks.spaces import Reference, Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
-from omnigraph.write.load.plan import LoadMode, duplicate_violation, exists_already, exists_violation, is_keyed
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.plan import duplicate_violation, exists_already, exists_violation, is_keyed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

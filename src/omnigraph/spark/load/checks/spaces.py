@@ -12,7 +12,7 @@ from omnigraph.rows.validate import unique_columns
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan
 from omnigraph.spark.load.input import InputTable
-from omnigraph.write.load.plan import LoadMode
+from omnigraph.write.load.mode import LoadMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A profile for people and programs: one line an operator, and below it what the operator says of itself."""
+"""A profile as text: one line per operator, with its remarks below."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 class Profiled:
-    """Whatever knows what its operators did. A query has them from the last to the first, a write in their order."""
+    """A result with measured operators: those of a query from the last to the first, those of a write in order."""
 
     __slots__ = ()
     operators: tuple[OperatorProfile, ...]
 
     def profile(self) -> str:
-        """What every operator did, if that was asked for with ``profile=True``."""
+        """The measurements as text; empty without ``stats=True``."""
         return profile_text(self.operators)
 
     def profile_json(self) -> list[dict[str, Any]]:
-        """The same for programs."""
+        """The measurements as plain values."""
         return [asdict(item) for item in self.operators]
 
 

@@ -1,0 +1,43 @@
+"""The engine's port to Spark: ``omnigraph.engine.ports.Cluster``, implemented by this module.
+
+``omnigraph.wiring`` hands it to the engine and thereby checks the signatures.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.nodes import NodeSpace
+from omnigraph.exec.analytics.steps import Form, Steps
+from omnigraph.spark.jobs.cleanup import sweeper
+from omnigraph.spark.jobs.merge import merger
+from omnigraph.spark.jobs.optimize import workers
+from omnigraph.spark.jobs.views import views
+from omnigraph.spark.load.api import run_load as load
+from omnigraph.spark.load.api import run_preview as load_preview
+from omnigraph.spark.query.api import query_frame, query_rows
+
+__all__ = [
+    "load",
+    "load_preview",
+    "merger",
+    "query_frame",
+    "query_rows",
+    "spark_steps",
+    "sweeper",
+    "views",
+    "workers",
+]
+
+
+def spark_steps(
+    snapshot: Snapshot, space: NodeSpace, chosen: ChosenEdges, form: Form, spark: Any, partitions: int | None
+) -> AbstractContextManager[Steps]:
+    """The chosen edges on a cluster, unpersisted at the end."""
+    # Algorithms need scipy, which other work on Spark does not.
+    from omnigraph.spark.jobs import analytics
+
+    return analytics.spark_steps(snapshot, space, chosen, form, spark, partitions)
