@@ -190,8 +190,8 @@ def test_without_java_spark_is_refused_with_what_to_install(graph: Path, tmp_pat
     result = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
-        "error: Spark needs Java 17 or newer: /nowhere/bin/java does not run",
-        '  hint: pip install "omnigraph[spark]" brings one, or install Java and set JAVA_HOME',
+        "error: Spark requires Java 17 or newer: /nowhere/bin/java does not run",
+        '  hint: pip install "omnigraph[spark]" includes a runtime; or install Java and set JAVA_HOME',
     ]
     assert everything(graph) == before
 

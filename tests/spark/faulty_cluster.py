@@ -22,14 +22,14 @@ from omnigraph.errors import SparkError, StorageError
 from omnigraph.exec.analytics.steps import Kernel, Vector
 from omnigraph.spark.jobs import merge
 from omnigraph.spark.jobs.analytics import SparkSteps
-from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
 from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.write.merge.images import Sides
 from omnigraph.write.merge.parts import Images
 
 ROWS = 600
-WRITE = PartWriter.write_split
+WRITE = SliceWriter.write_split
 WRITE_MERGED = merge._write
 MERGED_ROWS = 150
 SLOW_SECONDS = 120
@@ -59,12 +59,12 @@ def executor() -> int:
     return int(Path(f"/proc/{os.getppid()}/stat").read_text().split()[3])
 
 
-def killed(writer: PartWriter, split: FileSplit) -> Part:
+def killed(writer: SliceWriter, split: FileSplit) -> InputSlice:
     """The executor dies at once, the first time."""
-    part = WRITE(writer, split)
+    written = WRITE(writer, split)
     if split.start == 0 and attempt() == 0:
         kill_executor()
-    return part
+    return written
 
 
 def kill_executor() -> None:
@@ -72,9 +72,9 @@ def kill_executor() -> None:
     time.sleep(60)
 
 
-def slow(writer: PartWriter, split: FileSplit) -> Part:
+def slow(writer: SliceWriter, split: FileSplit) -> InputSlice:
     """The first copy of a task is never done; it says so if it is not ended."""
-    part = WRITE(writer, split)
+    written = WRITE(writer, split)
     if split.start == 0:
         beside = Path(split.file.address).parent / f"slow-{attempt()}"
         beside.touch()
@@ -84,21 +84,21 @@ def slow(writer: PartWriter, split: FileSplit) -> Part:
         # On a busy machine the second copy may come so far first; the first one shall have written its rows too.
         while not beside.with_name("slow-0").exists():
             time.sleep(0.05)
-    return part
+    return written
 
 
-def fails_twice(writer: PartWriter, split: FileSplit) -> Part:
-    part = WRITE(writer, split)
+def fails_twice(writer: SliceWriter, split: FileSplit) -> InputSlice:
+    written = WRITE(writer, split)
     if split.start == 0 and attempt() < 2:
         raise StorageError("the disk was away")
-    return part
+    return written
 
 
-def fails_always(writer: PartWriter, split: FileSplit) -> Part:
-    part = WRITE(writer, split)
+def fails_always(writer: SliceWriter, split: FileSplit) -> InputSlice:
+    written = WRITE(writer, split)
     if split.start == 0:
         raise StorageError("the disk is away", location="there")
-    return part
+    return written
 
 
 def fragments(graph: Graph) -> int:
@@ -133,7 +133,7 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
     data.write_text("".join(f'{{"type": "Person", "data": {{"name": "p{number}"}}}}\n' for number in range(ROWS)))
     told: dict[str, Any] = {}
     for disturbed in (fails_twice, fails_always, slow, killed):
-        PartWriter.write_split = disturbed  # type: ignore[method-assign] # what the tasks of this load will run
+        SliceWriter.write_split = disturbed  # type: ignore[method-assign] # what the tasks of this load will run
         graph = create(directory / disturbed.__name__, "node Person {\n name: String @key\n}\n", durability="os")
         failed = None
         try:

@@ -16,7 +16,7 @@ from omnigraph.engine.graph import open_graph
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.spark import session
 from omnigraph.spark.load import publish as bulk_load
-from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
 from tests.spark.conftest import TEST_SETTINGS
 
@@ -47,9 +47,9 @@ def after(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def last_task(root: Path, size: int) -> Callable[..., Any]:
     """The task of the last split waits until the others are noted; then it is the end of all."""
-    group, write = os.getpgid(0), PartWriter.write_split
+    group, write = os.getpgid(0), SliceWriter.write_split
 
-    def killed(writer: PartWriter, split: FileSplit) -> Part:
+    def killed(writer: SliceWriter, split: FileSplit) -> InputSlice:
         if split.end < size:
             return write(writer, split)
         for _ in range(WAITS_MAX):
@@ -64,7 +64,7 @@ def last_task(root: Path, size: int) -> Callable[..., Any]:
 def arrange(moment: str, root: Path, size: int) -> None:
     match moment:
         case "some tasks done":
-            PartWriter.write_split = last_task(root, size)  # type: ignore[method-assign] # the moment to die at
+            SliceWriter.write_split = last_task(root, size)  # type: ignore[method-assign] # the moment to die at
         case "tasks done":
             bulk_load.publish_input = before(bulk_load.publish_input)
         case "staged":

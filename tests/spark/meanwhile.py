@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from omnigraph.spark.load.checks.on_cluster import Judging
+from omnigraph.spark.load.checks.on_cluster import Validation
 from omnigraph.write.load import bulk as bulk_load
 
-CHECKS: dict[str, tuple[Any, str]] = {"cluster": (Judging, "prepare"), "driver": (bulk_load, "_prepare")}
+CHECKS: dict[str, tuple[Any, str]] = {"cluster": (Validation, "prepare"), "driver": (bulk_load, "_prepare")}
 """Who checks an input, and where that is."""
 
 

@@ -11,7 +11,7 @@ import pytest
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
 from omnigraph.spark.source.change_stream import parse_change_options
-from omnigraph.spark.source.data_source import register
+from omnigraph.spark.source.registration import register
 from tests.protocol.graphs import create, edge, insert, person, run
 
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ def test_a_stream_is_filtered_and_its_images_are_those_of_the_feed(
 
 def test_options_are_checked() -> None:
     wrong: list[tuple[dict[str, str], str]] = [
-        ({"changes": "now"}, "which store"),
+        ({"changes": "now"}, "the option 'store' is missing"),
         ({"changes": "now", "store": "here"}, "relative path"),
-        ({"changes": "now", "store": "/g", "tpye": "Person"}, "no option 'tpye'"),
-        ({"changes": "now", "store": "/g", "commits": "0"}, "'0' is no number of commits"),
+        ({"changes": "now", "store": "/g", "tpye": "Person"}, "unknown option 'tpye'"),
+        ({"changes": "now", "store": "/g", "commits": "0"}, "invalid number of commits: '0'"),
     ]
     for options, message in wrong:
         with pytest.raises(UsageError, match=message):

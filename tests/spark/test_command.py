@@ -16,7 +16,7 @@ from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
 from omnigraph.spark.cluster.progress import LoadProgress
-from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
 from tests.cli.graphs import LINES, SCHEMA, exported, head, write_lines
 from tests.cli.run import run
@@ -167,9 +167,9 @@ def test_rows_are_told_while_tasks_still_run(
 ) -> None:
     graph = create(tmp_path / "graph", SCHEMA, durability="os")
     data, seen_rows = write_lines(tmp_path / "data.jsonl", LINES), tmp_path / "seen"
-    size, write = Path(data).stat().st_size, PartWriter.write_split
+    size, write = Path(data).stat().st_size, SliceWriter.write_split
 
-    def waits(writer: PartWriter, split: FileSplit) -> Part:
+    def waits(writer: SliceWriter, split: FileSplit) -> InputSlice:
         """The last task goes on once the rows of another one were told."""
         deadline = time.monotonic() + 60
         while split.end == size and not seen_rows.exists():
@@ -181,5 +181,5 @@ def test_rows_are_told_while_tasks_still_run(
         if progress.rows:
             seen_rows.touch()
 
-    monkeypatch.setattr(PartWriter, "write_split", waits)
+    monkeypatch.setattr(SliceWriter, "write_split", waits)
     assert graph.load_spark(data, "append", spark=spark, partitions=2, progress=report).total == 4

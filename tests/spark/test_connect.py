@@ -54,9 +54,9 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
     assert (told["brought"], told["components"], told["triangles"], told["ranks"]) == (1, True, True, 2)
     for name, error, message in [
         ("timeout", "LimitExceeded", "longer than 1"),
-        ("too many", "LimitExceeded", "63 nodes do not fit into the messages of Spark Connect"),
+        ("too many", "LimitExceeded", "63 nodes exceed the message size of Spark Connect"),
         ("violation", "ViolationError", "bad.jsonl:1: wrong value for Person.age"),
-        ("resumed", "UsageError", "a session of Spark Connect does not say which task reads what"),
+        ("resumed", "UsageError", "Spark Connect does not expose which task reads which file"),
         ("missing file", "NotFoundError", "there is no file"),
         ("missing column", "UsageError", "there is no column 'whoo'"),
         ("wrong sql", "UsageError", "load[0].columns.name: "),
@@ -72,7 +72,7 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
 def test_a_server_that_is_not_there_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SparkUnavailable, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1:"):
         connect.connect("sc://127.0.0.1:1", "test", None)
-    with pytest.raises(SparkUnavailable, match="'http://x' is not the address of a Spark Connect server"):
+    with pytest.raises(SparkUnavailable, match="invalid address of a Spark Connect server: 'http://x'"):
         connect.connect("http://x", "test", None)
     monkeypatch.setattr(connect.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SparkUnavailable, match="Spark Connect needs grpc and grpc_status") as missing:

@@ -68,7 +68,7 @@ def test_a_state_of_the_past_is_exported_as_it_was(graph: Graph, spark: SparkSes
 def test_what_cannot_be_exported_is_said(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(AlreadyExistsError, match="exists already"):
         export(graph, tmp_path, spark=spark)
-    with pytest.raises(UsageError, match="'xml' is not a format"):
+    with pytest.raises(UsageError, match="unknown export format 'xml'"):
         export(graph, tmp_path / "out", "xml", spark=spark)
     with pytest.raises(NotFoundError, match="there is no type 'Persn'"):
         export(graph, tmp_path / "out", types=["Persn"], spark=spark)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.errors import SparkError
-from omnigraph.spark.load.checks.facts import Emission, Role
+from omnigraph.spark.load.checks.facts import Emission, FactRole
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, _group, _pack, grouped, packed
 from omnigraph.write.load.keys import KeyDatabase, open_keys
 
@@ -36,7 +36,7 @@ def test_every_fact_arrives_once_whatever_the_number_of_buckets(spark: SparkSess
 def test_references_are_counted_together_before_they_travel() -> None:
     keys = pa.record_batch({"key": ["a", "b", "a"], "row": pa.array([1, 2, 3]), "id": pa.nulls(3, pa.utf8())})
     buckets = Buckets.for_facts(3)
-    for role, blocks_of_facts in ((Role.REFERENCE, 2), (Role.INPUT, 3)):
+    for role, blocks_of_facts in ((FactRole.REFERENCE, 2), (FactRole.INPUT, 3)):
         [made] = _pack(buckets, iter([(Emission(0, role, ("src",)), keys)]))
         [facts] = [pa.ipc.read_record_batch(pa.py_buffer(block), _SCHEMA) for block in made.column("facts").to_pylist()]
         assert facts.num_rows == blocks_of_facts
@@ -54,7 +54,7 @@ def test_a_task_that_hashes_otherwise_is_refused() -> None:
     ours = Buckets.for_facts(1)
     with open_keys(KeyDatabase) as database:
         ours.check(database)
-        with pytest.raises(SparkError, match="hash keys otherwise"):
+        with pytest.raises(SparkError, match="hash keys differently"):
             Buckets(ours.count, ours.probe + 1).check(database)
 
 

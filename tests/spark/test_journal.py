@@ -122,7 +122,7 @@ def test_a_load_that_was_only_slow_and_the_one_that_took_it_over_harm_nobody(
             return publish(*values)
         if is_slow_one_first:
             done = publish(*values)
-            monkeypatch.setattr(Journal, "finished", lambda journal: dict(enumerate(values[1].parts)))
+            monkeypatch.setattr(Journal, "finished", lambda journal: dict(enumerate(values[1].slices)))
             monkeypatch.setattr("omnigraph.engine.load.run.earlier_commit", lambda *values: None)
             with pytest.raises(KeyConflictError):
                 Graph(graph._store).load_spark(source, **asked, resume=True)

@@ -108,7 +108,7 @@ def test_a_missing_file_a_directory_and_a_wrong_mode_are_said_before_anything_st
         graph.load_spark(tmp_path / "missing.jsonl", spark=spark)
     with pytest.raises(UsageError, match="is a directory"):
         graph.load_spark(tmp_path, spark=spark)
-    with pytest.raises(UsageError, match="'here' is not where checks are made"):
+    with pytest.raises(UsageError, match="unknown value for checks: 'here'"):
         graph.load_spark([], spark=spark, checks="here")
     with pytest.raises(UsageError, match="'update' is not a load mode"):
         graph.load_spark(tmp_path, "update", spark=spark)
@@ -120,14 +120,14 @@ def test_a_file_that_disappears_while_it_is_read_is_named_and_nothing_stays(
 ) -> None:
     path = tmp_path / "people.jsonl"
     write_lines(path, PEOPLE)
-    plan = bulk_load.PartWriter.__init__
+    plan = bulk_load.SliceWriter.__init__
     before = data_files(graph)
 
     def gone(self: Any, *values: Any) -> None:
         plan(self, *values)
         path.unlink()
 
-    monkeypatch.setattr(bulk_load.PartWriter, "__init__", gone)
+    monkeypatch.setattr(bulk_load.SliceWriter, "__init__", gone)
     with pytest.raises(NotFoundError, match=r"no file .*people\.jsonl"):
         graph.load_spark(path, "append", spark=spark, partitions=3)
     assert data_files(graph) == before

@@ -11,7 +11,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import InputError, NotFoundError, SparkError
-from omnigraph.spark.load.parts import Part, PartWriter
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
 from omnigraph.storage.objects.s3_client import open_s3
 from tests.faults.s3 import Bucket, Server
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = "node Person {\n name: String @key\n}\n"
 PEOPLE = [{"type": "Person", "data": {"name": f"p{number}"}} for number in range(60)]
 PARTITIONS = 6
-WRITE = PartWriter.write_split
+WRITE = SliceWriter.write_split
 
 
 @pytest.fixture
@@ -42,16 +42,16 @@ def test_a_file_that_goes_away_in_the_middle(
     source, before = write_lines(tmp_path / "data.jsonl", PEOPLE), state(graph)
     write = WRITE
 
-    def writes_and_takes_away(writer: PartWriter, split: FileSplit) -> Part:
+    def writes_and_takes_away(writer: SliceWriter, split: FileSplit) -> InputSlice:
         """Once a task is done with its part, there is no file for the others, or another one."""
-        part = write(writer, split)
+        written = write(writer, split)
         if is_replaced:
             Path(split.file.address).write_text("x")
         else:
             Path(split.file.address).unlink(missing_ok=True)
-        return part
+        return written
 
-    monkeypatch.setattr(PartWriter, "write_split", writes_and_takes_away)
+    monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
     error, message = (InputError, "is not the file any more") if is_replaced else (NotFoundError, "there is no file")
     with pytest.raises(error, match=message) as lost:
         graph.load_spark(source, "append", spark=spark, partitions=PARTITIONS)
@@ -74,17 +74,17 @@ def test_an_object_that_goes_away_in_the_middle(
     source, before, bucket = s3_bucket.uri("data.jsonl"), state(graph), s3_bucket.uri("").rstrip("/")
     write = WRITE
 
-    def writes_and_takes_away(writer: PartWriter, split: FileSplit) -> Part:
-        part = write(writer, split)
+    def writes_and_takes_away(writer: SliceWriter, split: FileSplit) -> InputSlice:
+        written = write(writer, split)
         store = open_s3(bucket, split.file.options)
         if is_replaced:
             # As long as the first one: only the tag tells.
             store.put("data.jsonl", body.replace(b"p1", b"q1"))
         else:
             store.delete("data.jsonl")
-        return part
+        return written
 
-    monkeypatch.setattr(PartWriter, "write_split", writes_and_takes_away)
+    monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
     error, message = (InputError, "is not the file any more") if is_replaced else (NotFoundError, "any more")
     with pytest.raises(error, match=message):
         graph.load_spark(

@@ -13,8 +13,8 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ViolationError
 from omnigraph.rows.violations import Place, Violations
-from omnigraph.spark.load.frame_parts import Numbering
-from omnigraph.spark.load.parts import Part
+from omnigraph.spark.load.frame_slices import Numbering
+from omnigraph.spark.load.slices import InputSlice
 from tests.cli.run import run
 from tests.spark.outcomes import data_files, lines
 
@@ -52,7 +52,7 @@ MAPPED = [
 ]
 # By row: the messages that are part of a reason, in the entry of nodes and in that of edges.
 BAD_NODES = {
-    4: "p3' is given again later: the last one counts",
+    4: "p3' occurs again later: the last occurrence wins",
     41: "@range violation on Person.age",
     42: "wrong value for Person.age",
 }
@@ -170,7 +170,7 @@ def test_the_command_rejects_rows_of_a_mapping(graph: Graph, spark: SparkSession
 
 @pytest.mark.parametrize("aside", [[], [1], [3], [1, 2, 3], [2, 4, 9, 10]])
 def test_rows_and_lines_are_told_apart_by_what_was_set_aside(aside: list[int]) -> None:
-    numbering = Numbering(Part((), Violations(), {}, {Place("s", line): [] for line in aside}))
+    numbering = Numbering(InputSlice((), Violations(), {}, {Place("s", line): [] for line in aside}))
     kept = [line for line in range(1, 15) if line not in aside]
     assert [numbering.line(row) for row in range(len(kept))] == kept
     assert [numbering.row(line) for line in kept] == list(range(len(kept)))

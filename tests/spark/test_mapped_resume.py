@@ -120,7 +120,7 @@ def test_what_may_be_other_rows_the_second_time_is_not_resumed(
 ) -> None:
     frame = spark.sql("select 'a' as name")
     mapping = {"load": [MAPPING["load"][0]]}
-    with pytest.raises(UsageError, match=r"cannot be resumed: source 'people' may be .* it is no file"):
+    with pytest.raises(UsageError, match=r"cannot be resumed: source 'people' may give .* it is not a file"):
         graph.load_spark({"people": frame}, mapping=mapping, spark=spark, resume=True)
     assert journals(graph) == []
     # Without resume a frame is loaded, and leaves no journal.

@@ -242,7 +242,7 @@ def test_a_value_that_goes_on_in_the_next_line_is_not_two_rows(
     mapping = {"load": [{"source": "people", "node": "Person"}]}
     plain = 'name,\n5" pipe,x\n"say ""a"", b",x\n'
     (tmp_path / "a.csv").write_text(f'{plain}"a\nb",x\n')
-    with pytest.raises(UsageError, match=r'does not end in its line: /.*/a\.csv: "a\n') as refused:
+    with pytest.raises(UsageError, match=r'does not end on its line: /.*/a\.csv: "a\n') as refused:
         graph.load_spark({"people": str(tmp_path / "a.csv")}, mapping=mapping, spark=spark)
     assert "multiLine: true" in str(refused.value.hint)
     assert not lines(graph)
@@ -300,7 +300,7 @@ def test_sources_that_do_not_exist_are_named(graph: Graph, spark: SparkSession, 
         graph.load_spark(mapping=missing, spark=spark)
     with pytest.raises(UsageError, match="without a mapping"):
         graph.load_spark(spark=spark)
-    with pytest.raises(UsageError, match="with a mapping the sources have names"):
+    with pytest.raises(UsageError, match="sources of a mapping must be named"):
         graph.load_spark("people.csv", mapping=missing, spark=spark)
 
 
@@ -312,24 +312,27 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({}, "say either"),
-        ({"node": "Person", "edge": "Knows"}, "say either"),
+        ({}, "expected either"),
+        ({"node": "Person", "edge": "Knows"}, "expected either"),
         ({"node": "Persn"}, "there is no node type 'Persn'\n.*Person"),
         ({"node": "Knows"}, "there is no node type 'Knows'"),
         ({"node": "Person", "columns": {"agee": "x"}}, "Person has no property 'agee'\n.*age"),
-        ({"node": "Person", "columns": ["name"]}, r"load\[0\]\.columns: expected names and values, got list"),
+        (
+            {"node": "Person", "columns": ["name"]},
+            r"load\[0\]\.columns: expected a mapping of names to values, got list",
+        ),
         ({"node": "Person", "columns": {"age": 5}}, r"load\[0\]\.columns\.age: expected a column"),
-        ({"node": "Person", "id": "name"}, r"the id of Person is made from its key \(name\)"),
+        ({"node": "Person", "id": "name"}, r"the id of Person is derived from its key \(name\)"),
         ({"node": "Person", "from": "name"}, "only edges have ends"),
-        ({"edge": "Knows", "from": "a"}, 'an edge has "from" and "to"'),
+        ({"edge": "Knows", "from": "a"}, 'an edge needs "from" and "to"'),
         (
             {"edge": "LivesIn", "from": "a", "to": "b"},
-            r'City is found by all of its key: give {"country": ..., "number',
+            r'City has a composite key: expected {"country": ..., "number',
         ),
-        ({"edge": "LivesIn", "from": "a", "to": {"country": "b"}}, "City is found by all of its key"),
-        ({"node": "Person", "colums": {}}, "there is no 'colums' here\n.*columns"),
-        ({"node": "Person", "where": 5}, "expected an SQL condition"),
-        ({"source": 5, "node": "Person"}, '"source" names the source'),
+        ({"edge": "LivesIn", "from": "a", "to": {"country": "b"}}, "City has a composite key"),
+        ({"node": "Person", "colums": {}}, "unknown key 'colums'\n.*columns"),
+        ({"node": "Person", "where": 5}, "expected an SQL predicate"),
+        ({"source": 5, "node": "Person"}, '"source" must be the name of a source, got 5'),
     ],
 )
 def test_a_mapping_that_does_not_fit_the_schema_is_refused(
@@ -342,14 +345,14 @@ def test_a_mapping_that_does_not_fit_the_schema_is_refused(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("people.csv", "expected names and values, got str"),
+        ("people.csv", "expected a mapping of names to values, got str"),
         ({}, '"load" of a mapping'),
         ({"load": []}, '"load" of a mapping'),
         ({"load": "x"}, '"load" of a mapping'),
-        ({"laod": []}, "there is no 'laod' here\n.*load"),
-        ({"load": ["x"]}, r"load\[0\]: expected names and values"),
-        ({"sources": {"s": {}}, "load": ["x"]}, r"sources\.s: a source has a path"),
-        ({"sources": {"s": "file.xyz"}, "load": ["x"]}, r"the format of 'file\.xyz' is not known"),
+        ({"laod": []}, "unknown key 'laod'\n.*load"),
+        ({"load": ["x"]}, r"load\[0\]: expected a mapping of names to values"),
+        ({"sources": {"s": {}}, "load": ["x"]}, r"sources\.s: a source needs a path"),
+        ({"sources": {"s": "file.xyz"}, "load": ["x"]}, r"unknown file format of 'file\.xyz'"),
     ],
 )
 def test_a_mapping_that_is_none_is_refused(catalog: Catalog, given: object, message: str) -> None:

@@ -54,7 +54,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     publish = bulk_load.publish_input
 
     def noted(job: Any, whole: LoadInput, *rest: Any) -> Any:
-        tables = (table for part in whole.parts for table in part.tables.values())
+        tables = (table for input_slice in whole.slices for table in input_slice.tables.values())
         names.extend(file.path for table in tables for rows in table.written for file in rows.fragments[0].files)
         return publish(job, whole, *rest)
 

@@ -52,7 +52,7 @@ BAD: list[tuple[dict[str, Any] | str, str]] = [
     (person("wrong", age="much"), "age"),
     (person("twin", mail="3@x"), "@unique violation on Person.mail"),
     (person("copy", mail="old@x"), "held by 'old' and 'copy'"),
-    (person("again", age=1), "is given again later: the last one counts"),
+    (person("again", age=1), "occurs again later: the last occurrence wins"),
     (person("again", age=2, mail="4@x"), "@unique violation on Person.mail"),
     (knows("p1", "nobody", "k1"), "dst 'nobody' not found in Person"),
     # Its end is there only until the checks of the end itself.
@@ -193,10 +193,10 @@ def test_nothing_rejected_makes_no_file_and_an_old_one_is_not_touched(
     assert graph.load_spark(good, "append", spark=spark, reject_to=aside).rejected == 0
     assert not list(tmp_path.glob("rejected*"))
     aside.write_text("mine")
-    with pytest.raises(AlreadyExistsError, match="exists already"):
+    with pytest.raises(AlreadyExistsError, match="already exists"):
         graph.load_spark(good, "merge", spark=spark, reject_to=aside)
     assert aside.read_text() == "mine"
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot write"):
         graph.load_spark(good, "merge", spark=spark, reject_to=tmp_path / "missing" / "x")
     monkeypatch.setattr(limits, "REJECTED_ROWS_MAX", 2)
     with pytest.raises(LimitExceeded, match="more than 2 rows would be rejected"):

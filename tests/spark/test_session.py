@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 import pytest
 
@@ -75,7 +77,7 @@ def test_the_launcher_leaves_out_one_argument_and_keeps_the_others_as_they_are(
 
 def test_without_any_java_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_wheel_runtime", lambda: None)
-    with pytest.raises(SparkUnavailable, match=r"needs Java 17.*no java on the PATH") as missing, java.java_home({}):
+    with pytest.raises(SparkUnavailable, match=r"requires Java 17.*no java on the PATH") as missing, java.java_home({}):
         pass
     assert 'pip install "omnigraph[spark]"' in str(missing.value)
     a_java(tmp_path, "11.0.2")
@@ -121,6 +123,12 @@ def test_a_machine_without_java_and_a_process_with_lance_start_a_session(tmp_pat
 # --- sessions ------------------------------------------------------------------------------------------
 
 
+def test_our_session_reads_a_log_configuration_that_exists(spark: SparkSession) -> None:
+    options = spark.sparkContext.getConf().get("spark.driver.extraJavaOptions", "") or ""
+    [address] = re.findall(r"-Dlog4j2\.configurationFile=(\S+)", options)
+    assert Path(unquote(urlparse(address).path)).is_file()
+
+
 def test_our_session_runs_python_workers_of_this_interpreter(spark: SparkSession) -> None:
     def where(batches: Any) -> Any:
         import sys
@@ -156,7 +164,7 @@ def test_a_session_without_arrow_is_refused(spark: SparkSession) -> None:
     setting = "spark.sql.execution.arrow.pyspark.enabled"
     spark.conf.set(setting, "false")
     try:
-        with pytest.raises(SparkUnavailable, match="Arrow is switched off") as refused:
+        with pytest.raises(SparkUnavailable, match="Arrow is disabled") as refused:
             check_session(spark)
     finally:
         spark.conf.set(setting, "true")

@@ -143,8 +143,8 @@ def test_several_comparisons_are_left_to_lance_together(graph: Graph) -> None:
         ("name >= n5 and name != n7 and name < n9", ["n5", "n6", "n8"]),
         ("size > 5 and name < n8 and name >= n5", ["n6", "n7"]),
     ]:
-        conditions = parse_options({"store": counted.uri, "type": "Counted", "where": where}).condition(entity)
-        batches = list(scan(snapshot.store, pin, ["name"], conditions, with_address=True))
+        pushed = parse_options({"store": counted.uri, "type": "Counted", "where": where}).filter(entity)
+        batches = list(scan(snapshot.store, pin, ["name"], pushed, with_address=True))
         assert [name for batch in batches for name in batch.column("name").to_pylist()] == names
         assert all(batch.schema.names == ["name", "_rowaddr"] for batch in batches)
 
@@ -175,7 +175,7 @@ def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, c
     entity = snapshot.catalog.nodes["Every"]
     options = parse_options({"store": graph.uri, "type": "Every", "where": where})
     schema = spark_schema(entity, ["s"])
-    reader = SourceReader(snapshot.store, snapshot.state.tables["node:Every"], schema, options.condition(entity))
+    reader = SourceReader(snapshot.store, snapshot.state.tables["node:Every"], schema, options.filter(entity))
     assert sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part)) == count
 
 
@@ -258,11 +258,11 @@ def test_a_stream_writes_each_epoch_once(graph: Graph, spark: SparkSession, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"type": "Person"}, "which store"),
-        ({"store": "/graph"}, "which type"),
+        ({"type": "Person"}, "the option 'store' is missing"),
+        ({"store": "/graph"}, "the option 'type' is missing"),
         ({"store": "graph", "type": "Person"}, "is a relative path"),
-        ({"store": "/graph", "type": "Person", "kind": "both"}, "no kind of type"),
-        ({"store": "/graph", "type": "Person", "load": "overwrite"}, "is not how to load"),
+        ({"store": "/graph", "type": "Person", "kind": "both"}, "unknown kind 'both'"),
+        ({"store": "/graph", "type": "Person", "load": "overwrite"}, "unknown value for load: 'overwrite'"),
         ({"store": "/graph", "type": "Person", "colums": "a"}, "there is no option 'colums'\n.*columns"),
     ],
 )
@@ -286,5 +286,5 @@ def test_types_and_columns_that_do_not_exist_are_named(graph: Graph, spark: Spar
         table(spark, graph, "Person", columns="agee")
     frame = spark.createDataFrame([("a",)], "name string")
     writer = frame.write.format("omnigraph").options(store=graph.uri, type="Person", at="01J0000000000000000000000D")
-    with pytest.raises(PySparkException, match="a commit cannot be written to"):
+    with pytest.raises(PySparkException, match="cannot write to a commit"):
         writer.mode("append").save()

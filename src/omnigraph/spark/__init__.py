@@ -1,8 +1,7 @@
-"""Omnigraph on Spark: for data that one machine should not carry.
+"""Omnigraph on Spark, for data beyond one machine: load, export, query, merge, maintenance, views, data source.
 
-Loads, exports, queries, merges, maintenance, algorithms, views and the data source.
-
-Needs the extra ``spark``: ``pip install "omnigraph[spark]"``. Nothing here starts a JVM before it is asked to.
+Requires the extra ``spark``: ``pip install "omnigraph[spark]"``. Importing this package starts no JVM; the first
+operation that needs a session does.
 """
 
 from omnigraph.spark.cluster.session import at_start, check_session, session
@@ -31,5 +30,5 @@ __all__ = [
     "workers",
 ]
 
-# The session cannot import the data source, which loads through it.
+# Registered here because the data source imports the session module: the reverse import would be a cycle.
 at_start(register)

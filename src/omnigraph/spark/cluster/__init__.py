@@ -1,1 +1,1 @@
-"""Sessions, Java, tasks and workers: what every Spark job needs."""
+"""Spark infrastructure: sessions, Java, tasks, Python workers, progress and limits."""

@@ -1,7 +1,7 @@
-"""Which Java runs Spark: the machine's own if it is new enough, else the one that a wheel brings.
+"""Selection of the Java runtime for Spark: the installed one if it is new enough, otherwise the one in a wheel.
 
-Spark's launcher always asks for one module that it does without: vector instructions for linear algebra. The wheel's
-runtime lacks it, and every other one prints a warning about it. A launcher of ours leaves that one argument out.
+Spark's launcher always adds ``--add-modules=jdk.incubator.vector``, an optional module for linear algebra. The wheel's
+runtime lacks that module, and every other runtime warns about it. Our launcher script drops this argument.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pathlib import Path
 from omnigraph.errors import SparkUnavailable
 
 JAVA_MAJOR_MIN = 17
-"""Spark 4 is compiled for it."""
+"""Minimum Java version of Spark 4."""
 
-ASKED_SECONDS_MAX = 30
-"""How long ``java -version`` may take: it starts a JVM, on a machine that may be busy."""
+VERSION_SECONDS_MAX = 30
+"""Timeout of ``java -version``: it starts a JVM, possibly on a busy machine."""
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _LAUNCHER = """#!/bin/sh
@@ -37,18 +37,18 @@ exec {java} "$@"
 
 @contextmanager
 def java_home(environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """JAVA_HOME for starting a JVM within the block."""
+    """Provide a JAVA_HOME, valid within the block, for starting a JVM."""
     java = find_java(os.environ if environment is None else environment)
     directory = Path(tempfile.mkdtemp(prefix="omnigraph-java-"))
     try:
         yield str(_with_launcher(directory, java))
     finally:
-        # The JVM that was started is the real one; nobody needs the launcher any more.
+        # The launcher has replaced itself with the real JVM by `exec`, so its directory is no longer used.
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def find_java(environment: Mapping[str, str]) -> Path:
-    """The command that runs Spark; raises SparkUnavailable if there is none that is new enough."""
+    """The java command for Spark; raises SparkUnavailable if none is new enough."""
     home = environment.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH", ""))
     major = java_major(command) if command is not None else None
@@ -58,24 +58,24 @@ def find_java(environment: Mapping[str, str]) -> Path:
     if runtime is not None:
         return runtime / "bin" / "java"
     if command is None:
-        problem = "there is no JAVA_HOME and no java on the PATH"
+        problem = "JAVA_HOME is not set, and there is no java on the PATH"
     else:
         problem = f"{command} does not run" if major is None else f"{command} is version {major}"
     raise SparkUnavailable(
-        f"Spark needs Java {JAVA_MAJOR_MIN} or newer: {problem}",
-        hint='pip install "omnigraph[spark]" brings one, or install Java and set JAVA_HOME',
+        f"Spark requires Java {JAVA_MAJOR_MIN} or newer: {problem}",
+        hint='pip install "omnigraph[spark]" includes a runtime; or install Java and set JAVA_HOME',
     )
 
 
 def java_major(command: str) -> int | None:
-    """The major version of a java command, or None if it is none."""
+    """The major version of a java command; None if it cannot be determined."""
     try:
-        asked = subprocess.run(
-            [command, "-version"], capture_output=True, text=True, timeout=ASKED_SECONDS_MAX, check=True
+        finished = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, timeout=VERSION_SECONDS_MAX, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(asked.stderr)
+    found = _VERSION.search(finished.stderr)
     return int(found.group(1)) if found else None
 
 

@@ -1,4 +1,4 @@
-"""How far a job is: told by Spark while it runs, handed to whoever wants to know."""
+"""Progress of a load: task counts from Spark and written rows, reported to a callback."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from omnigraph.spark.cluster.connect import is_connect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ASKED_EVERY_SECONDS = 0.2
-"""Often enough for a bar that moves, seldom enough to cost nothing."""
+POLL_SECONDS = 0.2
+"""Polling interval: frequent enough for a progress bar, rare enough to cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """A stage of a load (``reading``, ``checking``), its tasks, and the rows that are written so far.
+    """A stage of a load (``reading``, ``checking``), its tasks, and the rows written so far.
 
-    ``seconds`` is for how long rows have been read and written, or how long that took. ``reused`` of the rows were
-    written by the load that is resumed, before those seconds began.
+    ``seconds`` is the time spent on reading and writing rows. ``reused`` rows were written by the load that is resumed,
+    before that time.
     """
 
     stage: str
@@ -36,7 +36,7 @@ class LoadProgress:
 
     @property
     def rows_per_second(self) -> float:
-        """How fast rows are read and written; 0 while there is nothing to tell."""
+        """Throughput of reading and writing; 0 before the first measurement."""
         return (self.rows - self.reused) / self.seconds if self.seconds else 0.0
 
 
@@ -44,7 +44,7 @@ Report = Callable[[LoadProgress], None]
 
 
 class RowCounter(Protocol):
-    """Is told by tasks how many rows they wrote, and counts those of finished tasks once."""
+    """An accumulator of written rows. Spark counts the rows of every finished task exactly once."""
 
     value: int
 
@@ -52,7 +52,7 @@ class RowCounter(Protocol):
 
 
 class Watch:
-    """Tells a callback about the stages of one load. Without a callback it does nothing."""
+    """Reports the stages of one load to a callback; does nothing without one."""
 
     def __init__(self, spark: SparkSession, report: Report | None) -> None:
         self._spark = spark
@@ -62,30 +62,30 @@ class Watch:
         self._reused = 0
         self._seconds = 0.0
         self._began = time.monotonic()
-        # A remote session has no counters.
+        # Spark Connect has no accumulators.
         self.counter: RowCounter | None = None
         if report is not None and not is_connect(spark):
             self.counter = spark.sparkContext.accumulator(0)
 
     def reuse(self, rows: int) -> None:
-        """So many rows were there before."""
+        """Set the number of rows that an earlier run of this load has written."""
         self._reused = rows
 
-    def is_read(self, rows: int) -> None:
-        """All rows are written: so many, those that were there before included."""
+    def reading_done(self, rows: int) -> None:
+        """End the measurement: all rows are written, including the reused ones."""
         self._is_reading, self._rows, self._seconds = False, rows, time.monotonic() - self._began
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Watch the jobs that this thread runs within the block."""
+        """Report the progress of the jobs that this thread runs within the block."""
         if self._report is None:
             yield
             return
-        self._tell(name, 0, 0)
-        with _handled(self._spark, name, self._tell) if is_connect(self._spark) else self._asked(name):
+        self._emit(name, 0, 0)
+        with _handled(self._spark, name, self._emit) if is_connect(self._spark) else self._polled(name):
             yield
 
-    def _tell(self, name: str, done: int, tasks: int) -> None:
+    def _emit(self, name: str, done: int, tasks: int) -> None:
         assert self._report is not None
         rows, seconds = self._rows, self._seconds
         if self._is_reading:
@@ -94,44 +94,44 @@ class Watch:
         self._report(LoadProgress(name, done, tasks, rows, seconds, self._reused))
 
     @contextmanager
-    def _asked(self, name: str) -> Iterator[None]:
-        """Ask the session again and again. Jobs of others on it are told apart by their group."""
+    def _polled(self, name: str) -> Iterator[None]:
+        """Poll the session's status. A job group separates these jobs from others on the same session."""
         context = self._spark.sparkContext
         group = f"omnigraph-{name}-{encode_ulid(0, id(self))}"
         ended = threading.Event()
 
-        def ask() -> None:
+        def poll() -> None:
             tracker = context.statusTracker()
-            told = (0, 0, 0)
-            while not ended.wait(ASKED_EVERY_SECONDS):
+            reported = (0, 0, 0)
+            while not ended.wait(POLL_SECONDS):
                 jobs = (tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group))
                 stages = {stage for job in jobs if job is not None for stage in job.stageIds}
                 infos = [info for info in (tracker.getStageInfo(stage) for stage in stages) if info is not None]
                 done, tasks = sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
                 seen = (done, tasks, 0 if self.counter is None else self.counter.value)
-                if seen != told:
-                    told = seen
-                    self._tell(name, done, tasks)
+                if seen != reported:
+                    reported = seen
+                    self._emit(name, done, tasks)
 
-        asking = threading.Thread(target=ask, name="omnigraph-progress", daemon=True)
+        poller = threading.Thread(target=poll, name="omnigraph-progress", daemon=True)
         context.setJobGroup(group, f"omnigraph: {name}")
-        asking.start()
+        poller.start()
         try:
             yield
         finally:
             ended.set()
-            asking.join()
+            poller.join()
             context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type, unused-ignore] # unsets it
 
 
-def _handled(spark: SparkSession, name: str, tell: Callable[[str, int, int], None]) -> AbstractContextManager[None]:
-    """A session of Spark Connect tells by itself, of every operation of its own."""
+def _handled(spark: SparkSession, name: str, emit: Callable[[str, int, int], None]) -> AbstractContextManager[None]:
+    """Register a progress handler with Spark Connect, which calls it for every operation of the session."""
     operations: dict[str, tuple[int, int]] = {}
 
     def note(*, stages: Any, operation_id: str, **_others: Any) -> None:
         seen = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]
         operations[operation_id] = (sum(done for done, _ in seen), sum(tasks for _, tasks in seen))
-        tell(name, sum(done for done, _ in operations.values()), sum(tasks for _, tasks in operations.values()))
+        emit(name, sum(done for done, _ in operations.values()), sum(tasks for _, tasks in operations.values()))
 
     handle: Any = note
 

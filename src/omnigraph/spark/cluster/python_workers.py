@@ -1,4 +1,4 @@
-"""The Python workers of executors: how a function comes to run in them, and what they are spared."""
+"""Python workers of executors: running a function in them, with cheap garbage collection."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def mapped(frame: DataFrame, work: Work, columns: str | StructType) -> DataFrame:
-    """What the work makes of the batches of a frame, in the tasks that have them; nothing runs yet."""
+    """Apply the work to the batches of every partition of a frame. Lazy: nothing runs yet."""
     return frame.mapInArrow(partial(_in_worker, work), columns)
 
 
 @cache
-def settle() -> None:
-    """Leave what is imported by now out of garbage collections. Does so once in a process.
+def freeze_imports() -> None:
+    """Exclude the objects of imported modules from garbage collection, once per process.
 
-    Spark's worker collects after every task. Looking at the objects of all modules takes some 50 ms, far longer than a
-    small task takes, and an algorithm of many rounds has very many of those.
+    Spark's worker collects after every task. Traversing the objects of all modules takes about 50 ms, far longer than a
+    small task, and iterative algorithms run very many small tasks.
     """
     gc.collect()
     gc.freeze()
-    # Libraries that count what is left at the end would take all of it for lost.
+    # At exit, libraries that report leaked objects would otherwise report everything that is frozen.
     atexit.register(gc.unfreeze)
 
 
 def _in_worker(work: Work, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    freeze_imports()
     return work(batches)

@@ -1,4 +1,4 @@
-"""Spark sessions: one of ours, tuned for one machine, or the user's own, checked for what we need."""
+"""Spark sessions: a local one with suitable settings, or the user's own, validated."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SPARK_MAJOR_MIN = 4
-"""The first line with the Python data source and Arrow both ways."""
+"""The first major version with the Python data source API and Arrow in both directions."""
 
 _ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 _LOOPBACK = "127.0.0.1"
 _REMOTE = "spark.remote"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-"""Neither greetings nor warnings about the machine: what goes wrong reaches the caller as an error."""
+"""Suppresses Spark's banner and warnings about the machine: failures reach the caller as errors."""
 
 _SETTINGS = {
     _ARROW: "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Local machines talk to themselves: a host name that resolves elsewhere must not matter.
+    # Loopback only: a host name that resolves to another address would make the driver unreachable.
     "spark.driver.bindAddress": _LOOPBACK,
     "spark.driver.host": _LOOPBACK,
     "spark.sql.adaptive.enabled": "true",
-    # A worker that lives on has Lance imported and its tables open.
+    # A reused worker has Lance imported and its tables open.
     "spark.python.worker.reuse": "true",
     "spark.sql.session.timeZone": "UTC",
 }
@@ -48,10 +48,10 @@ def session(
     memory: str = "2g",
     config: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A session on this machine, or the one that is running already. ``config`` adds to our settings or replaces them.
+    """The active session, or a new local one. ``config`` extends or overrides the default settings.
 
     Starts a JVM, which takes some seconds. With ``SPARK_REMOTE`` in the environment, or ``spark.remote`` in ``config``,
-    it is one of that Spark Connect server instead, and settings of this machine mean nothing.
+    the session belongs to that Spark Connect server instead; ``cores`` and ``memory`` then have no effect.
     """
     _require_packages()
     from pyspark.sql import SparkSession
@@ -79,7 +79,7 @@ def session(
             started = builder.getOrCreate()
         except Exception as error:
             raise SparkUnavailable(
-                f"Spark did not start: {error}", hint="what the JVM said is on standard error above"
+                f"Spark did not start: {error}", hint="see the output of the JVM on standard error"
             ) from error
     for prepare in _AT_START:
         prepare(started)
@@ -96,7 +96,7 @@ def at_start(prepare: Callable[[SparkSession], None]) -> None:
 
 @contextmanager
 def _starting(home: str) -> Iterator[None]:
-    """The environment in which a JVM is started and its Python workers are chosen; as it was afterwards."""
+    """Set the environment variables for starting a JVM and its Python workers; restore them afterwards."""
     wanted = {
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
         "SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", _LOOPBACK),
@@ -106,7 +106,7 @@ def _starting(home: str) -> Iterator[None]:
     os.environ.update(wanted)
     try:
         with warnings.catch_warnings():
-            # Lance warns of every fork. This one becomes the JVM at once and never touches Lance.
+            # Lance warns about every fork. This child process calls `exec` immediately and never uses Lance.
             warnings.filterwarnings("ignore", message="lance is not fork-safe")
             yield
     finally:
@@ -118,17 +118,17 @@ def _starting(home: str) -> Iterator[None]:
 
 
 def check_session(spark: SparkSession) -> SparkSession:
-    """The same session, if it can do what we need; raises SparkUnavailable that says what it lacks."""
+    """Return the session if it is usable; raises SparkUnavailable that names what is missing."""
     _require_packages()
     major = int(spark.version.split(".")[0])
     if major < SPARK_MAJOR_MIN:
         raise SparkUnavailable(
-            f"the session runs Spark {spark.version}, but Spark {SPARK_MAJOR_MIN} or newer is needed",
+            f"the session runs Spark {spark.version}, but Spark {SPARK_MAJOR_MIN} or newer is required",
             hint="connect to a newer cluster, or use omnigraph.spark.session()",
         )
     if spark.conf.get(_ARROW, "true") != "true":
         raise SparkUnavailable(
-            "Arrow is switched off in this session", hint=f'spark.conf.set("{_ARROW}", "true") switches it on'
+            "Arrow is disabled in this session", hint=f'enable it: spark.conf.set("{_ARROW}", "true")'
         )
     return spark
 

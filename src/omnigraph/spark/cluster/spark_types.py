@@ -1,6 +1,6 @@
-"""What the columns of a type are in Spark, and batches of a table as Spark takes them.
+"""Conversion of column types and batches to Spark's types.
 
-Spark knows no unsigned numbers and no lists of fixed size: numbers become wider, lists ordinary ones.
+Spark has no unsigned integers and no fixed-size lists: integers are widened, and lists become ordinary arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TEXT = PropertyType(Scalar.STRING)
 
 
 def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> StructType:
-    """The columns of a type's table, or those that are named. Blobs are read only where they are named."""
+    """The Spark schema of a type's table, or of the named columns. Blobs are included only if they are named."""
     from pyspark.sql.types import StructField, StructType
 
     fields = []
@@ -36,7 +36,7 @@ def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> Struct
 
 
 def spark_type(type_: PropertyType) -> DataType:
-    """What values of a property are in Spark."""
+    """The Spark type of a property."""
     from pyspark.sql.types import ArrayType
 
     scalar = _spark_scalar(type_.scalar)
@@ -74,7 +74,7 @@ def _spark_scalar(scalar: Scalar) -> DataType:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """What the same columns are in Arrow, exactly as Spark expects them."""
+    """The Arrow schema that Spark expects for its own schema."""
     return pa.schema([pa.field(field.name, _arrow_type(field.dataType), field.nullable) for field in schema.fields])
 
 
@@ -99,11 +99,11 @@ def _arrow_type(kind: DataType) -> pa.DataType:
         t.DateType: pa.date32(),
     }
     if type(kind) not in plain:
-        raise UsageError(f"a column cannot be read as {kind.simpleString()}", hint="leave out the schema")
+        raise UsageError(f"unsupported column type {kind.simpleString()}", hint="omit the schema: it is inferred")
     return plain[type(kind)]
 
 
-def as_spark_takes_it(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of a schema, cast to its types."""
+def cast_for_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Select the columns of a schema and cast them to its types."""
     arrays = [batch.column(field.name).cast(field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

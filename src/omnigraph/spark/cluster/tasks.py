@@ -1,8 +1,8 @@
-"""Running a Python function once per item on the executors, each in a task of its own.
+"""Run a Python function on the executors, one task per item.
 
-A task's outcome is what it returns, or the error it ended with: those of ours arrive as they were raised. Mistakes in
-the input, and texts that nobody embeds, are not tried again; everything else is, as often as the cluster is set to, and
-only the last failure counts.
+The outcome of a task is its return value or its error; an OmnigraphError arrives on the driver as it was raised.
+Permanent errors are not retried: invalid input, missing objects, and failed embeddings. Every other error is retried as
+often as the cluster is configured to, and only the last failure is reported.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 OUTCOMES = "number long, outcome binary"
-"""The columns in which outcomes come back."""
+"""Columns of a frame of outcomes."""
 
-NOT_COUNTED = "what tasks read and write is not counted"
-"""Said in the profile of steps that tasks do: the driver sees its own requests only."""
+NOT_COUNTED = "I/O of tasks is not counted"
+"""Note in the profile of steps that tasks run: the driver counts only its own requests."""
 
 SHOWN_CHARS_MAX = 1_000
-"""Characters of what Spark says that are repeated: the beginning, and the end, where Python's own error is."""
+"""Maximum characters of a Spark error in our message: its start, and its end, which holds the Python error."""
 
 CAUSES_MAX = 5
-"""Causes of an error of Java that are repeated."""
+"""Maximum number of causes of a Java exception in our message."""
 
 _DEFAULT_ATTEMPTS = 4
 
@@ -43,7 +43,10 @@ _DEFAULT_ATTEMPTS = 4
 def run_tasks(
     spark: SparkSession, work: Callable[[T], R], items: Sequence[T], undo: Callable[[R], None] | None = None
 ) -> list[R]:
-    """The results in the order of the items. The first failed item, in that order, decides what is raised."""
+    """Run the work and return the results in the order of the items. Raises the error of the first failed item.
+
+    ``undo`` is called with every result if another item failed.
+    """
     if not items:
         return []
     numbers = spark.range(0, len(items), 1, len(items))
@@ -52,7 +55,7 @@ def run_tasks(
 
 
 def results(outcomes: DataFrame, undo: Callable[[Any], None] | None = None) -> list[Any]:
-    """The results of outcomes, by number. If there is a failure, ``undo`` is called with those that went well."""
+    """Collect outcomes in the order of their numbers. On a failure, call ``undo`` with every result, then raise."""
     with translated_jobs():
         rows = outcomes.collect()
     found = [pickle.loads(row.outcome) for row in sorted(rows, key=lambda row: int(row.number))]
@@ -68,33 +71,33 @@ def results(outcomes: DataFrame, undo: Callable[[Any], None] | None = None) -> l
 
 @contextmanager
 def translated_jobs() -> Iterator[None]:
-    """What Spark says of a job that failed, as our error."""
+    """Translate the error of a failed job to SparkError."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        said, half = _said(error), SHOWN_CHARS_MAX // 2
-        shown = said if len(said) <= SHOWN_CHARS_MAX else f"{said[:half]} ... {said[-half:]}"
-        hint = "nothing was changed; look at what it reads, and at the cluster"
+        message, half = _message(error), SHOWN_CHARS_MAX // 2
+        shown = message if len(message) <= SHOWN_CHARS_MAX else f"{message[:half]} ... {message[-half:]}"
+        hint = "nothing was changed; check the input and the cluster"
         raise SparkError(f"a Spark job failed: {shown}", hint=hint) from error
 
 
-def _said(error: Exception) -> str:
-    """What an error says: one of Java what it and its causes say, instead of where in Spark they were."""
+def _message(error: Exception) -> str:
+    """The message of an error. For a Java exception: its message and those of its causes, without the stack trace."""
     cause: Any = getattr(error, "java_exception", None)
     if cause is None:
         return str(error)
-    told: list[str] = []
-    while cause is not None and len(told) < CAUSES_MAX:
-        told.append(str(cause.getMessage() or cause.getClass().getName()))
+    messages: list[str] = []
+    while cause is not None and len(messages) < CAUSES_MAX:
+        messages.append(str(cause.getMessage() or cause.getClass().getName()))
         cause = cause.getCause()
-    return ": ".join(dict.fromkeys(told))
+    return ": ".join(dict.fromkeys(messages))
 
 
 def attempts_max(spark: SparkSession) -> int:
-    """How often Spark runs a task before it gives up."""
+    """Maximum attempts of a task: the master's setting in local mode, otherwise ``spark.task.maxFailures``."""
     master = spark.conf.get("spark.master", "") or ""
     if master.startswith("local") and not master.startswith("local-cluster"):
         return int(master.rstrip("]").partition(",")[2] or 1)
@@ -110,20 +113,21 @@ def _run_items(
 
 
 def outcome(work: Callable[[], Any], attempts: int) -> bytes:
-    """What came of the work, to be sent to the driver; raises what is worth another attempt of the task."""
+    """Run the work and pickle its outcome for the driver; raises an error that is worth another attempt."""
     try:
         return pickle.dumps((True, work()))
     except (InputError, NotFoundError, EmbeddingError) as error:
-        # A provider of vectors was asked again already, as often as it should be.
+        # Permanent errors. The embedder has already retried transient failures of its provider.
         return pickle.dumps((False, error))
     except Exception as error:
+        # On the last attempt the error travels as a value: raised, Spark would reduce it to a text.
         if _attempt() + 1 < attempts:
             raise
         return pickle.dumps((False, _typed(error)))
 
 
 def outcome_batch(number: int, packed: bytes) -> pa.RecordBatch:
-    """One outcome as Arrow data."""
+    """One outcome as an Arrow batch."""
     return pa.RecordBatch.from_arrays(
         [pa.array([number], pa.int64()), pa.array([packed], pa.binary())], names=["number", "outcome"]
     )

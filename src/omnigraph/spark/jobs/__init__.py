@@ -1,1 +1,1 @@
-"""Merge, maintenance, export, views and analytics on a cluster."""
+"""Other Spark jobs: merge, maintenance, export, views and graph algorithms."""

@@ -1,8 +1,8 @@
-"""Algorithms over whole graphs on a cluster: the edges stay with the executors, a vector of all nodes travels.
+"""Iterative graph algorithms on a cluster: executors keep the edges, and a vector over all nodes is broadcast.
 
-Every step is one job over blocks that were made once and are kept. The vector on the driver is all that passes from
-one step to the next, so the lineage of a job never grows, and an executor that is lost costs its blocks, which are made
-again from the same pinned tables.
+Every step is one job over blocks that were built once and are persisted. Only the vector on the driver passes from one
+step to the next, so the lineage of a job never grows. A lost executor costs its blocks, which Spark rebuilds from the
+same pinned tables.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BLOCK_EDGES_MIN = 200_000
-"""Edges for which a block of their own is worth a task."""
+"""Minimum edges per block: fewer do not amortise a task."""
 
 BLOCK_EDGES_MAX = 4_000_000
-"""Edges of one block, about: some hundred megabytes while it is made."""
+"""Approximate maximum of edges per block: a few hundred megabytes while it is built."""
 
 CONNECT_NODES_MAX = 8_000_000
-"""Nodes of an analysis over Spark Connect: 16 bytes of each travel in one message, which has at most 128 MiB."""
+"""Maximum nodes of an analysis over Spark Connect: 16 bytes per node travel in one message of at most 128 MiB."""
 
 VALUES = "block long, values binary"
 SHARES = "nodes binary, amounts binary"
@@ -56,14 +56,14 @@ def spark_steps(
     spark: SparkSession | None = None,
     partitions: int | None = None,
 ) -> Iterator[SparkSteps]:
-    """The chosen edges on a cluster; they are let go at the end."""
+    """Build the blocks of the chosen edges on a cluster; unpersist them after the block."""
     if partitions is not None and partitions < 1:
-        raise UsageError(f"{partitions} partitions make no sense", hint="at least one")
+        raise UsageError(f"invalid number of partitions: {partitions}", hint="use at least 1")
     running = session() if spark is None else check_session(spark)
     if space.size > CONNECT_NODES_MAX and not _has_context(running):
         raise LimitExceeded(
-            f"{space.size:,} nodes do not fit into the messages of Spark Connect",
-            hint="use a session of the cluster itself, or fewer edge types",
+            f"{space.size:,} nodes exceed the message size of Spark Connect",
+            hint="use a classic session, or fewer edge types",
             resource="nodes",
             limit=CONNECT_NODES_MAX,
             actual=space.size,
@@ -77,6 +77,7 @@ def spark_steps(
             with translated_jobs():
                 failures = blocks.select("failure").where("failure is not null").take(1)
             if failures:
+                # Tasks send errors as data: raised, Spark would retry them and reduce them to a text.
                 raise pickle.loads(failures[0].failure)
             yield SparkSteps(running, blocks, division)
         finally:
@@ -84,13 +85,13 @@ def spark_steps(
 
 
 def _blocks(spark: SparkSession, edges: int) -> int:
-    """Enough to use all cores, as long as each is worth it, and so many that each fits."""
+    """Number of blocks: enough for all cores unless blocks get too small, and enough that no block gets too large."""
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     return max(min(tasks, edges // BLOCK_EDGES_MIN), -(-edges // BLOCK_EDGES_MAX), 1)
 
 
 def _has_context(spark: Any) -> bool:
-    """Whether a session is one of the cluster itself, and not of Spark Connect."""
+    """True for a classic session, False for Spark Connect."""
     from pyspark.sql.session import SparkSession as ClassicSession
 
     return isinstance(spark, ClassicSession)
@@ -98,7 +99,7 @@ def _has_context(spark: Any) -> bool:
 
 @contextmanager
 def shipped(spark: Any, value: Any) -> Iterator[Shipped]:
-    """A value for executors: sent to each once, and taken back; over Spark Connect, sent with every job."""
+    """Provide a value to executors within the block: a broadcast, or with Spark Connect, a copy in every job."""
     if not _has_context(spark):
         yield _Carried(value)
         return
@@ -116,7 +117,7 @@ class _Carried:
 
 @dataclass(frozen=True)
 class SparkSteps:
-    """Blocks of edges that executors hold."""
+    """Blocks of edges that executors persist."""
 
     spark: SparkSession
     blocks: DataFrame
@@ -127,7 +128,7 @@ class SparkSteps:
         return self.division.nodes
 
     def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        """One job: what the kernel gives for every node."""
+        """Run the kernel on every block in one job; returns its value per node."""
         with shipped(self.spark, vector) as seen:
             found = self._collected(self.blocks, partial(_step, kernel, self.division, seen), VALUES)
         values = dict(zip(found["block"].to_pylist(), found["values"], strict=True))
@@ -138,13 +139,13 @@ class SparkSteps:
                 kind, packed = pickle.loads(values[number].as_py())
                 pieces.append(np.frombuffer(packed, kind))
             else:
-                # No edge leads there.
+                # No edge leads to a node of this block, so no task has it: run the kernel on an empty block.
                 nothing = np.zeros(0, np.int32)
                 pieces.append(kernel(Block(first, np.zeros(size + 1, np.int64), nothing, self.nodes), vector))
         return np.concatenate(pieces)
 
     def back(self, vector: Vector) -> Vector:
-        """One job: blocks say which nodes get something smaller, and the smallest of all is taken."""
+        """Propagate smaller values against the edges in one job: blocks propose values, the minimum per node wins."""
         with shipped(self.spark, vector) as seen:
             found = self._collected(self.blocks, partial(_back, self.division, seen), SHARES)
         values: Vector = vector[0].copy()
@@ -156,14 +157,14 @@ class SparkSteps:
         return self._added(self.blocks, partial(_leaving, self.division)).astype(np.float64)
 
     def triangles(self) -> Rows:
-        """Triangles by the colours of their corners: every combination of three is a task of its own."""
+        """Triangles per node. Nodes are coloured, and every combination of three colours is one task."""
         colours = _colours(self.division.blocks)
         tasks = len(_combinations(colours))
         edges = mapped(self.blocks, partial(_coloured, self.division, colours), CORNERS).repartition(tasks, "task")
         return self._added(edges, partial(_triangles, colours)).astype(np.int64)
 
     def _added(self, frame: DataFrame, work: Callable[..., Iterator[pa.RecordBatch]]) -> Vector:
-        """Amounts of nodes that many tasks give, added up."""
+        """The sum per node of the amounts from all tasks."""
         total = np.zeros(self.nodes)
         found = self._collected(frame, work, SHARES)
         for nodes, amounts in _pairs(found):
@@ -176,12 +177,9 @@ class SparkSteps:
 
 
 def _pairs(found: pa.Table) -> Iterator[tuple[Rows, Weights]]:
-    """Nodes and their amounts, task by task."""
+    """Nodes and amounts of each task."""
     for nodes, amounts in zip(found["nodes"], found["amounts"], strict=True):
         yield np.frombuffer(nodes.as_py(), np.int64), np.frombuffer(amounts.as_py(), np.float64)
-
-
-# --- executors -------------------------------------------------------------------------------------------
 
 
 def _blocks_in(batches: Iterator[pa.RecordBatch], division: Division) -> Iterator[tuple[int, Block]]:
@@ -214,19 +212,16 @@ def _leaving(division: Division, batches: Iterator[pa.RecordBatch]) -> Iterator[
 
 def _shares(nodes: Any, amounts: Any) -> pa.RecordBatch:
     packed = [nodes.astype(np.int64).tobytes()], [amounts.astype(np.float64).tobytes()]
-    return pa.RecordBatch.from_arrays([pa.array(part, pa.binary()) for part in packed], names=["nodes", "amounts"])
-
-
-# --- triangles -------------------------------------------------------------------------------------------
+    return pa.RecordBatch.from_arrays([pa.array(column, pa.binary()) for column in packed], names=["nodes", "amounts"])
 
 
 def _combinations(colours: int) -> list[tuple[int, int, int]]:
-    """Colours of three corners, ascending."""
+    """Ascending colours of three corners."""
     return list(itertools.combinations_with_replacement(range(colours), 3))
 
 
 def _colours(tasks: int) -> int:
-    """So many colours that there are as many combinations as tasks are wanted. An edge goes to as many tasks."""
+    """The least number of colours with at least ``tasks`` combinations. Every edge is sent to one task per colour."""
     colours = 1
     while len(_combinations(colours)) < tasks:
         colours += 1
@@ -234,10 +229,11 @@ def _colours(tasks: int) -> int:
 
 
 def _coloured(division: Division, colours: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Every edge for all tasks whose combination holds the colours of its ends."""
+    """Send every edge to all tasks whose combination contains the colours of its ends."""
     numbers = {combination: number for number, combination in enumerate(_combinations(colours))}
     for _, block in _blocks_in(batches, division):
         targets, sources = block.owners + block.first, block.neighbours.astype(np.int64)
+        # Each edge is in the blocks of both ends; keep one direction.
         once = sources < targets
         sources, targets = sources[once], targets[once]
         pairs = (sources % colours) * colours + targets % colours
@@ -258,7 +254,7 @@ def _sorted(*colours: int) -> tuple[int, int, int]:
 
 
 def _triangles(colours: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The triangles of every combination that came to one task, each in the one combination of its corners."""
+    """Count the triangles of the combinations of one task. A triangle counts only in the combination of its corners."""
     parts: dict[int, list[tuple[Rows, Rows]]] = {}
     for batch in batches:
         for row in batch.to_pylist():

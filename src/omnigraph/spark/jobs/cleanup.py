@@ -1,4 +1,4 @@
-"""Sweeping datasets on executors, one task each: for graphs with more files than one process should list."""
+"""Cleanup on executors, one task per dataset, for graphs with too many files for one process to list."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def sweeper(spark: SparkSession | None = None) -> Sweeper:
-    """Who sweeps on the session given, or on one of this machine."""
+    """A sweeper on the given session, or on a local one."""
 
-    def sweep_there(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
+    def sweep_on_cluster(store: Store, needs: Sequence[Needs], terms: Terms) -> Iterable[Swept]:
         running = session() if spark is None else check_session(spark)
-        # The largest first: whoever gets it is busy longest.
+        # Longest task first, so that it does not start last and run alone.
         ordered = sorted(needs, key=lambda item: -len(item.versions))
         return run_tasks(running, partial(_sweep_one, store, terms), ordered)
 
-    return sweep_there
+    return sweep_on_cluster
 
 
 def _sweep_one(store: Store, terms: Terms, needs: Needs) -> Swept:

@@ -1,7 +1,9 @@
-"""The edges of an analysis on a cluster: encoded once, divided by the nodes they lead to, and kept there.
+"""Edge blocks of an analysis: edges encoded as node numbers, partitioned by target node, and persisted on executors.
 
-Executors read ids from the tables themselves and turn them into numbers by their hashes; what is shuffled is arrays of
-numbers. A node map is checked to have no two ids with one hash, so an edge finds its node or none.
+Executors read ids from the tables and convert them to numbers by hash; only arrays of numbers are shuffled.
+
+Invariant: a node map has no two ids with the same hash, which is verified when it is built. An edge therefore finds
+exactly its node, or none.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ CHUNKS = "block long, sources binary, targets binary, weights binary, failure bi
 BLOCKS = "block long, offsets binary, neighbours binary, weights binary, failure binary"
 
 SALTS_MAX = 8
-"""Ways to hash ids that are tried until no two have the same hash. One is enough for billions of them."""
+"""Maximum salts to try until no two ids collide. The first almost always suffices, for billions of ids."""
 
 
 class Shipped(Protocol):
-    """A value that executors can look at."""
+    """A value that executors can read: a broadcast, or one sent with the job."""
 
     @property
     def value(self) -> Any: ...
@@ -51,14 +53,14 @@ class Shipped(Protocol):
 
 @dataclass(frozen=True)
 class NodeMap:
-    """Nodes of one type by the hash of their id, ascending."""
+    """Node numbers of one type, sorted by the hash of the id."""
 
     hashes: Hashes
     numbers: Integers
     salt: str
 
     def numbers_of(self, ids: pa.Array) -> Rows:
-        """The number of every id, -1 where there is none."""
+        """The node number of every id; -1 for an unknown id."""
         if not len(self.hashes):
             return np.full(len(ids), -1, np.int64)
         wanted = salted_hashes(ids, self.salt)
@@ -68,7 +70,7 @@ class NodeMap:
 
 @dataclass(frozen=True)
 class Division:
-    """How nodes are divided into blocks: all of the same size, but the last."""
+    """Division of nodes into blocks of equal size, except the last."""
 
     nodes: int
     blocks: int
@@ -78,13 +80,13 @@ class Division:
         return max(-(-self.nodes // self.blocks), 1)
 
     def range_of(self, block: int) -> tuple[int, int]:
-        """The first node of a block and how many it has."""
+        """The first node of a block, and the number of its nodes."""
         first = min(block * self.size, self.nodes)
         return first, min(self.size, self.nodes - first)
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _EdgeRead:
     """Fragments of an edge table that one task encodes."""
 
     edge: EdgeType
@@ -92,11 +94,8 @@ class _Piece:
     fragments: tuple[int, ...]
 
 
-# --- driver ----------------------------------------------------------------------------------------------
-
-
 def node_maps(spark: SparkSession, space: NodeSpace) -> dict[str, NodeMap]:
-    """A map of every node type."""
+    """Build the map of every node type."""
     found: dict[str, NodeMap] = {}
     for salt in (str(number) if number else "" for number in range(SALTS_MAX)):
         missing = [name for name in space.tables if name not in found]
@@ -115,11 +114,11 @@ def node_maps(spark: SparkSession, space: NodeSpace) -> dict[str, NodeMap]:
                 found[name] = made
         if len(found) == len(space.tables):
             return found
-    raise SparkError("the ids of the nodes cannot be told apart by their hashes", hint="use the embedded engine")
+    raise SparkError("node ids collide under every hash salt", hint="use the embedded engine")
 
 
 def _map_of(parts: Sequence[Hashes], start: int, salt: str) -> NodeMap | None:
-    """None if two ids have one hash."""
+    """The map of hashed nodes; None if two ids have the same hash."""
     every = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
     order = np.argsort(every)
     ordered = every[order]
@@ -137,9 +136,9 @@ def edge_blocks(
     maps: Shipped,
     division: Division,
 ) -> DataFrame:
-    """The blocks as rows of arrays. Nothing is run yet."""
+    """The blocks as a lazy frame, one row of arrays each."""
     pieces = [
-        _Piece(edge, pins[edge.table_key], group)
+        _EdgeRead(edge, pins[edge.table_key], group)
         for edge in chosen.edges
         for group in fragment_groups(store, pins[edge.table_key], limits.FACT_ROWS)
     ]
@@ -149,11 +148,8 @@ def edge_blocks(
     return mapped(chunks, partial(_build, form, division), BLOCKS)
 
 
-# --- executors -------------------------------------------------------------------------------------------
-
-
 def salted_hashes(ids: pa.Array, salt: str) -> Hashes:
-    """Hashes of ids; another salt gives others."""
+    """Hashes of salted ids. An empty salt means the plain ids."""
     return hashes(pc.binary_join_element_wise(salt, ids, "") if salt else ids)
 
 
@@ -166,7 +162,7 @@ def _hash_nodes(store: Store, pins: Mapping[str, TablePin], salt: str, piece: tu
 
 def _encode(
     store: Store,
-    pieces: Sequence[_Piece],
+    pieces: Sequence[_EdgeRead],
     weight: str | None,
     form: Form,
     maps: Shipped,
@@ -183,8 +179,8 @@ def _encode(
                 yield _rows(CHUNKS, [-1], failure=[pickle.dumps(error)])
 
 
-def _read(store: Store, piece: _Piece, weight: str | None, maps: Mapping[str, NodeMap]) -> EdgeArrays:
-    """Edges by the numbers of their ends, without those whose node is missing."""
+def _read(store: Store, piece: _EdgeRead, weight: str | None, maps: Mapping[str, NodeMap]) -> EdgeArrays:
+    """Edges as node numbers, without edges of unknown nodes."""
     names = [SRC, DST, *([] if weight is None else [weight])]
     found: list[EdgeArrays] = []
     for batch in scan(store, piece.pin, names, fragments=piece.fragments):
@@ -209,7 +205,10 @@ def _joined(parts: Sequence[EdgeArrays]) -> EdgeArrays:
 
 
 def _turned(edges: EdgeArrays, form: Form) -> EdgeArrays:
-    """The edges along which values travel. Parallel ones are only told apart where all of a node's edges are."""
+    """Orient the edges in the direction in which values propagate.
+
+    Parallel edges are removed later, in the block that has all edges of a node.
+    """
     if form is Form.SIMPLE:
         loops = edges.sources == edges.targets
         edges = EdgeArrays(edges.sources[~loops], edges.targets[~loops])
@@ -217,7 +216,22 @@ def _turned(edges: EdgeArrays, form: Form) -> EdgeArrays:
 
 
 def _chunks(edges: EdgeArrays, division: Division) -> pa.RecordBatch:
-    """The edges of every block together."""
+    """Divide edges into one chunk per block of their targets.
+
+    Example with blocks of two nodes, after the stable sort by block:
+
+    ======  ======  =====
+    source  target  block
+    ======  ======  =====
+    4       1       0
+    2       0       0
+    0       2       1
+    3       2       1
+    1       5       2
+    ======  ======  =====
+
+    The first rows of the blocks are [0, 2, 4], so the chunks are the ranges 0:2, 2:4 and 4:5.
+    """
     owners = edges.targets // division.size
     order = np.argsort(owners, kind="stable")
     sources, targets = edges.sources[order], edges.targets[order]
@@ -235,7 +249,7 @@ def _chunks(edges: EdgeArrays, division: Division) -> pa.RecordBatch:
 
 
 def _build(form: Form, division: Division, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What came to one task, as whole blocks."""
+    """Assemble the chunks of one task to blocks. All chunks of a block are in one task."""
     kind = number_kind(division.nodes)
     parts: dict[int, list[EdgeArrays]] = {}
     for batch in batches:
@@ -253,7 +267,7 @@ def _build(form: Form, division: Division, batches: Iterator[pa.RecordBatch]) ->
 
 
 def block_row(number: int, block: Block) -> pa.RecordBatch:
-    """A block as a row."""
+    """Serialise a block to a row."""
     return _rows(
         BLOCKS,
         [number],
@@ -264,7 +278,7 @@ def block_row(number: int, block: Block) -> pa.RecordBatch:
 
 
 def row_block(row: Mapping[str, Any], division: Division) -> Block:
-    """A row as a block; its arrays are not copied."""
+    """Deserialise a row to a block, without copying its arrays."""
     kind = number_kind(division.nodes)
     weights = None if row["weights"] is None else np.frombuffer(row["weights"], np.float64)
     first, _ = division.range_of(row["block"])
@@ -273,7 +287,7 @@ def row_block(row: Mapping[str, Any], division: Division) -> Block:
 
 
 def _rows(columns: str, numbers: list[int], **values: list[bytes] | None) -> pa.RecordBatch:
-    """Rows of binary columns after a number, in the order that Spark was told."""
+    """A batch of numbers and binary columns, in the order of the Spark columns."""
     names = [column.split()[0] for column in columns.split(", ")]
     arrays = [pa.array(numbers, pa.int64())]
     for name in names[1:]:

@@ -1,7 +1,7 @@
-"""Export on a cluster: every task writes the rows of some fragments to a file of its own.
+"""Export on a cluster: every task writes the rows of some fragments to one file.
 
-JSON lines in the form that loads read, or Parquet with the columns of the table. Files appear whole, so attempts that
-were lost leave nothing that looks like a result.
+The formats are JSON lines, as loads read them, and Parquet with the columns of the table. Files are written atomically,
+so a lost attempt leaves no partial file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCHEMA_FILE = "schema.pg"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A file and how many entities it holds. ``path`` is relative to the directory."""
+    """An exported file and its number of entities. ``path`` is relative to the directory."""
 
     path: str
     type_name: str
@@ -45,7 +45,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _FileExport:
     pin: TablePin
     entity: Entity
     fragments: tuple[int, ...]
@@ -63,42 +63,45 @@ def export(
     spark: SparkSession | None = None,
     target_options: Mapping[str, str] | None = None,
 ) -> list[ExportedFile]:
-    """Write a state of the graph into a new directory, with its schema.
+    """Export a snapshot of the graph, with its schema, to a new directory.
 
     The directory is on a disk that executors share, or in an object store (``s3://bucket/prefix``), whose options are
     ``target_options``, or those of the graph if not given. Loading the files of JSON lines into a graph with that
     schema gives an equal graph.
     """
     if format not in FORMATS:
-        raise UsageError(f"{format!r} is not a format of exports", hint=f"formats are {', '.join(FORMATS)}")
+        raise UsageError(f"unknown export format {format!r}", hint=f"use one of {', '.join(FORMATS)}")
     running = session() if spark is None else check_session(spark)
     snapshot = graph.snapshot(branch, at=at)
     options = graph.storage_options if target_options is None else target_options
     target = TargetDirectory.at(os.fspath(directory), options)
     entities = [entity for name in (types if types is not None else [None]) for entity in snapshot.entities(name)]
-    pieces = [
-        _Piece(pin, entity, fragments, f"{entity.table_key.replace(':', '-')}-{number:05d}.{format}")
+    exports = [
+        _FileExport(pin, entity, fragments, f"{entity.table_key.replace(':', '-')}-{number:05d}.{format}")
         for entity in entities
         for pin in [snapshot.state.tables[entity.table_key]]
         for number, fragments in enumerate(fragment_groups(snapshot.store, pin, limits.PARTITION_ROWS))
     ]
     target.create(SCHEMA_FILE, snapshot.schema_text().encode())
-    rows = run_tasks(running, partial(_write, snapshot.store, target, format), pieces)
-    return [ExportedFile(piece.path, piece.entity.name, count) for piece, count in zip(pieces, rows, strict=True)]
+    rows = run_tasks(running, partial(_write, snapshot.store, target, format), exports)
+    return [
+        ExportedFile(file_export.path, file_export.entity.name, count)
+        for file_export, count in zip(exports, rows, strict=True)
+    ]
 
 
-def _write(store: Store, target: TargetDirectory, format: str, piece: _Piece) -> int:
-    """Write one file; how many rows it has."""
-    names = table_schema(piece.entity).names
-    counted = _Counted(scan(store, piece.pin, names, blobs_as_bytes=True, fragments=piece.fragments))
-    with target.writing(piece.path) as file:
+def _write(store: Store, target: TargetDirectory, format: str, file_export: _FileExport) -> int:
+    """Write one file; returns its number of rows."""
+    names = table_schema(file_export.entity).names
+    counted = _Counted(scan(store, file_export.pin, names, blobs_as_bytes=True, fragments=file_export.fragments))
+    with target.writing(file_export.path) as file:
         if format == "parquet":
-            schema = table_schema(piece.entity).remove_metadata()
+            schema = table_schema(file_export.entity).remove_metadata()
             with pq.ParquetWriter(file, schema) as writer:
                 for batch in counted:
                     writer.write_batch(_plain(batch, schema))
         else:
-            file.writelines(write_lines(piece.entity, counted))
+            file.writelines(write_lines(file_export.entity, counted))
     return counted.rows
 
 
@@ -108,7 +111,7 @@ def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class _Counted:
-    """Batches that are counted as they go by."""
+    """Iterator of batches that counts their rows."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self.rows = 0

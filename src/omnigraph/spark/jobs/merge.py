@@ -1,8 +1,8 @@
-"""Large merges on a cluster: tasks read the rows that can differ, and every part of the ids is merged in a task.
+"""Large merges on a cluster: tasks read the rows that can differ, and each bucket of ids is merged by one task.
 
-Spark moves rows between tasks as blocks of Arrow data, divided by a hash of the id, so all rows of an id come to one
-task. That task merges them with the functions of the embedded engine. To the driver come keys, conflicts and
-descriptions of fragments; the rows never do, except for those that the caller settles a broken constraint of.
+Spark shuffles blocks of Arrow data, partitioned by a hash of the id. Invariant: all rows of an id, from every version,
+reach one task, which merges them with the functions of the embedded engine. The driver receives keys, conflicts and
+descriptions of fragments. It receives rows only for constraint violations that the caller resolves.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ BLOCKS = "bucket int, role int, rows binary"
 _BLOCKS = pa.schema([("bucket", pa.int32()), ("role", pa.int32()), ("rows", pa.binary())])
 
 PartWork = Callable[[Sides, Images], Any]
-"""What is done with a part. Travels to the executors."""
+"""The work on one part of the ids. Pickled to the executors."""
 
 
 def merger(spark: SparkSession | None = None) -> SparkMerger:
-    """Who merges large tables on the session given, or on one of this machine. To be closed."""
+    """A merger on the given session, or on a local one. The caller closes it."""
     return SparkMerger(spark)
 
 
 @dataclass
 class SparkMerger:
-    """Merges tables on a session, and keeps what it read there until it is closed."""
+    """Merges tables on a session, and keeps the rows persisted there until it is closed."""
 
     spark: SparkSession | None = None
     kept: list[DataFrame] = field(default_factory=list)
 
     def merge(self, tables: Sequence[Sides]) -> list[PartedMerge]:
-        """Merge tables in one job, and keep the blocks for the job that writes them."""
+        """Merge tables in one job, and persist the blocks for the job that writes the rows."""
         self.spark = session() if self.spark is None else check_session(self.spark)
         jobs = _Jobs(self.spark, _divided(tables))
         self.kept.append(jobs.blocks)
@@ -64,7 +64,7 @@ class SparkMerger:
         ]
 
     def close(self) -> None:
-        """Let go of what the session keeps."""
+        """Unpersist the blocks."""
         for frame in self.kept:
             frame.unpersist()
         self.kept.clear()
@@ -72,7 +72,7 @@ class SparkMerger:
 
 @dataclass(frozen=True)
 class _TableParts:
-    """The merged rows of one table. Every time they are asked for, tasks make them from the blocks."""
+    """The merged rows of one table. Every access recomputes them from the blocks."""
 
     jobs: _Jobs
     table: int
@@ -103,12 +103,9 @@ def _write(without: frozenset[str], table: Sides, images: Images) -> WrittenRows
     return write_rows(table.store, base, target.location, with_bytes(table, kept))
 
 
-# --- parts ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Divided:
-    """Tables, and where the buckets of each begin; the last number is that of all. Travels to the executors."""
+    """Tables, and the first bucket of each; the last entry is the total. Pickled to the executors."""
 
     tables: tuple[Sides, ...]
     starts: tuple[int, ...]
@@ -117,14 +114,14 @@ class _Divided:
         return bisect_right(self.starts, bucket) - 1
 
     def buckets(self, table: int, ids: Iterable[str]) -> list[int]:
-        """The buckets of ids. The hash is the same on every machine."""
+        """The buckets of ids. CRC-32 is the same on every machine; Python's own hash is not."""
         start, count = self.starts[table], self.starts[table + 1] - self.starts[table]
         return [start + zlib.crc32(id_.encode()) % count for id_ in ids]
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Pieces of one table that a task reads."""
+    """Pieces of one table version that a task reads."""
 
     table: int
     role: ImageRole
@@ -141,12 +138,12 @@ def _divided(tables: Sequence[Sides]) -> _Divided:
 
 
 def part_count(rows: int) -> int:
-    """Into how many parts so many rows are divided."""
+    """Number of buckets for a number of rows."""
     return max(1, -(-rows // limits.MERGED_ROWS))
 
 
 def _reads(divided: _Divided) -> Iterator[list[_Read]]:
-    """What the tasks read, so that each has about as much to do."""
+    """Divide the reads among tasks of about equal size."""
     task: list[_Read] = []
     held = 0
     for number, table in enumerate(divided.tables):
@@ -162,7 +159,7 @@ def _reads(divided: _Divided) -> Iterator[list[_Read]]:
 
 
 class _Jobs:
-    """Work on the parts of some tables. The rows are read once."""
+    """Jobs over the buckets of tables. The rows are read once and persisted."""
 
     def __init__(self, spark: SparkSession, divided: _Divided) -> None:
         from pyspark.storagelevel import StorageLevel
@@ -175,7 +172,7 @@ class _Jobs:
         self.blocks = read.repartitionById(divided.starts[-1], "bucket").persist(StorageLevel.MEMORY_AND_DISK)
 
     def run(self, work: PartWork, tables: Sequence[int], buckets: Iterable[int] | None = None) -> list[tuple[int, Any]]:
-        """What comes of the parts of some tables, or of some of their parts, in their order."""
+        """Run the work on all buckets of tables, or on the given ones; returns table numbers and results in order."""
         from pyspark.sql import functions as f
 
         starts = self.divided.starts
@@ -196,7 +193,7 @@ def _read_blocks(
 
 
 def _blocks(divided: _Divided, wanted: _Read, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Rows by bucket, in blocks that are worth being moved and not too large for it."""
+    """Divide rows into blocks by bucket, each of at most about ``BLOCK_BYTES``."""
     buckets = pa.array(divided.buckets(wanted.table, rows.column("id").to_pylist()), pa.int32())
     order = pc.sort_indices(buckets)
     runs = pc.run_end_encode(buckets.take(order))
@@ -205,7 +202,7 @@ def _blocks(divided: _Divided, wanted: _Read, rows: pa.Table) -> Iterator[pa.Rec
     for bucket, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
         for first in range(start, end, rows_max):
             chosen = rows.take(order.slice(first, min(rows_max, end - first))).combine_chunks()
-            packed = [part.serialize().to_pybytes() for part in chosen.to_batches()]
+            packed = [batch.serialize().to_pybytes() for batch in chosen.to_batches()]
             constants = [pa.repeat(pa.scalar(value, pa.int32()), len(packed)) for value in (bucket, int(wanted.role))]
             yield pa.RecordBatch.from_arrays([*constants, pa.array(packed, pa.binary())], schema=_BLOCKS)
         start = end
@@ -214,7 +211,7 @@ def _blocks(divided: _Divided, wanted: _Read, rows: pa.Table) -> Iterator[pa.Rec
 def _run_parts(
     work: PartWork, divided: _Divided, attempts: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """All blocks of a bucket come to one task."""
+    """Run the work on every bucket of this task, which has received all of their blocks."""
     blocks: dict[int, dict[ImageRole, list[pa.RecordBatch]]] = {}
     for batch in batches:
         for block in batch.to_pylist():

@@ -1,7 +1,7 @@
-"""Maintenance on a cluster: executors rewrite fragments and build index segments, the driver commits what they made.
+"""Maintenance on a cluster: executors rewrite fragments and build index segments, and the driver commits them.
 
-The pieces are those of the embedded engine, so the result is the same. A piece that fails for good ends the work on its
-table before anything is published; files that were written by then are for ``cleanup``.
+The tasks are those of the embedded engine, so the result is the same. A task that fails permanently ends the work on
+its table before anything is published; files written by then are garbage for ``cleanup``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @dataclass
 class _Cluster:
-    """Runs pieces on a session. Where there is nothing to do, none is started."""
+    """Runs tasks on a session. Starts no session if there are no tasks."""
 
     spark: SparkSession | None
 
@@ -36,5 +36,5 @@ class _Cluster:
 
 
 def workers(spark: SparkSession | None = None) -> Workers:
-    """The executors of a session, or of the one of this machine."""
+    """Maintenance workers on the executors of the given session, or of a local one."""
     return Workers(BY_SPARK, _Cluster(spark))

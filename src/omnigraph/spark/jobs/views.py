@@ -1,4 +1,4 @@
-"""The tables of one commit as temporary views of a session, for Spark SQL."""
+"""Temporary views of the tables of one commit, for Spark SQL."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ def views(
     prefix: str = "",
     spark: SparkSession | None = None,
 ) -> dict[str, str]:
-    """Register a view for every type, and say which table each shows. All show the same commit, now and later.
+    """Register a view for every type; returns the table key of each view. All views stay at the same commit.
 
-    Names are those of ``graph.sql``, after the prefix. Views have no Blob properties. Views of the same names are
+    Names are those of ``graph.sql``, after the prefix. Views omit Blob properties. Views of the same names are
     replaced.
     """
     if prefix and not prefix.isidentifier():
-        raise UsageError(f"{prefix!r} cannot begin the name of a view", hint="use letters, digits and underscores")
+        raise UsageError(
+            f"invalid prefix of a view name: {prefix!r}",
+            hint="use letters, digits and underscores, not starting with a digit",
+        )
     running = session() if spark is None else check_session(spark)
     register(running)
     snapshot = graph.snapshot(branch, at=at)

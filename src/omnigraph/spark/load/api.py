@@ -17,7 +17,7 @@ from omnigraph.spark.load.frames import MappedTables
 from omnigraph.spark.load.lines import LineFiles
 from omnigraph.spark.load.publish import Checks
 from omnigraph.spark.load.rejects import require_new
-from omnigraph.spark.load.runs import Run, Work
+from omnigraph.spark.load.runs import LoadSource, Run
 from omnigraph.spark.load.splits import plan_splits
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -28,39 +28,39 @@ Sources = Paths | Mapping[str, Any] | None
 
 
 def run_load(graph: Graph, sources: Sources, options: LoadOptions) -> LoadResult:
-    """Load as one atomic commit, on the session given or on one of this machine.
+    """Load as one atomic commit, on the given session or on a local one.
 
-    Without a ``mapping`` the sources are files of JSON lines, cut into about ``partitions`` slices. With one,
-    ``sources`` are frames or paths by the names that the mapping uses; a source whose path the mapping states may be
-    left out. ``LoadOptions`` describes the options.
+    Without a ``mapping``, ``sources`` are files of JSON lines, divided into about ``partitions`` splits. With one,
+    ``sources`` maps the names in the mapping to frames or paths; sources with a path in the mapping may be omitted.
+    ``LoadOptions`` describes the options.
     """
     options.parsed_mode()
     chosen = _checks(options.checks)
-    aside = None if options.reject_to is None else os.fspath(options.reject_to)
-    if aside is not None:
-        require_new(aside)
-    work = _work(graph, sources, options)
-    return Run(work, chosen, Watch(work.spark, options.progress), aside, options.resume).load(graph, options)
+    rejects_path = None if options.reject_to is None else os.fspath(options.reject_to)
+    if rejects_path is not None:
+        require_new(rejects_path)
+    source = _source(graph, sources, options)
+    return Run(source, chosen, Watch(source.spark, options.progress), rejects_path, options.resume).load(graph, options)
 
 
 def run_preview(graph: Graph, sources: Sources, options: LoadOptions) -> WritePreview:
     """The counts per table that ``load`` would commit.
 
-    The whole input is read, checked, embedded and written to files that no reader can see, which are deleted again.
-    With ``base``, a missing branch is taken to be like that one.
+    The whole input is read, checked, embedded and written to files that no version references; they are deleted at
+    the end. A branch that does not exist is previewed as a copy of ``base``.
     """
     options.parsed_mode()
     chosen = _checks(options.checks)
-    work = _work(graph, sources, options)
-    return Run(work, chosen, Watch(work.spark, options.progress)).preview(graph, options)
+    source = _source(graph, sources, options)
+    return Run(source, chosen, Watch(source.spark, options.progress)).preview(graph, options)
 
 
 load = takes(LoadOptions)(run_load)
 load_preview = takes(LoadOptions)(run_preview)
 
 
-def _work(graph: Graph, sources: Sources, options: LoadOptions) -> Work:
-    # Mistakes that can be found without Spark are reported before it starts.
+def _source(graph: Graph, sources: Sources, options: LoadOptions) -> LoadSource:
+    # Validation that needs no Spark runs first: starting a JVM takes seconds.
     store_options = graph.storage_options if options.source_options is None else options.source_options
     is_mapped = options.mapping is not None
     splits = [] if is_mapped else plan_splits(_paths(sources), options.partitions, store_options)
@@ -81,7 +81,7 @@ def _paths(sources: Sources) -> list[str]:
     match sources:
         case None | Mapping():
             raise UsageError(
-                "without a mapping the sources are files of JSON lines", hint="name files, or pass mapping="
+                "sources without a mapping must be files of JSON lines", hint="pass paths, or pass mapping="
             )
         case str() | os.PathLike():
             return [os.fspath(sources)]
@@ -91,5 +91,5 @@ def _paths(sources: Sources) -> list[str]:
 
 def _named(sources: Sources) -> Mapping[str, Any]:
     if sources is not None and not isinstance(sources, Mapping):
-        raise UsageError("with a mapping the sources have names", hint='pass {"name": path or DataFrame}')
+        raise UsageError("sources of a mapping must be named", hint='pass {"name": path or DataFrame}')
     return sources or {}

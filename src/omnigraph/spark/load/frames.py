@@ -1,8 +1,8 @@
-"""Tables that Spark reads, through a mapping: which columns of them are written as what, by which tasks.
+"""Frames as the source of a load: a mapping selects their columns, and tasks write them.
 
-The columns that a mapping names travel to Python workers as Arrow data. A load can be resumed if Spark tells which part
-of which file each task reads; nobody knows what a frame gives the second time. For the same reason no row is read
-again: what is rejected is kept by the task, or read from what was written.
+The selected columns reach Python workers as Arrow batches. A load can be resumed only if Spark's plan shows which file
+ranges each task reads, because a second evaluation of a frame may give other rows. For the same reason no row is read
+again: the task keeps the record of a rejected row, or the record is read from the written fragments.
 """
 
 from __future__ import annotations
@@ -26,39 +26,29 @@ from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
-from omnigraph.spark.load.csv_quotes import refuse_open_quotes
-from omnigraph.spark.load.frame_partitions import files_of_tasks
-from omnigraph.spark.load.frame_parts import FrameColumns, Numbering, write_part
+from omnigraph.spark.load.formats import format_of_name
+from omnigraph.spark.load.frame_slices import FrameColumns, Numbering, write_frame_slice
 from omnigraph.spark.load.input import LoadInput, RowLines
 from omnigraph.spark.load.journal import Journal
 from omnigraph.spark.load.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
-from omnigraph.spark.load.parts import Part, PartWriter
 from omnigraph.spark.load.records import stored_records
 from omnigraph.spark.load.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
+from omnigraph.spark.load.slices import InputSlice, SliceWriter
+from omnigraph.spark.load.task_files import files_of_tasks
 from omnigraph.write.load.mode import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-READING = {
-    # Spark would give the columns of all files the names that one of them has.
-    "csv": {"header": "true", "escape": '"', "mode": "FAILFAST", "enforceSchema": "false"},
-    "json": {"mode": "FAILFAST"},
-    # Spark would leave out the columns that some one file does not have.
-    "orc": {"mergeSchema": "true"},
-    "parquet": {"mergeSchema": "true"},
-}
-"""How files are read unless a mapping says otherwise: quotes are doubled, and what does not fit is an error."""
-
 _ENDS = {"from": SRC, "to": DST}
 _INTEGER_BITS = 63
-"""Larger numbers are decimals for Spark."""
+"""Larger integers become decimals in Spark."""
 _ENTRY_SHIFT = 32
-"""Parts are numbered by the entry of the mapping, and by the task within its job."""
+"""The number of a slice is its mapping entry in the upper bits, and its task in the lower ones."""
 
 
 class MappedTables:
-    """What a load through a mapping reads. ``frames`` are frames or paths by the names of sources; they come first."""
+    """The source of a load through a mapping. ``frames`` (frames or paths by name) override sources of the mapping."""
 
     def __init__(self, spark: SparkSession, mapping: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
         self.spark = spark
@@ -66,22 +56,22 @@ class MappedTables:
         self._frames = frames
         self._read: dict[str, tuple[DataFrame, bool]] = {}
         self._ids_given: list[bool] = []
-        """By number of a part: whether the mapping gives ids."""
+        """By position of a slice: True if the mapping provides ids."""
 
     def identity(self, catalog: Catalog) -> Identity:
-        """The files as they are, and how the tasks of this session share them."""
+        """The mapping, and the file ranges of every task with size and modification time."""
         tasks = []
         for frame, columns in self._selected(catalog):
-            found = files_of_tasks(frame) if columns.has_files else "it is no file"
+            found = files_of_tasks(frame) if columns.has_files else "it is not a file"
             if isinstance(found, str):
-                return Unrepeatable(f"source {columns.source!r} may be other rows the second time: {found}")
+                return Unrepeatable(f"source {columns.source!r} may give other rows when it is read again: {found}")
             tasks.append(found)
-        # Options of readers may hold what nobody else should read.
-        told = json.dumps([self._mapping, self._frames], sort_keys=True, default=str)
-        return {"mapping": hashlib.sha256(told.encode()).hexdigest(), "tasks": tasks}
+        # A digest, because reader options may contain credentials, and the journal is stored in plain text.
+        text = json.dumps([self._mapping, self._frames], sort_keys=True, default=str)
+        return {"mapping": hashlib.sha256(text.encode()).hexdigest(), "tasks": tasks}
 
     def _selected(self, catalog: Catalog) -> list[tuple[DataFrame, FrameColumns]]:
-        """A frame for each entry of the mapping, with the columns that it needs."""
+        """One frame per mapping entry, with the columns that it needs."""
         mapping = parse_mapping(self._mapping, catalog)
         with translated_jobs():
             for name in dict.fromkeys(spec.source for spec in mapping.entities):
@@ -90,56 +80,56 @@ class MappedTables:
             specs = enumerate(mapping.entities)
             return [_select(spec, number, *self._read[spec.source], catalog.nodes) for number, spec in specs]
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
-        """Run the tasks that no earlier run of this load has finished; a job for each entry of the mapping."""
+    def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+        """Run the tasks that no earlier run of this load has completed, one job per mapping entry."""
         done = {} if journal is None else journal.finished()
-        watch.reuse(sum(part.rows for part in done.values()))
+        watch.reuse(sum(input_slice.rows for input_slice in done.values()))
         selected = self._selected(writer.catalog)
-        ours: dict[int, Part] = {}
+        written: dict[int, InputSlice] = {}
         undo = undoing(writer.store, journal)
         try:
             for frame, columns in selected:
                 task = FrameTask(writer, columns, journal, frozenset(done), attempts_max(self.spark))
-                ours |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
+                written |= dict(results(mapped(frame, task, OUTCOMES), lambda item: undo(item[1])))
         except BaseException:
-            for part in ours.values():
-                undo(part)
+            for input_slice in written.values():
+                undo(input_slice)
             undo_noted(writer.store, journal, done)
             raise
-        numbers = sorted({**done, **ours})
+        numbers = sorted({**done, **written})
         self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
-        parts = [ours[number] if number in ours else done[number] for number in numbers]
-        kept = disposable(journal, list(ours.values()))
-        return LoadInput(writer.store, mode, parts, partial(_find_lines, parts), disposable=kept, journal=journal)
+        slices = [written[number] if number in written else done[number] for number in numbers]
+        kept = disposable(journal, list(written.values()))
+        return LoadInput(writer.store, mode, slices, partial(_find_lines, slices), disposable=kept, journal=journal)
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
-        """Records of rows, by number of the part and line in it. A part has rows of one type."""
+        """Records of rows, by slice and line in it. A slice of a frame has rows of one type."""
         found: dict[int, dict[int, object]] = {}
         for number, lines in wanted.items():
-            part = whole.parts[number]
-            found[number] = {line: part.records[line] for line in lines if line in part.records}
-            numbering = Numbering(part)
-            rows = {numbering.row(line): line for line in lines if line not in part.records}
-            for key in part.tables if rows else ():
+            input_slice = whole.slices[number]
+            found[number] = {line: input_slice.records[line] for line in lines if line in input_slice.records}
+            numbering = Numbering(input_slice)
+            rows = {numbering.row(line): line for line in lines if line not in input_slice.records}
+            for key in input_slice.tables if rows else ():
                 stored = stored_records(whole, number, key, list(rows), with_id=self._ids_given[number])
                 found[number] |= {rows[row]: record for row, record in stored.items()}
         return found
 
 
-def _find_lines(parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
-    """Every row that was not set aside was written, in its order."""
+def _find_lines(slices: Sequence[InputSlice], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
+    """Lines of rows: every row that was not rejected was written, in order."""
     found = {}
     for (number, key), rows in wanted.items():
-        numbering = Numbering(parts[number])
+        numbering = Numbering(slices[number])
         found[number, key] = {row: numbering.line(row) for row in rows}
     return found
 
 
 @dataclass(frozen=True)
 class FrameTask:
-    """What the tasks of one job do. Travels to the executors."""
+    """The work of the tasks of one job. Pickled to the executors."""
 
-    writer: PartWriter
+    writer: SliceWriter
     columns: FrameColumns
     journal: Journal | None
     done: frozenset[int]
@@ -154,15 +144,15 @@ class FrameTask:
         if number not in self.done:
             yield outcome_batch(number, outcome(partial(self._write, number, task, batches), self.attempts))
 
-    def _write(self, number: int, task: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, Part]:
-        part = write_part(self.writer, self.columns, task, batches)
+    def _write(self, number: int, task: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, InputSlice]:
+        written = write_frame_slice(self.writer, self.columns, task, batches)
         if self.journal is not None:
-            self.journal.note(number, part)
-        return number, part
+            self.journal.note(number, written)
+        return number, written
 
 
 def _frame(spark: SparkSession, name: str, mapping: LoadMapping, frames: Mapping[str, Any]) -> tuple[DataFrame, bool]:
-    """A source as a frame, and whether its rows come from files."""
+    """A source as a frame, and True if its rows come from files."""
     given = frames.get(name)
     if given is not None and hasattr(given, "mapInArrow"):
         return given, False
@@ -177,7 +167,7 @@ def _frame(spark: SparkSession, name: str, mapping: LoadMapping, frames: Mapping
 
 
 def _with_files(frame: DataFrame) -> tuple[DataFrame, bool]:
-    """A frame, and whether Spark tells which file a row came from: not every format has files."""
+    """A frame, and True if Spark knows the file of each row: not every format has files."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -190,15 +180,16 @@ def _with_files(frame: DataFrame) -> tuple[DataFrame, bool]:
 def _read(spark: SparkSession, name: str, spec: SourceSpec) -> DataFrame:
     from pyspark.errors import AnalysisException
 
-    options = {**READING.get(spec.format, {}), **spec.options}
+    format_ = format_of_name(spec.format)
+    options = {**format_.options, **spec.options}
     try:
-        # The JVM may have been started elsewhere.
+        # Absolute, because the JVM may have another working directory.
         paths = [path if "://" in path else os.path.abspath(path) for path in spec.paths]
         frame = spark.read.format(spec.format).options(**options).load(paths)
-        # A session of Spark Connect looks at the files only when it is asked what is in them.
+        # Spark Connect analyses lazily: reading the schema makes it report missing files here.
         _ = frame.schema
-        if spec.format == "csv":
-            refuse_open_quotes(spark, name, paths, spec.options)
+        if format_.check is not None:
+            format_.check(spark, name, paths, spec.options)
         return frame
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
@@ -225,14 +216,13 @@ def _select(
         for end, parts in spec.ends.items():
             columns |= {f"{_ENDS[end]}.{n}": _resolved(frame, part) for n, part in enumerate(parts)}
     places = [f.col("_metadata.file_path"), f.col("_metadata.file_block_start")] if has_files else []
-    # Numbers for names: whatever properties are called, no two columns are called alike.
+    # Positions as names: Spark ignores case, so names of two properties could collide.
     chosen = [column.alias(str(place)) for place, column in enumerate([*places, *columns.values()])]
-    told = FrameColumns(number, spec.source, spec.entity, ends, tuple(columns), has_files)
-    return frame.select(*chosen), told
+    return frame.select(*chosen), FrameColumns(number, spec.source, spec.entity, ends, tuple(columns), has_files)
 
 
 def _resolved(frame: DataFrame, expression: Expression) -> Column:
-    """A column that the frame can compute; raises UsageError that names the place in the mapping."""
+    """The column of an expression, analysed; raises UsageError that names its position in the mapping."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as f
 
@@ -252,7 +242,7 @@ def _resolved(frame: DataFrame, expression: Expression) -> Column:
 
 
 def _constant(value: object) -> object:
-    """A constant as Spark takes it. A time without a zone is one of UTC here, for Spark one of wherever it runs."""
+    """A constant in Spark's type. A time without a zone is UTC here; Spark would use the zone of the session."""
     match value:
         case datetime() if value.tzinfo is None:
             return value.replace(tzinfo=UTC)

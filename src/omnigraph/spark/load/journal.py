@@ -1,11 +1,11 @@
-"""The journal of a load: what it was asked for, and what its finished tasks wrote, as small files below ``jobs/``.
+"""The journal of a load: its parameters and the results of its completed tasks, as small files below ``jobs/``.
 
-A load that ends, well or not, takes its journal along. The journal of one that was killed stays, and lets the same load
-go on where it was. Tasks write their own notes, so a finished one is noted even if the driver never hears of it.
+A load deletes its journal when it ends, successfully or not. The journal of a killed load stays, and an identical load
+can resume from it. Tasks write their own notes, so a completed task is recorded even if the driver never learns of it.
 
-Nobody can tell whether a load was killed or is only slow. So taking a journal over and ending it both create the same
-file, the next mark of its owners, and only one of them can. Who took over deletes nothing that was there before, and
-who lost the journal deletes nothing at all: the other may publish it.
+Invariant: at most one run owns a journal. A killed load cannot be distinguished from a slow one, so taking over and
+ending both create the same file, the next owner mark, and create-if-absent lets only one succeed. The run that took
+over deletes no file of an earlier run. The run that lost the journal deletes nothing: the new owner may publish it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from omnigraph.core.ports import UlidSource
 from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, OutcomeUnknown
 from omnigraph.history.state import Fence
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
-from omnigraph.spark.load.parts import Part, PartTable, Span
 from omnigraph.spark.load.rejected_rows import Reasons
+from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceTable
 from omnigraph.storage.objects.sealed import seal, unseal
 from omnigraph.storage.stage.descriptions import is_there, rows_from_json, rows_to_json
 from omnigraph.storage.tables.store import Store
@@ -33,37 +33,39 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The journal of one load. Travels to the executors."""
+    """The journal of one load. Pickled to the executors."""
 
     store: Store
     job: str
     turn: int
-    """How many have taken it over so far."""
+    """Number of takeovers so far."""
     run: str
-    """Tells this run of the load from every other."""
+    """Identifies this run of the load."""
 
     @classmethod
-    def start(cls, store: Store, asked: Mapping[str, Any]) -> Journal:
-        """Begin the journal of a new load."""
+    def start(cls, store: Store, parameters: Mapping[str, Any]) -> Journal:
+        """Create the journal of a new load."""
         job = UlidSource().new_id()
         journal = cls(store, job, 0, job)
-        store.objects.create(f"{journal._path}.json", _text(asked))
+        store.objects.create(f"{journal._path}.json", _text(parameters))
         return journal
 
     @classmethod
-    def take_over(cls, store: Store, asked: Mapping[str, Any]) -> Journal | None:
-        """The newest journal of a load that was asked for exactly the same, if there is one. It is ours then."""
+    def take_over(cls, store: Store, parameters: Mapping[str, Any]) -> Journal | None:
+        """Take over the newest unfinished journal with exactly these parameters; None if there is none."""
         names = [path.removeprefix(f"{DIRECTORY}/") for path, _ in store.objects.list(DIRECTORY)]
         jobs = sorted(name.removesuffix(".json") for name in names if name.endswith(".json") and name.count(".") == 1)
         for job in reversed(jobs):
-            if store.objects.read(f"{DIRECTORY}/{job}.json") == _text(asked):
+            if store.objects.read(f"{DIRECTORY}/{job}.json") == _text(parameters):
                 found = cls(store, job, 0, UlidSource().new_id())
                 marks = found._files(".owner")
                 if any((store.objects.read(mark) or ENDED).startswith(ENDED) for mark in marks):
                     continue
                 journal = replace(found, turn=len(marks) + 1)
                 if not store.objects.create(journal._mark(journal.turn), journal.run.encode()):
-                    raise ConflictError("somebody else ends or resumes this load", hint="wait for them", job=job)
+                    raise ConflictError(
+                        "another process is ending or resuming this load", hint="wait for it, then retry", job=job
+                    )
                 return journal
         return None
 
@@ -73,31 +75,31 @@ class Journal:
 
     @property
     def key(self) -> str:
-        """The idempotency key of the commit: a load that is resumed after it was published finds it."""
+        """The idempotency key of the commit: a load that is resumed after its publication finds the commit by it."""
         return f"spark-load/{self.job}"
 
-    def note(self, number: int, part: Part) -> None:
-        """What the task of a split wrote. What is wrong with a split is not noted: it is read again."""
-        if not part.violations.total:
-            self.store.objects.replace(f"{self._path}.{number}.json", _text(_part_json(part)))
+    def note(self, number: int, input_slice: InputSlice) -> None:
+        """Record the slice that a task wrote. A slice with violations is not recorded: it is read again."""
+        if not input_slice.violations.total:
+            self.store.objects.replace(f"{self._path}.{number}.json", _text(_slice_json(input_slice)))
 
-    def finished(self) -> dict[int, Part]:
-        """What is noted and still there, by number of the split."""
+    def finished(self) -> dict[int, InputSlice]:
+        """The recorded slices whose files still exist, by number."""
         found = {}
         for path in self._files(".json"):
             content = self.store.objects.read(path)
             if content is not None:
                 try:
-                    part = _part(unseal(content, path, NOTE_KEYS))
+                    input_slice = _slice_from_json(unseal(content, path, NOTE_KEYS))
                 except CorruptionError as error:
-                    _logger.warning("a split is read again: %s", error.message)
+                    _logger.warning("reading a slice again, its note is damaged: %s", error.message)
                     continue
-                if all(is_there(self.store, rows) for table in part.tables.values() for rows in table.written):
-                    found[int(path.split(".")[-2])] = part
+                if all(is_there(self.store, rows) for table in input_slice.tables.values() for rows in table.written):
+                    found[int(path.split(".")[-2])] = input_slice
         return found
 
     def _files(self, kind: str) -> list[str]:
-        """Notes of tasks, or marks of owners."""
+        """Paths of task notes (``.json``) or owner marks (``.owner``)."""
         paths = [path for path, _ in self.store.objects.list(DIRECTORY)]
         own = [path for path in paths if path.startswith(f"{self._path}.") and path != f"{self._path}.json"]
         return [path for path in own if path.endswith(kind)]
@@ -106,10 +108,10 @@ class Journal:
         return owner_mark(self.job, turn)
 
     def protected(self, fence: Fence) -> frozenset[str]:
-        """Files that its notes protected from the cleanup of a fence; none once a cleanup has ended the load.
+        """Files that the notes protected from the cleanup run of a fence; none once a cleanup has ended the load.
 
-        Cleanup ends jobs and reads the notes of the others before it puts up its fence. So a job that has not ended
-        when the fence is seen was kept, with every note that is older than that cleanup.
+        Cleanup ends stale jobs and reads the notes of the others before it publishes its fence. A job that has not
+        ended when the fence is visible was therefore kept, with every note older than that cleanup.
         """
         jobs = jobs_of(self.store.objects.level(DIRECTORY).files)
         own = next((job for job in jobs if job.id == self.job), None)
@@ -118,20 +120,20 @@ class Journal:
         older = tuple(file for file in own.files if file.modified_us < fence.anchor_us)
         return frozenset(Job(own.id, older).named_files(self.store.objects))
 
-    def is_ended_by_us(self) -> bool:
-        """Whether nobody took the load over. From then on nobody can."""
-        mark, said, objects = self._mark(self.turn + 1), ENDED + self.run.encode(), self.store.objects
-        if not objects.create(mark, said) and objects.read(mark) != said:
+    def claim_end(self) -> bool:
+        """Mark the load as ended, so that it cannot be taken over; False if another run has taken it over."""
+        mark, content, objects = self._mark(self.turn + 1), ENDED + self.run.encode(), self.store.objects
+        if not objects.create(mark, content) and objects.read(mark) != content:
             return False
         if objects.read(f"{self._path}.json") is not None:
             return True
-        # Whoever took it over has ended it, and their marks are gone.
+        # Another run took over, ended the load and deleted its marks, so this mark belongs to no journal.
         objects.delete(mark)
         return False
 
     @contextmanager
     def kept_if_killed(self) -> Iterator[None]:
-        """The journal is gone after the block, unless nobody knows how that ended."""
+        """Delete the journal after the block, unless the outcome of the commit is unknown."""
         try:
             yield
         except OutcomeUnknown:
@@ -143,42 +145,42 @@ class Journal:
 
     def _delete(self) -> None:
         try:
-            if not self.is_ended_by_us():
+            if not self.claim_end():
                 return
-            # The marks last: while there are notes, nobody else may take them for his.
+            # Owner marks last: without them, another run could take over a journal that still has notes.
             for path in [*self._files(".json"), f"{self._path}.json", *self._files(".owner")]:
                 self.store.objects.delete(path)
         except OmnigraphError:
-            # A journal that stays is garbage for cleanup; how the load ended matters more.
+            # A remaining journal is garbage for cleanup; the outcome of the load takes precedence.
             return
 
 
 def _text(value: Mapping[str, Any]) -> bytes:
-    # Two runs that were asked for the same write the same text.
+    # Canonical text: identical parameters must give identical bytes, which take_over compares.
     return seal(json.loads(json.dumps(value, sort_keys=True)))
 
 
-def _part_json(part: Part) -> dict[str, Any]:
+def _slice_json(input_slice: InputSlice) -> dict[str, Any]:
     return {
-        "spans": [[span.entry, span.source, span.start, span.lines] for span in part.spans],
+        "spans": [[span.entry, span.source, span.start, span.lines] for span in input_slice.spans],
         "tables": {
             key: [table.rows, table.first_line, [rows_to_json(rows) for rows in table.written]]
-            for key, table in part.tables.items()
+            for key, table in input_slice.tables.items()
         },
-        "rejected": [asdict(violation) for reasons in part.rejected.values() for violation in reasons],
-        "records": [[line, record] for line, record in part.records.items()],
+        "rejected": [asdict(violation) for reasons in input_slice.rejected.values() for violation in reasons],
+        "records": [[line, record] for line, record in input_slice.records.items()],
     }
 
 
-def _part(said: Mapping[str, Any]) -> Part:
+def _slice_from_json(note: Mapping[str, Any]) -> InputSlice:
     rejected: Reasons = {}
-    for given in said["rejected"]:
+    for given in note["rejected"]:
         place = Place(**given["place"])
         violation = Violation(**{**given, "code": ViolationCode(given["code"]), "place": place})
         rejected.setdefault(place, []).append(violation)
     tables = {
-        key: PartTable(rows, first, tuple(rows_from_json(one) for one in written))
-        for key, (rows, first, written) in said["tables"].items()
+        key: SliceTable(rows, first, tuple(rows_from_json(one) for one in written))
+        for key, (rows, first, written) in note["tables"].items()
     }
-    spans = tuple(Span(*span) for span in said["spans"])
-    return Part(spans, Violations(), tables, rejected, dict(said["records"]))
+    spans = tuple(LineSpan(*span) for span in note["spans"])
+    return InputSlice(spans, Violations(), tables, rejected, dict(note["records"]))

@@ -1,4 +1,4 @@
-"""Files of JSON lines as the input of a load: a task per split."""
+"""Files of JSON lines as the source of a load: one task per split."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.spark.load.input import LoadInput, RowLines
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.parts import Part, PartWriter, lines_of_rows
 from omnigraph.spark.load.rejected_rows import Reasons, records_of_lines
 from omnigraph.spark.load.runs import Identity, disposable, undo_noted, undoing
+from omnigraph.spark.load.slices import InputSlice, SliceWriter, lines_of_rows
 from omnigraph.spark.load.splits import FileSplit
 from omnigraph.write.load.mode import LoadMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WriteSplit = Callable[[FileSplit], Part]
+WriteSplit = Callable[[FileSplit], InputSlice]
 
 
 @dataclass(frozen=True)
 class LineFiles:
-    """Files that are cut into splits."""
+    """JSON-lines files, divided into splits."""
 
     spark: SparkSession
     splits: Sequence[FileSplit]
 
     def identity(self, catalog: Catalog) -> Identity:
-        """The files as they are, and how they are cut."""
+        """The files with size and modification stamp, and the boundaries of the splits."""
         return {
             "files": [
                 [split.file.address, split.file.size, split.file.stamp] for split in self.splits if not split.start
@@ -40,10 +40,10 @@ class LineFiles:
             "splits": [[split.entry, split.path, split.start, split.end] for split in self.splits],
         }
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
-        """Run the tasks that no earlier run of this load has finished."""
+    def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+        """Run the tasks that no earlier run of this load has completed."""
         done = {} if journal is None else journal.finished()
-        watch.reuse(sum(part.rows for part in done.values()))
+        watch.reuse(sum(input_slice.rows for input_slice in done.values()))
         left = [(number, split) for number, split in enumerate(self.splits) if number not in done]
         work = partial(_write_noted, journal, writer.write_split)
         before = frozenset(done)
@@ -53,40 +53,40 @@ class LineFiles:
             undo_noted(writer.store, journal, before)
             raise
         done.update(zip((number for number, _ in left), written, strict=True))
-        parts = [done[number] for number in range(len(self.splits))]
-        find_lines = partial(self._find_lines, writer.catalog, parts)
+        slices = [done[number] for number in range(len(self.splits))]
+        find_lines = partial(self._find_lines, writer.catalog, slices)
         return LoadInput(
-            writer.store, mode, parts, find_lines, disposable=disposable(journal, written), journal=journal
+            writer.store, mode, slices, find_lines, disposable=disposable(journal, written), journal=journal
         )
 
     def _find_lines(
-        self, catalog: Catalog, parts: Sequence[Part], wanted: Mapping[tuple[int, str], Sequence[int]]
+        self, catalog: Catalog, slices: Sequence[InputSlice], wanted: Mapping[tuple[int, str], Sequence[int]]
     ) -> RowLines:
-        """Lines of rows in splits whose lines are not plain runs: those splits are read once more."""
+        """Lines of rows in splits without consecutive lines, found by reading those splits again."""
         numbers = sorted({number for number, _ in wanted})
-        asked = [
-            (self.splits[number], {key: wanted[n, key] for n, key in wanted if n == number}, parts[number].rejected)
+        reads = [
+            (self.splits[number], {key: wanted[n, key] for n, key in wanted if n == number}, slices[number].rejected)
             for number in numbers
         ]
 
         def read(item: tuple[FileSplit, dict[str, Sequence[int]], Reasons]) -> dict[str, dict[int, int]]:
             return lines_of_rows(catalog, *item)
 
-        found = run_tasks(self.spark, read, asked)
-        return {(n, key): lines for n, part in zip(numbers, found, strict=True) for key, lines in part.items()}
+        found = run_tasks(self.spark, read, reads)
+        return {(n, key): lines for n, by_type in zip(numbers, found, strict=True) for key, lines in by_type.items()}
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
-        """Records of lines, by number of the split and line in it: those splits are read once more."""
-        asked = [(self.splits[number], lines) for number, lines in wanted.items()]
-        return dict(zip(wanted, run_tasks(self.spark, _read_records, asked), strict=True))
+        """Records of lines, by split and line in it, found by reading those splits again."""
+        reads = [(self.splits[number], lines) for number, lines in wanted.items()]
+        return dict(zip(wanted, run_tasks(self.spark, _read_records, reads), strict=True))
 
 
-def _write_noted(journal: Journal | None, write: WriteSplit, item: tuple[int, FileSplit]) -> Part:
+def _write_noted(journal: Journal | None, write: WriteSplit, item: tuple[int, FileSplit]) -> InputSlice:
     number, split = item
-    part = write(split)
+    input_slice = write(split)
     if journal is not None:
-        journal.note(number, part)
-    return part
+        journal.note(number, input_slice)
+    return input_slice
 
 
 def _read_records(item: tuple[FileSplit, Sequence[int]]) -> dict[int, object]:

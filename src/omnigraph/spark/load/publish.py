@@ -1,7 +1,7 @@
-"""Loading with Spark: tasks write fragments, jobs check them, and one commit makes all of it visible.
+"""Publication of a Spark load: tasks write fragments, the checks read them, and one commit makes them visible.
 
-The driver only ever holds descriptions. A load that fails before its plan is handed to the publisher takes the files
-of its finished tasks away; those of lost tasks are garbage that nothing refers to.
+The driver holds descriptions of fragments, never rows. A load that fails before the publisher receives its plan deletes
+the files of its completed tasks. Files of lost tasks are unreferenced, and garbage for cleanup.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from omnigraph.spark.cluster.tasks import NOT_COUNTED
 from omnigraph.spark.load.checks.on_cluster import publish_checked_on_cluster
 from omnigraph.spark.load.checks.on_driver import publish_checked
 from omnigraph.spark.load.input import LoadInput
-from omnigraph.spark.load.parts import PartWriter
 from omnigraph.spark.load.rejects import Rejects
+from omnigraph.spark.load.slices import SliceWriter
 from omnigraph.write.attempt import READ
 from omnigraph.write.preview import Previewed, is_committed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WriteParts = Callable[[PartWriter], LoadInput]
-"""Runs the tasks that write the input."""
+WriteSlices = Callable[[SliceWriter], LoadInput]
+"""A function that runs the tasks which write the input."""
 
 
 class Checks(Enum):
-    """Who compares the keys of an input: the driver alone, the cluster, or whoever will be faster."""
+    """The place of key comparison: the driver, the cluster, or the one that should be faster."""
 
     AUTO = "auto"
     DRIVER = "driver"
     CLUSTER = "cluster"
 
     def is_driver(self, rows: int, cores: int | None) -> bool:
-        """Whether the driver does it, beside a cluster of so many ``cores``, if that is known."""
+        """True if the driver runs the checks. ``cores`` is the number of cores of the cluster, None if unknown."""
         if self is not Checks.AUTO:
             return self is Checks.DRIVER
         is_small = cores is not None and cores <= limits.DRIVER_CHECK_CORES
         return rows <= (limits.DRIVER_CHECK_ROWS_MAX if is_small else limits.DRIVER_CHECK_ROWS)
 
 
-def load_parts(
-    spark: SparkSession, write_parts: WriteParts, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
+def load_slices(
+    spark: SparkSession, write_slices: WriteSlices, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
 ) -> tuple[dict[str, int], Published | Previewed]:
-    """Load what ``write_parts`` writes as one commit: how many entities of each table it brings, and the commit."""
+    """Load what ``write_slices`` writes as one atomic commit; returns the loaded entities per table, and the commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
         with watch.stage("reading"):
-            whole = write_parts(PartWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
-        job.context.profiler.say(f"tasks: {len(whole.parts):,}; {NOT_COUNTED}")
+            whole = write_slices(SliceWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
+        job.context.profiler.say(f"tasks: {len(whole.slices):,}; {NOT_COUNTED}")
         step.rows = whole.rows_written
 
     def publish(job: LoadJob, whole: LoadInput) -> Published | Previewed:
         rows = sum(whole.counts().values())
-        watch.is_read(rows)
+        watch.reading_done(rows)
         with watch.stage("checking"):
             if checks.is_driver(rows, _cores(spark)):
                 return publish_checked(job, whole, rejects)
@@ -72,21 +72,21 @@ def load_parts(
 def publish_input(
     job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published | Previewed]
 ) -> tuple[dict[str, int], Published | Previewed]:
-    """Put an input together that tasks wrote, and publish it. What is not published is deleted, if that is certain."""
+    """Assemble the slices of an input and publish them. Files that are certainly unpublished are deleted."""
     try:
         whole.assemble(job.catalog, _pins(job))
         finished = publish(job, whole)
     except BaseException:
-        # Once a plan is in the publisher's hands only the manifest can say whether it was published.
+        # Once the publisher has the plan, only the manifest knows the outcome: deleting could destroy a commit.
         whole.discard(with_data=not whole.is_handed_over)
         raise
-    # The commit that was there before may be one of another run of this very load, with the same fragments.
+    # An earlier commit with the same idempotency key may be that of another run of this load, with these fragments.
     whole.discard(with_data=not is_committed(finished, job.info.id) and whole.disposable is None)
     return whole.counts(), finished
 
 
 def _cores(spark: SparkSession) -> int | None:
-    """How many cores the executors have now. A session of Spark Connect does not say."""
+    """Current number of cores of the executors; None with Spark Connect, where it is unknown."""
     return None if is_connect(spark) else spark.sparkContext.defaultParallelism
 
 

@@ -1,4 +1,4 @@
-"""Rows as records, the objects that lines of JSON hold: for whoever wants to look at what was rejected, and mend it."""
+"""Rows as records, in the JSON form that loads read, so that rejected rows can be corrected and loaded again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omnigraph.storage.tables.scan import scan
 
 
 def record_of(entity: Entity, row: pa.RecordBatch, *, with_id: bool = True) -> dict[str, Any]:
-    """The record of one row, of any types: what is wrong with it may be a type."""
+    """The record of one row, with values of any type: a wrong type may be the reason for its rejection."""
     given = {name: _value(row.column(name)[0]) for name in row.schema.names}
     if not with_id:
         given.pop(ID, None)
@@ -33,7 +33,7 @@ def record_of(entity: Entity, row: pa.RecordBatch, *, with_id: bool = True) -> d
 def stored_records(
     whole: LoadInput, number: int, key: str, rows: Sequence[int], *, with_id: bool
 ) -> dict[int, dict[str, Any]]:
-    """Records of rows of a part, as they were written."""
+    """Records of rows of a slice, read from the written fragments."""
     table = whole.tables[key]
     addresses = dict(zip(whole.addresses(number, key, rows), rows, strict=True))
     fragments = sorted({address >> OFFSET_BITS for address in addresses})
@@ -58,7 +58,7 @@ def _value(given: pa.Scalar) -> object:
 
 
 def _unreadable(given: pa.Scalar) -> object:
-    """What can be shown of bytes that are no UTF-8, and of times that Python's calendar does not reach."""
+    """A readable form of invalid UTF-8, and of times outside Python's range."""
     items = getattr(given, "values", None)
     if items is not None:
         return [_value(item) for item in items]

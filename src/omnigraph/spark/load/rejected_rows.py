@@ -1,4 +1,4 @@
-"""What is wrong with single rows, all of it, and the rows themselves: the executors' half of setting rows aside."""
+"""Violations and records of rejected rows: the part of rejection that runs on executors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from omnigraph.rows.violations import Kind, Place, Violation, Violations
 from omnigraph.spark.load.splits import FileSplit, SplitLines
 
 Reasons = dict[Place, list[Violation]]
-"""Everything that is wrong with rows, by their place."""
+"""All violations of rows, by place."""
 
 
 class EveryViolation(Violations):
-    """Keeps all of what is wrong with single rows, by place. What concerns no row is counted as ever."""
+    """Keeps every violation of a row, by place, without sampling. Violations without a place are only counted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,12 +43,12 @@ class EveryViolation(Violations):
 
 
 def without_rows(rows: TypedRows, source: str, violations: Violations) -> TypedRows:
-    """The rows that nothing is wrong with, if every violation is kept; else all of them."""
+    """The valid rows if the load rejects rows; otherwise all rows."""
     return without_lines(rows, source, violations.reasons) if isinstance(violations, EveryViolation) else rows
 
 
 def without_lines(rows: TypedRows, source: str, reasons: Reasons) -> TypedRows:
-    """The rows of other lines."""
+    """The rows whose lines have no violation."""
     lines = [place.line for place in reasons if place.source == source]
     if not lines:
         return rows
@@ -57,7 +57,7 @@ def without_lines(rows: TypedRows, source: str, reasons: Reasons) -> TypedRows:
 
 
 def records_of_lines(split: FileSplit, lines: Sequence[int]) -> dict[int, object]:
-    """Records of a split by line; the text of a line that is no record, nothing for one that is too long."""
+    """Records of a split by line: the text of a line that is not a record, and none for one that is too long."""
     wanted = set(lines)
     found: dict[int, object] = {}
     for block in blocks(SplitLines(split), lambda line: None, is_start=split.start == 0):

@@ -1,7 +1,7 @@
-"""Rows that a load sets aside instead of ending there: which, why, and the file they are written to.
+"""Rejected rows of a load: their violations, and the file that they are written to.
 
-A row is set aside for what is wrong with it alone, or for what it does not fit to: an id that is taken, a value that
-must be unique, an end that is missing. What concerns no single row of the input still ends the load.
+A row is rejected for an invalid value, or for a conflict with other rows: a duplicate id, a duplicate unique value, a
+dangling end of an edge. A violation that no single input row causes still fails the load.
 """
 
 from __future__ import annotations
@@ -21,56 +21,60 @@ from omnigraph.spark.load.rejected_rows import Reasons
 from omnigraph.storage.objects.source_files import is_remote
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
-"""Finds lines of parts of an input: the record of each, or its text where it is none."""
+"""Finds the records of lines, by slice and line; the text of a line that is not a record."""
 
 
 def require_new(path: str) -> None:
-    """Raise if rejected rows cannot be written there, before anything is read for them."""
+    """Raise if rejected rows cannot be written to a path; called before any input is read."""
     if is_remote(path):
-        raise UsageError("rejected rows are written to a file on this machine", hint="name a local file", path=path)
+        raise UsageError(
+            "rejected rows can only be written to a local file", hint="use a path on this machine", path=path
+        )
     if os.path.lexists(path):
-        raise AlreadyExistsError(f"{path!r} exists already", hint="name a new file for what is rejected", path=path)
+        raise AlreadyExistsError(f"{path!r} already exists", hint="use a new file for rejected rows", path=path)
     directory = os.path.dirname(os.path.abspath(path))
     if not os.access(directory, os.W_OK):
-        raise UsageError(f"{path!r} cannot be written: no such directory, or not ours", path=path)
+        raise UsageError(f"cannot write {path!r}: its directory does not exist or is not writable", path=path)
 
 
-def given_again(whole: LoadInput, found: Reasons) -> Reasons:
-    """Ids that are given again, said without the other row: its place is not known yet."""
+def as_superseded(whole: LoadInput, found: Reasons) -> Reasons:
+    """Violations of duplicate ids, reworded without the place of the other row, which is not known yet."""
 
-    def said(violation: Violation) -> Violation:
+    def reworded(violation: Violation) -> Violation:
         assert violation.table_key is not None
         name = whole.tables[violation.table_key].entity.name
-        return replace(violation, message=f"{name} '{violation.entity_id}' is given again later: the last one counts")
+        return replace(
+            violation, message=f"{name} '{violation.entity_id}' occurs again later: the last occurrence wins"
+        )
 
-    return {place: [said(violation) for violation in reasons] for place, reasons in found.items()}
+    return {place: [reworded(violation) for violation in reasons] for place, reasons in found.items()}
 
 
 @dataclass
 class Rejects:
-    """The rows that one load sets aside. ``count`` says how many, ``path`` where they are if there are any."""
+    """The rejected rows of one load. They are written to ``path``, unless there are none."""
 
     path: str
     read: Records
     rows: dict[tuple[int, int], list[Violation]] = field(default_factory=dict)
-    """By number of the part and line in it."""
+    """Violations by slice and line in it."""
 
     @property
     def count(self) -> int:
         return len(self.rows)
 
-    def take_parts(self, whole: LoadInput) -> None:
-        """What tasks set aside."""
-        for number, part in enumerate(whole.parts):
-            self._take(((number, place.line), reasons) for place, reasons in part.rejected.items())
+    def take_slices(self, whole: LoadInput) -> None:
+        """Add the rows that tasks rejected."""
+        for number, input_slice in enumerate(whole.slices):
+            self._take(((number, place.line), reasons) for place, reasons in input_slice.rejected.items())
 
     def take_rows(self, whole: LoadInput, key: str, reasons: Mapping[int, list[Violation]]) -> None:
-        """Rows of a table of the input, by address."""
+        """Add rows of one input table, by address."""
         lines = whole.lines(key, list(reasons))
         self._take((lines[address], found) for address, found in reasons.items())
 
     def take_found(self, whole: LoadInput, found: Reasons) -> dict[str, list[int]]:
-        """Rows whose places are tables of the input and addresses in them; which these are, by table."""
+        """Add rows whose places are input tables and addresses; returns the addresses by table."""
         by_table: dict[str, dict[int, list[Violation]]] = {}
         for place, reasons in found.items():
             by_table.setdefault(place.source, {})[place.line] = reasons
@@ -84,35 +88,35 @@ class Rejects:
         if len(self.rows) > limits.REJECTED_ROWS_MAX:
             raise LimitExceeded(
                 f"more than {limits.REJECTED_ROWS_MAX:,} rows would be rejected",
-                hint="nothing was loaded; look at the input without reject_to",
+                hint="nothing was loaded; load without reject_to to see the violations",
                 limit=limits.REJECTED_ROWS_MAX,
             )
 
     def write(self, whole: LoadInput) -> None:
-        """Write the file, complete or not at all. Without rejected rows there is none."""
+        """Write the file atomically, unless no row was rejected."""
         if not self.rows:
             return
         wanted: dict[int, list[int]] = {}
         for number, line in sorted(self.rows):
             wanted.setdefault(number, []).append(line)
         records = self.read(whole, wanted)
-        sources = Sources(whole.parts)
+        sources = Sources(whole.slices)
         unfinished = f"{self.path}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:
             for (number, line), reasons in sorted(self.rows.items()):
                 place = sources.place(number, line)
-                said = {
+                line_record = {
                     "file": place.source,
                     "line": place.line,
                     "reasons": [{"code": reason.code.value, "message": reason.message} for reason in reasons],
                     "record": records[number].get(line),
                 }
-                print(json.dumps(said, ensure_ascii=False), file=file)
+                print(json.dumps(line_record, ensure_ascii=False), file=file)
         os.replace(unfinished, self.path)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """The file stays if the load in the block happens, or may have happened."""
+        """Keep the file if the load in the block succeeds or its outcome is unknown; otherwise delete it."""
         try:
             yield
         except OutcomeUnknown:
@@ -121,15 +125,16 @@ class Rejects:
             self.discard()
             raise
 
-    def told(self, result: LoadResult) -> LoadResult:
-        """The answer of the load, with what was rejected."""
+    def counted(self, result: LoadResult) -> LoadResult:
+        """The result of the load with the number of rejected rows."""
+        # A repeated load made no commit of its own, so the file would describe nothing.
         if result.repeated:
             self.discard()
             return result
         return replace(result, rejected=self.count)
 
     def discard(self) -> None:
-        """Take the file away: the load it belongs to did not happen."""
+        """Delete the file, because its load made no commit."""
         for path in (self.path, f"{self.path}.unfinished"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

@@ -1,4 +1,4 @@
-"""What all loads with Spark have in common: a journal to go on from, bad rows set aside if asked to, one commit."""
+"""One run of a Spark load: its journal, its rejected rows and its commit, for every kind of source."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.parts import Part, PartWriter, discard_part
-from omnigraph.spark.load.publish import Checks, load_parts
+from omnigraph.spark.load.publish import Checks, load_slices
 from omnigraph.spark.load.rejects import Rejects
+from omnigraph.spark.load.slices import InputSlice, SliceWriter, discard_slice
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.vectors.load_vectors import has_embedded_properties
@@ -31,47 +31,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unrepeatable:
-    """An input that nobody can be sure to read again in the same parts."""
+    """An input without a reproducible division into slices, so that a load of it cannot be resumed."""
 
     why: str
 
 
 Identity = Mapping[str, Any] | Unrepeatable
-"""What makes two inputs the same, as plain values."""
+"""The identity of an input as JSON values: equal for inputs with the same slices of the same rows."""
 
 
-class Work(Protocol):
-    """What a load reads, and how its tasks write it."""
+class LoadSource(Protocol):
+    """The input of a load: its identity, and the tasks that write it."""
 
     @property
     def spark(self) -> SparkSession: ...
 
     def identity(self, catalog: Catalog) -> Identity:
-        """The input as it is now."""
+        """The identity of the input in its current state."""
         ...
 
-    def write(self, writer: PartWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
-        """Run the tasks that no earlier run of this load has finished."""
+    def write(self, writer: SliceWriter, journal: Journal | None, mode: LoadMode, watch: Watch) -> LoadInput:
+        """Run the tasks that no earlier run of this load has completed."""
         ...
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
-        """Records of lines of the input, by number of the part and line in it."""
+        """Records of input lines, by number of the slice and line in it."""
         ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """One load."""
+    """One run of a load."""
 
-    work: Work
+    source: LoadSource
     checks: Checks
     watch: Watch
     reject_to: str | None = None
     resume: bool = False
 
     def load(self, graph: Graph, options: LoadOptions) -> LoadResult:
-        """Load as one commit; to ``resume`` is to go on with the same load that was killed, if there is one."""
-        rejects = None if self.reject_to is None else Rejects(self.reject_to, self.work.records)
+        """Load as one atomic commit. With ``resume``, continue an identical load that was killed, if there is one."""
+        rejects = None if self.reject_to is None else Rejects(self.reject_to, self.source.records)
         journal = self._journal(graph, options)
         if journal is not None and not options.idempotency_key:
             options = replace(options, idempotency_key=journal.key)
@@ -79,19 +79,19 @@ class Run:
         kept = nullcontext() if journal is None else journal.kept_if_killed()
         with kept, nullcontext() if rejects is None else rejects.kept():
             result = graph.load_with(loader, options)
-            return result if rejects is None else rejects.told(result)
+            return result if rejects is None else rejects.counted(result)
 
     def preview(self, graph: Graph, options: LoadOptions) -> WritePreview:
-        """What the load would do. It has no journal: nothing of it stays that could be gone on with."""
+        """Preview the load. It has no journal, because it leaves nothing to resume."""
         return graph.preview_with(self._loader(options, None, None), options)
 
     def _loader(self, options: LoadOptions, journal: Journal | None, rejects: Rejects | None) -> Loader:
         mode = options.parsed_mode()
 
-        def write(writer: PartWriter) -> LoadInput:
-            return self.work.write(writer, journal, mode, self.watch)
+        def write(writer: SliceWriter) -> LoadInput:
+            return self.source.write(writer, journal, mode, self.watch)
 
-        return partial(load_parts, self.work.spark, write, self.checks, self.watch, rejects)
+        return partial(load_slices, self.source.spark, write, self.checks, self.watch, rejects)
 
     def _journal(self, graph: Graph, options: LoadOptions) -> Journal | None:
         try:
@@ -100,48 +100,48 @@ class Run:
             if options.base is None:
                 raise
             snapshot = graph.snapshot(options.base)
-        identity = self.work.identity(snapshot.catalog)
+        identity = self.source.identity(snapshot.catalog)
         if isinstance(identity, Unrepeatable):
             if self.resume:
-                raise UsageError(f"this load cannot be resumed: {identity.why}", hint="load it without resume")
+                raise UsageError(f"this load cannot be resumed: {identity.why}", hint="load without resume")
             return None
         embedder = graph.embedder if has_embedded_properties(snapshot.catalog) else None
-        asked = {
+        parameters = {
             **identity,
             "branch": options.branch,
             "mode": options.parsed_mode().value,
             "schema": snapshot.state.schema_digest,
             "idempotency_key": options.idempotency_key,
             "is_rejecting": self.reject_to is not None,
-            # Vectors of two models, or of one and of nobody, do not belong into one load.
+            # A resumed load must not mix vectors of two models, or rows with and without vectors.
             "model": embedder.model if embedder is not None else None,
         }
-        found = Journal.take_over(snapshot.store, asked) if self.resume else None
-        return found or Journal.start(snapshot.store, asked)
+        found = Journal.take_over(snapshot.store, parameters) if self.resume else None
+        return found or Journal.start(snapshot.store, parameters)
 
 
-def undoing(store: Store, journal: Journal | None) -> Callable[[Part], None]:
-    """How the fragments of a part are taken away, unless another run of the load may publish them."""
+def undoing(store: Store, journal: Journal | None) -> Callable[[InputSlice], None]:
+    """A function that deletes the fragments of a slice, unless another run of the load may publish them."""
 
-    def undo(part: Part) -> None:
-        if journal is None or journal.is_ended_by_us():
-            discard_part(store, part)
+    def undo(input_slice: InputSlice) -> None:
+        if journal is None or journal.claim_end():
+            discard_slice(store, input_slice)
 
     return undo
 
 
 def undo_noted(store: Store, journal: Journal | None, before: Collection[int]) -> None:
-    """Take away what tasks of a failed job wrote whose outcomes never came here, but not what was there before."""
+    """Delete slices whose outcomes reached the journal but not the driver; keep those of earlier runs (``before``)."""
     try:
-        if journal is not None and journal.is_ended_by_us():
-            for number, part in journal.finished().items():
+        if journal is not None and journal.claim_end():
+            for number, input_slice in journal.finished().items():
                 if number not in before:
-                    discard_part(store, part)
+                    discard_slice(store, input_slice)
     except OmnigraphError:
-        # What could not be found is garbage for cleanup; the reason of the failure matters more.
+        # Slices that cannot be found are garbage for cleanup; the caller's original error takes precedence.
         return
 
 
-def disposable(journal: Journal | None, ours: Sequence[Part]) -> Callable[[], Sequence[Part]] | None:
-    """The parts of this run, if no other run may publish them; None if there can be no other."""
-    return None if journal is None else lambda: ours if journal.is_ended_by_us() else []
+def disposable(journal: Journal | None, own: Sequence[InputSlice]) -> Callable[[], Sequence[InputSlice]] | None:
+    """A function for the slices of this run that no other run may publish; None if no other run is possible."""
+    return None if journal is None else lambda: own if journal.claim_end() else []

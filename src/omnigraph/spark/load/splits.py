@@ -1,7 +1,7 @@
-"""Files of lines, cut into parts that tasks read on their own.
+"""Division of line files into splits that tasks read independently.
 
-A line belongs to the part in which it starts, so every line is read once wherever the cuts are. A task counts its
-lines from 1; what it reports gets the line of the file when all parts are known.
+Invariant: a line belongs to the split in which it starts, so every line is read exactly once wherever the boundaries
+are. A task counts its lines from 1; the driver converts them to lines of the file when all splits are read.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from omnigraph.storage.objects.source_files import ReadRange, SourceFile, find_f
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """Bytes ``start`` to ``end`` of a file. ``entry`` is the place of the file among those that are loaded, ``number``
-    that of the split among all of them."""
+    """Bytes ``start`` to ``end`` of a file. ``entry`` is the position of the file in the load, ``number`` that of the
+    split."""
 
     entry: int
     file: SourceFile
@@ -33,7 +33,7 @@ class FileSplit:
 def plan_splits(
     paths: Sequence[str], partitions: int | None = None, options: Mapping[str, str] | None = None
 ) -> list[FileSplit]:
-    """All of the files, in order, in about as many parts as wanted, or in parts of a good size."""
+    """Divide the files, in order, into about ``partitions`` splits, or into splits of the default size."""
     files = [file for path in paths for file in find_files(path, options or {})]
     wanted = -(-sum(file.size for file in files) // partitions) if partitions else limits.SPLIT_BYTES
     step = max(1, wanted)
@@ -45,7 +45,7 @@ def plan_splits(
 
 
 class SplitLines:
-    """The lines that start in a split, in chunks. ``count`` is how many there were, once all were read."""
+    """The lines that start in a split, in chunks. ``count`` is their number after iteration."""
 
     def __init__(self, split: FileSplit) -> None:
         self.count = 0
@@ -62,7 +62,7 @@ class SplitLines:
 
     def _chunks(self, read: ReadRange) -> Iterator[bytes]:
         split, is_in_line = self._split, self._split.start > 0
-        # The byte before tells whether a line starts right here.
+        # Start one byte early: if it is a newline, a line starts exactly at the boundary and belongs to this split.
         position = split.start - is_in_line
         last = b"\n"
         while position < split.end:
@@ -74,7 +74,7 @@ class SplitLines:
             if chunk:
                 last = chunk[-1:]
                 yield chunk
-        # The last line may end in the next split, which leaves it out.
+        # The last line may end in the next split, whose task skips everything before its first newline.
         wanted = limits.LINE_REST_BYTES
         while last != b"\n" and position < split.file.size:
             head, line_end, _ = read(position, wanted).partition(b"\n")

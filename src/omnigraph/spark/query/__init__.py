@@ -1,1 +1,1 @@
-"""The query IR on Spark: the operators of the embedded executor as frames."""
+"""Execution of the query IR on Spark: each operator becomes a frame."""

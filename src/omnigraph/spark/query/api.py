@@ -1,4 +1,4 @@
-"""Queries on Spark: the door. The same IR as the embedded executor runs, over the same snapshot, as a frame."""
+"""Public functions of queries on Spark: the IR of the embedded executor, over the same snapshot, as a frame."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RAISED = "USER_RAISED_EXCEPTION"
-"""What Spark calls an error that an expression raised on purpose: those of ``numbers`` and ``weights``."""
+"""Spark's error class of ``raise_error``, which ``numbers`` and ``multiplicity`` use."""
 
 WATCH_SECONDS = 0.2
-"""How often a running query is asked whether it is still wanted."""
+"""Polling interval for cancellation and timeout of a running query."""
 
 
 def query(
@@ -54,9 +54,9 @@ def query(
     timeout: float | None = None,
     cancel: threading.Event | None = None,
 ) -> QueryResult:
-    """Run a read on Spark, whatever its size, and bring its rows here as the ordinary result.
+    """Run a read query on Spark, whatever its size, and collect its rows as an ordinary result.
 
-    Time that runs out (``timeout``, in seconds), or setting ``cancel`` from another thread, ends its jobs.
+    Its jobs are cancelled after ``timeout`` seconds, or when another thread sets ``cancel``.
     """
     budget = Budget(timeout, None, cancel or threading.Event())
     shown = None if at is not None else branch or MAIN
@@ -68,14 +68,17 @@ def query(
 
 
 def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = None) -> DataFrame:
-    """The rows of a bound query as a frame with the result's columns. It runs when it is read, save searches of many
-    hops, which take one job a hop, and the words of a text ranking, which are counted first."""
+    """The rows of a bound query as a frame with the result's columns.
+
+    The frame is lazy, with two exceptions: a search of many hops runs one job per hop, and a text ranking counts the
+    words of its query first.
+    """
     frame = _planned(query, view, session() if spark is None else check_session(spark))
     return frame.toDF(*(column.name for column in query.columns))
 
 
 def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSession | None = None) -> ResultRows:
-    """The same, run and brought here. Time that runs out, or a caller that leaves, ends the jobs of the query."""
+    """Run a bound query and collect its rows. Timeout or cancellation of the budget cancels its jobs."""
     running = session() if spark is None else check_session(spark)
     with _watched(running, budget), translated_jobs(), _raised():
         table = _planned(query, view, running).toArrow()
@@ -97,7 +100,7 @@ def _planned(query: QueryIR, view: GraphView, spark: SparkSession) -> DataFrame:
 
 @contextmanager
 def _raised() -> Iterator[None]:
-    """What an expression raised on purpose, as our error."""
+    """Translate errors that an expression raised on purpose."""
     from pyspark.errors import PySparkException
 
     try:
@@ -105,15 +108,15 @@ def _raised() -> Iterator[None]:
     except PySparkException as error:
         if error.getCondition() != RAISED:
             raise
-        said = (error.getMessageParameters() or {}).get("errorMessage", str(error))
-        if said == TOO_MANY:
-            raise LimitExceeded(said, hint="narrow the pattern", resource="rows", limit=ROWS_MAX) from error
-        raise InputError(said) from error
+        message = (error.getMessageParameters() or {}).get("errorMessage", str(error))
+        if message == TOO_MANY:
+            raise LimitExceeded(message, hint="narrow the pattern", resource="rows", limit=ROWS_MAX) from error
+        raise InputError(message) from error
 
 
 @contextmanager
 def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
-    """Jobs that end when the query is cancelled or its time is up."""
+    """Cancel the jobs of the block when the query is cancelled or times out."""
     budget.check()
     jobs, done = TaggedJobs(spark, f"omnigraph-{uuid.uuid4().hex}"), threading.Event()
 
@@ -130,7 +133,7 @@ def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
     try:
         yield
     except SparkError:
-        # If the jobs were ended by us, that is what happened.
+        # Jobs that the watcher cancelled fail with SparkError; report the timeout or cancellation instead.
         budget.check()
         raise
     finally:
@@ -141,15 +144,15 @@ def _watched(spark: SparkSession, budget: Budget) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class TaggedJobs:
-    """The jobs that this thread starts, by a tag that another thread can end them with."""
+    """The jobs of this thread under a tag, by which another thread can cancel them."""
 
     spark: SparkSession
     tag: str
 
     @property
     def _context(self) -> Any:
-        """Who tags jobs. In a classic session the context: results are brought here by threads that inherit its tags,
-        but not those of the session."""
+        """The Spark context, or None with Spark Connect. On a classic session, threads that collect results inherit the
+        tags of the context, but not those of the session."""
         from pyspark.sql.utils import is_remote
 
         return None if is_remote() else self.spark.sparkContext

@@ -1,4 +1,4 @@
-"""Rows in flight on a cluster: a frame, and in which of its columns the parts of variables stand."""
+"""Intermediate rows of a query: a frame, and the columns of the attributes of variables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from omnigraph.rows.arrow_types import ID
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-Part = tuple[str, str]
-"""A variable and what is known of it: a property, the id, or a part of a path."""
+Attribute = tuple[str, str]
+"""A variable and one of its attributes: a property, the id, or a component of a path."""
 
 
 @dataclass
 class Names:
-    """Names of columns, each given once in a query: whatever is joined with what, no two columns are called alike.
+    """Generates column names that are unique in a query, so that joins never have ambiguous columns.
 
-    Variables and properties may differ in nothing but the case of a letter, which Spark ignores.
+    Names of variables and properties would not do: they may differ only in case, which Spark ignores.
     """
 
     _next: Iterator[int] = field(default_factory=count)
@@ -31,42 +31,49 @@ class Names:
 
 @dataclass(frozen=True)
 class BoundRows:
-    """A bag of rows. An entity is known by its id, which is null where a ``maybe`` found nothing."""
+    """A bag of rows. An entity is identified by its id, which is null if a ``maybe`` found no match."""
 
     frame: DataFrame
-    parts: Mapping[Part, str]
-    weight: str | None = None
-    """The column that tells how many equal rows a row stands for; absent means one."""
+    attributes: Mapping[Attribute, str]
+    multiplicity: str | None = None
+    """The column with the multiplicity of each row; None if every row counts once."""
     optional: frozenset[str] = frozenset()
     """Variables that may be null."""
     carried: tuple[str, ...] = ()
-    """Columns of the block around this one, which every row keeps."""
+    """Columns of the enclosing block, which correlate the rows of this block with it."""
 
-    def column(self, variable: str, part: str = ID) -> Column:
+    def column(self, variable: str, attribute: str = ID) -> Column:
         from pyspark.sql import functions as f
 
-        return f.col(self.parts[variable, part])
+        return f.col(self.attributes[variable, attribute])
 
     @property
-    def weights(self) -> Column:
+    def multiplicities(self) -> Column:
         from pyspark.sql import functions as f
 
-        return f.lit(1).cast("long") if self.weight is None else f.col(self.weight)
+        return f.lit(1).cast("long") if self.multiplicity is None else f.col(self.multiplicity)
 
     def columns_of(self, variables: Iterable[str]) -> list[str]:
-        """The columns that tell these variables apart: ids, and all that is known of paths."""
+        """The columns that identify the values of variables: ids, and every attribute of a path."""
         wanted = set(variables)
-        entities = {variable for variable, part in self.parts if part == ID}
+        entities = {variable for variable, attribute in self.attributes if attribute == ID}
         return [
             name
-            for (variable, part), name in self.parts.items()
-            if variable in wanted and (part == ID or variable not in entities)
+            for (variable, attribute), name in self.attributes.items()
+            if variable in wanted and (attribute == ID or variable not in entities)
         ]
 
-    def binding(self, frame: DataFrame, parts: Mapping[Part, str], *, weight: str | None = None) -> BoundRows:
-        """These rows after something was joined, which bound more."""
-        return replace(self, frame=frame, parts={**self.parts, **parts}, weight=weight or self.weight)
+    def binding(
+        self, frame: DataFrame, attributes: Mapping[Attribute, str], *, multiplicity: str | None = None
+    ) -> BoundRows:
+        """These rows after a join that bound more attributes."""
+        return replace(
+            self,
+            frame=frame,
+            attributes={**self.attributes, **attributes},
+            multiplicity=multiplicity or self.multiplicity,
+        )
 
     def over(self, frame: DataFrame) -> BoundRows:
-        """The same columns of other rows."""
+        """The same columns over another frame."""
         return replace(self, frame=frame)

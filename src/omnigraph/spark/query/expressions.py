@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Op = BinaryOperator
 
 SCORE = "#score"
-"""The owner of scores among the parts of bound rows."""
+"""The pseudo-variable that owns the scores among the attributes of bound rows."""
 
 
 def column(expression: ir.Expr, rows: BoundRows) -> Column:
@@ -61,12 +61,12 @@ def _value(expression: ir.Expr, rows: BoundRows) -> Value:
 
 
 def may_be_nan(expression: ir.Expr) -> bool:
-    """Whether the value may be NaN: stored numbers never are."""
-    return any(isinstance(part, ir.Arithmetic) and part.type.scalar.is_float for part in walk(expression))
+    """True if the value may be NaN. Stored numbers never are."""
+    return any(isinstance(inner, ir.Arithmetic) and inner.type.scalar.is_float for inner in walk(expression))
 
 
 def constant(expression: ir.Constant) -> Column:
-    """A constant in the type of its own type."""
+    """A constant as a Spark literal of its own type."""
     from pyspark.sql import functions as f
 
     type_ = expression.type
@@ -105,9 +105,6 @@ def _logic(expression: ir.Logic, rows: BoundRows) -> Column:
     return found
 
 
-# --- membership ------------------------------------------------------------------------------------------
-
-
 def _member(expression: ir.Member, rows: BoundRows) -> Column:
     if not isinstance(expression.items, ir.Constant):
         return _list_holds(expression, rows)
@@ -122,13 +119,13 @@ def _member(expression: ir.Member, rows: BoundRows) -> Column:
     if known:
         is_float = expression.item.type.scalar.is_float
         found = (item.cast("double") if is_float else item).isin(*known)
-    # A null in the list may be anything: then absence is not known.
+    # Three-valued logic: a null in the list may equal the item, so absence is unknown.
     unknown = item.isNull() | ~found if None in items else item.isNull()
     return f.when(~unknown, found)
 
 
 def _comparable(values: list[ir.ConstantValue], held: PropertyType, wanted: PropertyType) -> list[Column]:
-    """The constants in the type of the item; those that it cannot be are left out."""
+    """The constants in the type of the item, without those that it can never equal."""
     scalar = wanted.scalar
     if not scalar.is_numeric:
         return [_scalar(value, wanted) for value in values] if held.scalar is scalar else []
@@ -142,7 +139,7 @@ def _comparable(values: list[ir.ConstantValue], held: PropertyType, wanted: Prop
 
 
 def _list_holds(expression: ir.Member, rows: BoundRows) -> Column:
-    """Whether the list of a row holds the item of that row; a null in the list may be anything."""
+    """Membership of an item in a list of the same row; unknown if the list has a null and no equal item."""
     from pyspark.sql import functions as f
 
     items, item = column(expression.items, rows), _value(expression.item, rows)
@@ -157,6 +154,6 @@ def _list_holds(expression: ir.Member, rows: BoundRows) -> Column:
 
 
 def comparable(expression: ir.Expr, rows: BoundRows) -> Column:
-    """The values of an expression as they are told apart: zero is one number."""
+    """The values of an expression for grouping and distinctness: negative zero equals zero."""
     value = column(expression, rows)
     return one_zero(value) if expression.type.is_plain_scalar and expression.type.scalar.is_float else value

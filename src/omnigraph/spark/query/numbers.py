@@ -1,7 +1,7 @@
-"""Comparisons and arithmetic of Spark columns that mean what they mean in the embedded executor.
+"""Comparisons and arithmetic on Spark columns with the semantics of the embedded executor.
 
-Spark rounds an integer when it compares it with a float, and takes NaN for equal to itself. What becomes of an overflow
-or of a division by zero depends on the session. Nothing here does.
+Spark's own semantics differ: it rounds an integer to compare it with a float, and treats NaN as equal to itself. Its
+results for overflow and division by zero depend on settings of the session. Nothing here depends on the session.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _COMPARE = {Op.EQ: python.eq, Op.NE: python.ne, Op.LT: python.lt, Op.LE: python.
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 
 U64 = "decimal(20,0)"
-"""What a U64 is in Spark."""
+"""The Spark type of U64."""
 
 _WIDE = (Scalar.I64, Scalar.U64)
-"""Integers that a float cannot hold exactly."""
+"""Integer types with values that a double cannot represent exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column with the scalar type of its values, and whether one may be NaN, which only arithmetic can make."""
+    """A column with the scalar type of its values. Only results of arithmetic may be NaN."""
 
     column: Column
     scalar: Scalar
@@ -39,7 +39,7 @@ class Value:
 
 
 def compare(operator: BinaryOperator, left: Value, right: Value) -> Column:
-    """Comparison by value; null where one side is."""
+    """Comparison by value; null if either side is null."""
     if left.scalar in _WIDE and right.scalar.is_float:
         return _compare_mixed(operator, left, right)
     if left.scalar.is_float and right.scalar in _WIDE:
@@ -54,23 +54,26 @@ def compare(operator: BinaryOperator, left: Value, right: Value) -> Column:
 
 
 def _unless_nan(operator: BinaryOperator, found: Column, *sides: Column) -> Column:
-    """NaN is different from everything, itself included."""
+    """IEEE comparison: NaN is unequal to everything, including itself."""
     from pyspark.sql import functions as f
 
     unknown = f.lit(False)
     for side in sides:
         unknown = unknown | f.isnan(side)
-    # The comparison is null where a side is; what is asked first must not hide that.
+    # Null takes precedence over NaN: the comparison is null if a side is null.
     return f.when(found.isNotNull() & unknown, f.lit(operator is Op.NE)).otherwise(found)
 
 
 def _compare_mixed(operator: BinaryOperator, integers: Value, floats: Value) -> Column:
-    """An integer is below a number exactly if it is below the next integer upwards, and so on."""
+    """Exact comparison of integers with floats: the float is rounded to an integer, in the direction of the operator.
+
+    For example, n < 2.5 is n < ceil(2.5), and n <= 2.5 is n <= floor(2.5).
+    """
     from pyspark.sql import functions as f
 
     low, high = INTEGER_RANGES[integers.scalar]
     whole, number = integers.column.cast(U64), floats.column.cast("double")
-    # The first float above the largest integer is a power of two, which a float holds exactly.
+    # high + 1 is a power of two, which a float represents exactly; high itself is not representable.
     above, below, unknown = number >= float(high + 1), number < float(low), f.isnan(number)
     inside = f.when(above | below | unknown, f.lit(0.0)).otherwise(number)
     floor, ceiling = _whole(f.floor, inside), _whole(f.ceil, inside)
@@ -93,7 +96,7 @@ def _compare_mixed(operator: BinaryOperator, integers: Value, floats: Value) -> 
 
 
 def _whole(rounded: object, number: Column) -> Column:
-    """A float of at most 2 ** 64, rounded to an integer, exactly. Spark's own cast goes through decimal digits."""
+    """A float below 2 ** 64, rounded to an integer, exactly. Spark's own cast goes through decimal digits."""
     from pyspark.sql import functions as f
 
     half = 2.0**63
@@ -104,17 +107,14 @@ def _whole(rounded: object, number: Column) -> Column:
 
 
 def one_zero(column: Column) -> Column:
-    """Floats without a negative zero."""
+    """Replace negative zero by zero."""
     from pyspark.sql import functions as f
 
     return f.when(column == 0, f.lit(0.0)).otherwise(column)
 
 
-# --- arithmetic ------------------------------------------------------------------------------------------
-
-
 def arithmetic(operator: BinaryOperator, left: Value, right: Value, scalar: Scalar) -> Column:
-    """``+ - * / %`` in the type of the result. Dividing by zero gives null; what does not fit raises."""
+    """``+ - * / %`` in the type of the result. Division by zero gives null; overflow raises."""
     from pyspark.sql import functions as f
 
     if scalar.is_float:
@@ -148,7 +148,7 @@ def _float_arithmetic(operator: BinaryOperator, left: Column, right: Column) -> 
 
 
 def _fitting(value: Value, scalar: Scalar) -> Column:
-    """An integer in another integer type."""
+    """Convert an integer to another integer type; overflow raises."""
     from pyspark.sql import functions as f
 
     if value.scalar is scalar:
@@ -164,7 +164,7 @@ def _name(scalar: Scalar) -> str:
 
 
 MISFIT = "arithmetic does not fit "
-"""How the error of an overflow begins."""
+"""Prefix of the overflow error."""
 
 
 def _misfit(scalar: Scalar) -> Column:

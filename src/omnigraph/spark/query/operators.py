@@ -1,4 +1,4 @@
-"""The operators that give rows, as frames: each takes and gives bound rows, knowing what is wanted of them."""
+"""Row operators of the IR as frames: each maps bound rows to bound rows, given the demand of the operators above."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from omnigraph.query.liveness import (
 from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.multiplicity import product
+from omnigraph.spark.query.ordering import sliced, sort_columns
 from omnigraph.spark.query.rankings import scored
 from omnigraph.spark.query.reach import shortest_rows
-from omnigraph.spark.query.slices import sliced, sort_columns
 from omnigraph.spark.query.tables import QueryTables
 from omnigraph.spark.query.traversal import Follower, is_whole
 
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class RowOperators:
-    """Turns the operators below the projection of one bound query into frames."""
+    """Compiles the operators below the projection of one bound query to frames."""
 
     tables: QueryTables
     _outer: list[BoundRows] = field(default_factory=list)
-    """The different rows around the blocks that are being made, innermost last."""
+    """Distinct rows of the enclosing blocks during compilation, innermost last."""
 
     def __post_init__(self) -> None:
         self._follower = Follower(self.tables)
 
     def rows(self, operator: Operator, demand: Demand) -> BoundRows:
-        """The rows of an operator, with what is wanted of them."""
+        """The rows of an operator, with at least what the demand needs."""
         match operator:
             case Scan():
                 nodes = self.tables.nodes(operator.type_name, operator.variable, operator.columns, operator.predicate)
-                return BoundRows(nodes.frame, nodes.parts(operator.variable))
+                return BoundRows(nodes.frame, nodes.attributes(operator.variable))
             case Outer():
                 return self._outer[-1]
             case Expand():
@@ -88,11 +88,9 @@ class RowOperators:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
     def _input(self, operator: Operator, demand: Demand) -> BoundRows:
-        """The rows of the operator directly below."""
+        """The rows of the input operator."""
         assert not isinstance(operator, Scan | Outer | CrossJoin)
         return self.rows(operator.input, input_demand(operator, demand))
-
-    # --- following edges -------------------------------------------------------------------------------
 
     def _expand(self, operator: Expand, demand: Demand) -> BoundRows:
         steps = forgotten_walk(operator, demand) if demand.may_collapse else ()
@@ -106,42 +104,40 @@ class RowOperators:
 
     @staticmethod
     def _is_forgotten(step: Expand, rows: BoundRows | None, demand: Demand) -> bool:
-        """Whether nobody wants anything of the rows that a step starts from, nor the edge."""
+        """True if nothing above needs the rows that a step starts from, nor its edge."""
         if rows is not None and rows.carried:
             return False
-        bound = {near_variable(step)} if rows is None else {name for name, _ in rows.parts}
+        bound = {near_variable(step)} if rows is None else {name for name, _ in rows.attributes}
         return demand.variables.isdisjoint(bound | {step.edge_variable})
 
     def _start(self, step: Expand, demand: Demand) -> BoundRows | None:
-        """The rows that a step starts from; None for all nodes of its near end."""
+        """The rows that a step starts from; None for all nodes of its near type, which need not be read."""
         below = step.input
         if isinstance(below, Scan) and is_whole(below) and step.hops == ONE_HOP and not step.closes:
             return None
         return self.rows(below, input_demand(step, demand))
 
     def _walked(self, steps: tuple[Expand, ...], demand: Demand) -> BoundRows:
-        """Rows with the number of ways to make a walk of which nobody wants any node."""
+        """Rows with the number of walks from them, for a walk without demanded nodes."""
         demands = [demand]
         for step in reversed(steps):
             demands.insert(0, input_demand(step, demands[0]))
         rows = self._start(steps[0], demands[1])
         if demand.multiplicity is Multiplicity.COUNTED and self._is_forgotten(steps[0], rows, demand):
-            # Nobody wants to know where a walk began either: rows are added up per node, hop by hop.
+            # The start of the walk is not demanded either: aggregate per node after every hop.
             for step, above in zip(steps[:-1], demands[1:-1], strict=True):
                 rows = self._follower.arrive(step, rows, above)
             steps = steps[-1:]
-        return self._follower.weigh(steps, rows, demand)
-
-    # --- combining rows --------------------------------------------------------------------------------
+        return self._follower.count_walks(steps, rows, demand)
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> BoundRows:
         left, right = self.rows(operator.left, demand), self.rows(operator.right, demand)
-        frame, weight = left.frame.crossJoin(right.frame), left.weight or right.weight
-        if left.weight is not None and right.weight is not None:
-            weight = self.tables.names.new()
-            frame = frame.withColumn(weight, product(left.weights, right.weights))
+        frame, multiplicity = left.frame.crossJoin(right.frame), left.multiplicity or right.multiplicity
+        if left.multiplicity is not None and right.multiplicity is not None:
+            multiplicity = self.tables.names.new()
+            frame = frame.withColumn(multiplicity, product(left.multiplicities, right.multiplicities))
         optional, carried = left.optional | right.optional, left.carried + right.carried
-        return BoundRows(frame, {**left.parts, **right.parts}, weight, optional, carried)
+        return BoundRows(frame, {**left.attributes, **right.attributes}, multiplicity, optional, carried)
 
     def _without(self, operator: AntiJoin, demand: Demand) -> BoundRows:
         from pyspark.sql import functions as f
@@ -150,10 +146,10 @@ class RowOperators:
         wanted = inner_demand(operator, demand)
         steps = forgotten_walk(operator.inner, wanted) if isinstance(operator.inner, Expand) else ()
         if steps and isinstance(steps[0].input, Outer):
-            # Whether a walk can be made from a node has nothing to do with the rows around.
+            # The block depends on the start node alone: an anti join with all start nodes, uncorrelated.
             ways, node, _ = self._follower.ways(steps, wanted)
-            condition = rows.column(near_variable(steps[0])) == f.col(node)
-            return rows.over(rows.frame.join(ways, condition, "left_anti"))
+            on = rows.column(near_variable(steps[0])) == f.col(node)
+            return rows.over(rows.frame.join(ways, on, "left_anti"))
         inner, keys = self._block(operator.inner, rows, wanted)
         found = inner.frame.select(*inner.carried).distinct()
         return rows.over(rows.frame.join(found, _same(keys, inner.carried, rows), "left_anti"))
@@ -164,28 +160,32 @@ class RowOperators:
         rows = self._input(operator, demand)
         inner, keys = self._block(operator.inner, rows, inner_demand(operator, demand))
         frame = rows.frame.join(inner.frame, _same(keys, inner.carried, rows), "left")
-        parts = {part: name for part, name in inner.parts.items() if part[0] in operator.introduces}
-        weight = rows.weight
-        if inner.weight is not None:
-            weight = self.tables.names.new()
-            frame = frame.withColumn(weight, product(rows.weights, f.coalesce(inner.weights, f.lit(1))))
-        found = rows.binding(frame, parts, weight=weight)
+        attributes = {
+            attribute: name for attribute, name in inner.attributes.items() if attribute[0] in operator.introduces
+        }
+        multiplicity = rows.multiplicity
+        if inner.multiplicity is not None:
+            multiplicity = self.tables.names.new()
+            frame = frame.withColumn(
+                multiplicity, product(rows.multiplicities, f.coalesce(inner.multiplicities, f.lit(1)))
+            )
+        found = rows.binding(frame, attributes, multiplicity=multiplicity)
         return replace(found, optional=rows.optional | set(operator.introduces))
 
     def _block(self, inner: Operator, rows: BoundRows, demand: Demand) -> tuple[BoundRows, list[str]]:
-        """The rows of an inner block, which carry the columns by which they belong to rows around it; and those."""
+        """The rows of an inner block with its correlation columns, and the key columns of the outer rows they match."""
         from pyspark.sql import functions as f
 
         mentioned = outer_variables(inner)
         keys = [*rows.columns_of(mentioned)]
-        seen = {part: name for part, name in rows.parts.items() if part[0] in mentioned}
+        seen = {attribute: name for attribute, name in rows.attributes.items() if attribute[0] in mentioned}
         renamed = {name: self.tables.names.new() for name in seen.values()}
         carried = tuple(renamed[name] for name in keys)
-        # The copy has other names: the rows are joined with what is made of it.
+        # The copy has new column names, because the outer rows are joined with the result of the block.
         chosen = [f.col(name).alias(other) for name, other in renamed.items()]
         frame = rows.frame.select(*chosen).dropDuplicates([*carried])
-        parts = {part: renamed[name] for part, name in seen.items()}
-        self._outer.append(BoundRows(frame, parts, None, rows.optional & set(mentioned), carried))
+        attributes = {attribute: renamed[name] for attribute, name in seen.items()}
+        self._outer.append(BoundRows(frame, attributes, None, rows.optional & set(mentioned), carried))
         try:
             return self.rows(inner, demand), keys
         finally:
@@ -193,12 +193,12 @@ class RowOperators:
 
 
 def _same(keys: Iterable[str], others: Iterable[str], rows: BoundRows) -> Column:
-    """Whether a row is one of those that a row of a block was found for; a null is like another."""
+    """Join predicate of outer rows and block rows. Optional columns compare null-safe: null equals null."""
     from pyspark.sql import functions as f
 
-    owner = {name: variable for (variable, _), name in rows.parts.items()}
-    condition = f.lit(True)
+    owner = {name: variable for (variable, _), name in rows.attributes.items()}
+    on = f.lit(True)
     for key, other in zip(keys, others, strict=True):
         is_optional = owner[key] in rows.optional
-        condition = condition & (f.col(key).eqNullSafe(f.col(other)) if is_optional else f.col(key) == f.col(other))
-    return condition
+        on = on & (f.col(key).eqNullSafe(f.col(other)) if is_optional else f.col(key) == f.col(other))
+    return on

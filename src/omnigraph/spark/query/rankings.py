@@ -1,4 +1,4 @@
-"""Scores on Spark: distances come with the tables, relevance from ``relevance``, and fusion ranks nodes by both."""
+"""Scores on Spark: vector distances computed in table scans, BM25 from ``relevance``, and reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def with_computed(root: Operator) -> tuple[Operator, dict[str, Computed]]:
-    """The tree with every distance and every search in the place of a property, and what these properties are.
+    """Replace every distance and search in the tree by a computed property; returns the tree and these properties.
 
-    They are computed where a table is read, so neither a vector nor a text leaves the task for their sake.
+    Tasks compute them while they scan a table, so that vectors and texts never leave the task.
     """
     computed: dict[str, Computed] = {}
 
@@ -54,7 +54,7 @@ def with_computed(root: Operator) -> tuple[Operator, dict[str, Computed]]:
 
 
 def scored(tables: QueryTables, operator: Score, rows: BoundRows) -> BoundRows:
-    """The rows with their scores; those that lack a required one are gone."""
+    """Add the scores to the rows; drop rows that lack a required score."""
     for number, ranking in enumerate(operator.rankings):
         if isinstance(ranking, ir.Rrf):
             rows = _fused(tables, ranking, rows, str(number))
@@ -68,11 +68,11 @@ def scored(tables: QueryTables, operator: Score, rows: BoundRows) -> BoundRows:
 
 
 def _arm(tables: QueryTables, ranking: ir.Nearest | ir.Bm25, rows: BoundRows) -> tuple[BoundRows, str]:
-    """The rows with a score, and its column."""
+    """Add one score to the rows; returns the rows and the column of the score."""
     from pyspark.sql import functions as f
 
     if isinstance(ranking, ir.Nearest):
-        return rows, rows.parts[ranking.vector.variable, ranking.vector.name]
+        return rows, rows.attributes[ranking.vector.variable, ranking.vector.name]
     assert isinstance(ranking.text, ir.Property)
     id_, score = tables.names.new(), tables.names.new()
     found = relevance(tables, ranking).frame(tables.spark, id_, score)
@@ -81,7 +81,8 @@ def _arm(tables: QueryTables, ranking: ir.Nearest | ir.Bm25, rows: BoundRows) ->
 
 
 def _fused(tables: QueryTables, ranking: ir.Rrf, rows: BoundRows, number: str) -> BoundRows:
-    """Sum of 1 / (k + rank) over the arms; ranked are the nodes of the first arm's variable, each where its best is."""
+    """Reciprocal rank fusion: the sum of 1 / (k + rank) over the arms. Nodes of the first arm's variable are ranked by
+    their best row."""
     from pyspark.sql import functions as f
 
     assert isinstance(ranking.k, ir.Constant)
@@ -111,7 +112,7 @@ def _ranked(arm: ir.Nearest | ir.Bm25) -> str:
 def _ranks(
     tables: QueryTables, rows: BoundRows, variable: str, score: str, *, descending: bool
 ) -> tuple[DataFrame, str, str]:
-    """Nodes with their places in a ranking, from 1 on; ids break ties."""
+    """Nodes with their ranks, from 1; ids break ties."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -120,6 +121,6 @@ def _ranks(
     choose = f.max if descending else f.min
     nodes = known.groupBy(rows.column(variable).alias(node)).agg(choose(f.col(score)).alias(best))
     order = f.col(best).desc() if descending else f.col(best).asc()
-    # One task puts all ranked nodes in order: ids and numbers only.
+    # A window without partitions sorts all ranked nodes in one task; it holds only ids and scores.
     ranked = nodes.withColumn(place, f.row_number().over(Window.orderBy(order, f.col(node))))
     return ranked.select(node, place), node, place

@@ -1,7 +1,21 @@
-"""Several hops on Spark: which nodes lie how far from which starts, and shortest paths between two ends.
+"""Breadth-first search on Spark: nodes within a range of hops, and shortest paths between two ends.
 
-The search keeps one row per start and node that was reached, with the distance. A hop adds the neighbours of the last
-ones. A few hops are one plan; with more, every hop is a job, and the search ends when nothing is added.
+Invariant: after hop n the state has exactly one row per (start, node) whose distance is at most n, with the shortest
+distance. Hop n + 1 expands only the frontier, the rows at distance n: the neighbours of nearer rows are in the state.
+
+Example: edges a -> b, a -> c, b -> d, c -> d, d -> a; start a, three hops.
+
+===  ====  ========  ===================================
+hop  node  distance  found from
+===  ====  ========  ===================================
+0    a     0         the start itself
+1    b     1         a
+1    c     1         a
+2    d     2         b and c; one row remains
+3    a     3         d; dropped, since (a, 0) is shorter
+===  ====  ========  ===================================
+
+Up to ``UNROLLED_HOPS`` hops are one plan. Beyond that every hop is a job, and the search stops at an empty frontier.
 """
 
 from __future__ import annotations
@@ -29,39 +43,40 @@ _FROM = "from"
 
 
 def reached_pairs(tables: QueryTables, step: Expand, starts: DataFrame) -> Edges:
-    """Every start with every node whose shortest distance lies within the bounds, as edges that are walked at once."""
+    """Pairs of a start and a node whose shortest distance is within the bounds, as edges of a single hop."""
     from pyspark.sql import functions as f
 
     near, far = tables.names.new(), tables.names.new()
     if step.hops.low > step.hops.high:
-        # Two hops over an edge between two types.
+        # An empty range: the compiler gives it to several hops over an edge between two types, which cannot be chained.
         nothing = starts.select(f.col(starts.columns[0]).alias(near), f.col(starts.columns[0]).alias(far)).limit(0)
         return Edges(nothing, near, far)
     lists = _neighbours(tables, step)
     begin = starts.select(
         f.col(starts.columns[0]).alias(_START), f.col(starts.columns[0]).alias(_NODE), f.lit(0).alias(_DISTANCE)
     )
-    # The last hop is only taken where it can still matter.
     found = _search(begin, lambda state, hop: _hop(state, lists, hop), step.hops.high)
-    looped = f.lit(False)
     low, high = step.hops.low, step.hops.high
     within = f.col(_DISTANCE).between(low, high)
     loops = _loops(tables, step)
+    # A step that is followed backwards searches from its target, so the loop must be at the start of the search.
     target = _START if step.from_target and not step.closes else _NODE
     found = found.where(f.col(_DISTANCE) >= low - 1).join(loops, f.col(target) == f.col(_FROM), "left")
+    # One hop too near, but with a self-loop at the target: walking the loop once makes the distance `low`.
     looped = (f.col(_DISTANCE) == low - 1) & f.col(_FROM).isNotNull()
     kept = found.where(within | looped)
     return Edges(kept.select(f.col(_START).alias(near), f.col(_NODE).alias(far)), near, far)
 
 
 def _search(begin: DataFrame, hop: Callable[[DataFrame, int], DataFrame], hops: int) -> DataFrame:
-    """All that is reached within so many hops."""
+    """The state after at most ``hops`` hops."""
     from pyspark.sql import functions as f
 
     state = begin
     for number in range(1, hops + 1):
         state = hop(state, number)
         if hops > limits.UNROLLED_HOPS:
+            # Cuts the lineage. Without it the plan of hop n would contain all n joins, and run them all again.
             state = state.localCheckpoint()
             if state.where(f.col(_DISTANCE) == number).isEmpty():
                 break
@@ -69,7 +84,7 @@ def _search(begin: DataFrame, hop: Callable[[DataFrame, int], DataFrame], hops: 
 
 
 def _neighbours(tables: QueryTables, step: Expand, *, numbered: bool = False) -> DataFrame:
-    """Nodes with their neighbours in the direction of a step, and with their row numbers if wanted."""
+    """Adjacency lists in the direction of a step; ``numbered`` adds the row number of each node."""
     from pyspark.sql import functions as f
 
     plain = replace(step, edge_variable=None, edge_predicate=None)
@@ -83,7 +98,7 @@ def _neighbours(tables: QueryTables, step: Expand, *, numbered: bool = False) ->
 
 
 def _loops(tables: QueryTables, step: Expand) -> DataFrame:
-    """Nodes that have an edge to themselves."""
+    """Nodes with a self-loop."""
     from pyspark.sql import functions as f
 
     edges = tables.edges(replace(step, edge_variable=None, edge_predicate=None), bind=False)
@@ -91,10 +106,11 @@ def _loops(tables: QueryTables, step: Expand) -> DataFrame:
 
 
 def _hop(state: DataFrame, lists: DataFrame, hop: int) -> DataFrame:
-    """What was reached, and the neighbours of what was reached last, each at its shortest distance."""
+    """Add the neighbours of the frontier, and keep the shortest distance of every node."""
     from pyspark.sql import functions as f
 
     is_last = f.col(_DISTANCE) == hop - 1
+    # A left join keeps nodes without neighbours and those behind the frontier, which must stay in the state.
     joined = state.join(lists, (f.col(_NODE) == f.col(_FROM)) & is_last, "left")
     reached = f.concat(
         f.array(_reached(f.col(_NODE), f.col(_DISTANCE))),
@@ -110,11 +126,8 @@ def _reached(node: Column, distance: Column) -> Column:
     return f.struct(node.alias(_NODE), distance.alias(_DISTANCE))
 
 
-# --- shortest paths --------------------------------------------------------------------------------------
-
-
 def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) -> BoundRows:
-    """The rows whose two ends are connected, each with one shortest path: among equals, the smallest row numbers."""
+    """The rows whose two ends are connected, each with one shortest path. Ties go to the smallest row numbers."""
     from pyspark.sql import functions as f
 
     step = _as_step(tables, operator)
@@ -123,8 +136,8 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
     if not tables.view.catalog.edges[operator.edge].is_homogeneous:
         edges = tables.edges(step, bind=False)
         is_allowed = operator.hops.low <= 1 <= operator.hops.high
-        condition = (ends[0] == f.col(edges.near)) & (ends[1] == f.col(edges.far)) & f.lit(is_allowed)
-        joined = rows.frame.join(edges.frame, condition)
+        on = (ends[0] == f.col(edges.near)) & (ends[1] == f.col(edges.far)) & f.lit(is_allowed)
+        joined = rows.frame.join(edges.frame, on)
         found = joined.withColumn(length, f.lit(1).cast("long")).withColumn(nodes, f.array(*ends))
     else:
         pairs = rows.frame.select(ends[0].alias(begin), ends[1].alias(end)).dropna().distinct()
@@ -132,11 +145,11 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
         paths = paths.withColumnsRenamed({_DISTANCE: length, _PATH: nodes})
         other = {begin: tables.names.new(), end: tables.names.new()}
         paths = paths.withColumnsRenamed(other)
-        condition = (ends[0] == f.col(other[begin])) & (ends[1] == f.col(other[end]))
-        found = rows.frame.join(paths, condition)
+        on = (ends[0] == f.col(other[begin])) & (ends[1] == f.col(other[end]))
+        found = rows.frame.join(paths, on)
     name = operator.path_variable
-    parts = {(name, "length"): length, **({(name, "nodes"): nodes} if operator.wants_nodes else {})}
-    return rows.binding(found, parts)
+    attributes = {(name, "length"): length, **({(name, "nodes"): nodes} if operator.wants_nodes else {})}
+    return rows.binding(found, attributes)
 
 
 def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:
@@ -148,7 +161,7 @@ def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:
 
 
 def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str, str], hops: HopRange) -> DataFrame:
-    """Both ends of the pairs that are connected, with the length and the nodes of one shortest path."""
+    """The connected pairs, with length and nodes of one shortest path."""
     from pyspark.sql import functions as f
 
     begin, end = ends
@@ -166,6 +179,7 @@ def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str,
     connected = pairs.join(found, (f.col(begin) == f.col(_START)) & (f.col(end) == f.col(_NODE)))
     connected = connected.join(loops, f.col(_NODE) == f.col(_FROM), "left")
     low, high = hops.low, hops.high
+    # As in reached_pairs: a self-loop at the end of a path one hop too short makes its length `low`.
     looped = (f.col(_DISTANCE) == low - 1) & f.col(_FROM).isNotNull() & f.lit(low <= high)
     kept = connected.where(f.col(_DISTANCE).between(low, high) | looped)
     path = f.when(looped, f.concat(f.col(_PATH), f.array(_NODE))).otherwise(f.col(_PATH))
@@ -174,7 +188,11 @@ def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str,
 
 
 def _path_hop(state: DataFrame, lists: DataFrame, hop: int) -> DataFrame:
-    """The same as for distances; of several ways to a node the one over the smallest row number is kept."""
+    """``_hop`` with paths: of several shortest ways to a node, keep the one over the smallest row number.
+
+    ``min`` of a struct compares its fields in order: distance, then row number, then path. It is thus the embedded
+    executor's tie break, and a node found earlier keeps its way, because its distance is smaller.
+    """
     from pyspark.sql import functions as f
 
     is_last = f.col(_DISTANCE) == hop - 1

@@ -1,7 +1,7 @@
-"""Text relevance on Spark: tasks count the words of their fragments, and score them by the sums of all counts.
+"""BM25 relevance on Spark: tasks count the words of their fragments, and score them with the sums of all counts.
 
-Counting is a job of its own, when the query is planned; fragments without a word of the query are not read again. Where
-the embedded executor takes scores from an index, so does every task for its fragments, and nothing is counted.
+Counting is a separate job at planning time; fragments without a word of the query are not read again. If the embedded
+executor would take scores from an index, every task does so for its fragments, and nothing is counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Fragments = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Relevance:
-    """The BM25 scores of one text column, computed fragment by fragment."""
+    """BM25 scores of one text column, computed per fragment."""
 
     store: Store
     pin: TablePin
@@ -49,10 +49,10 @@ class Relevance:
     groups: tuple[Fragments, ...]
     """The fragments of every task."""
     total: TextCounts | None = None
-    """The counts of the whole column; absent if an index has the scores."""
+    """Word counts of the whole column; None if an index provides the scores."""
 
     def frame(self, spark: SparkSession, id_: str, score: str) -> DataFrame:
-        """Ids and scores of the rows that hold a word of the query, in columns of these names."""
+        """Ids and scores of the rows with a word of the query, in the named columns."""
         from pyspark.sql import functions as f
 
         tasks = max(len(self.groups), 1)
@@ -60,15 +60,13 @@ class Relevance:
         rows = self.pin.rows if self.total is None else self.total.found_max
         return f.broadcast(found) if rows * limits.TEXT_BYTES <= limits.BROADCAST_BYTES else found
 
-    # --- executors -------------------------------------------------------------------------------------
-
     def count(self, fragments: Fragments) -> TextCounts:
-        """The counts of some fragments."""
+        """Word counts of some fragments. Runs on executors."""
         batches = self._scan([self.column], fragments)
         return TextCounts.sum((CountedTexts(batch[self.column], self.words).counts() for batch in batches), self.words)
 
     def read(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The scores of the tasks with these numbers."""
+        """The scores of the tasks with these numbers. Runs on executors."""
         tasks = [number for batch in numbers for number in batch.column(0).to_pylist() if number < len(self.groups)]
         for number in tasks:
             fragments = self.groups[number]
@@ -80,7 +78,7 @@ class Relevance:
             yield _pairs(batch[ID].take(pa.array(found.rows)), pa.array(found.scores))
 
     def _looked_up(self, fragments: Fragments) -> Iterator[pa.RecordBatch]:
-        """What the index says of these fragments. Its scores are those among all rows."""
+        """Scores of these fragments from the index, which scores against all rows of the table."""
         addresses, scores = search_text(self.store, self.pin, self.column, self.query, 0)
         here = np.isin(addresses >> np.uint64(OFFSET_BITS), np.array(fragments, np.uint64))
         known = pa.array(addresses[here])
@@ -96,7 +94,7 @@ class Relevance:
 
 
 def relevance(tables: QueryTables, ranking: ir.Bm25) -> Relevance:
-    """How the nodes that a ranking is about are scored. Runs a job if there is something to count."""
+    """Plan the scores of a ranking. Runs a job if words must be counted."""
     assert isinstance(ranking.text, ir.Property)
     table = tables.view.node_table(tables.types[ranking.text.variable])
     query = text_of(ranking.query) or ""
@@ -110,7 +108,7 @@ def relevance(tables: QueryTables, ranking: ir.Bm25) -> Relevance:
     if key not in tables.text_counts:
         tables.text_counts[key] = run_tasks(tables.spark, scores.count, groups)
     counts = tables.text_counts[key]
-    holding = tuple(group for group, part in zip(groups, counts, strict=True) if part.found_max)
+    holding = tuple(group for group, counted in zip(groups, counts, strict=True) if counted.found_max)
     return replace(scores, groups=holding, total=TextCounts.sum(counts, scores.words))
 
 

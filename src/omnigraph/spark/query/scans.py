@@ -1,7 +1,7 @@
-"""Tables of a snapshot as frames: executors read fragments, test conditions and send on what is wanted.
+"""Table scans as frames: executors read fragments, evaluate predicates and send the demanded columns.
 
-Conditions about one entity are tested by the embedded evaluator before rows reach the JVM, so they mean the same on
-both executors. Vectors and texts that are only compared never reach it: tasks send distances and answers.
+The embedded evaluator tests predicates over one entity before rows reach the JVM, so both executors have the same
+semantics. Vectors and texts that are only compared never reach the JVM: tasks send distances and booleans.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ROW = "#row"
-"""A column that no table has: the number of a row, by which the embedded executor breaks ties between paths."""
+"""Computed column: the row number, by which the embedded executor breaks ties between paths."""
 
 NEAR = "#near"
 FAR = "#far"
-"""The ends of an edge as it is walked."""
+"""Computed columns: the ends of an edge in the direction of traversal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The distance of a vector property to a query."""
+    """The distance of a vector property from a query vector."""
 
     column: str
     query: tuple[float, ...] | None
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Whether a text property holds one of the words of a query."""
+    """A text search: true if a property contains one of the words of a query."""
 
     column: str
     query: str
@@ -64,7 +64,7 @@ Computed = Measured | Searched
 
 
 class Ends(Enum):
-    """Which end of an edge is near: that of the source, of the target, or each of them in turn."""
+    """The near end of an edge: its source, its target, or both, one row each."""
 
     OUT = "out"
     INTO = "into"
@@ -73,36 +73,34 @@ class Ends(Enum):
 
 @dataclass(frozen=True)
 class TableRead:
-    """What the tasks read of one table, and what they send."""
+    """The scan of one table: what tasks read and send. Pickled to the executors."""
 
     store: Store
     pin: TablePin
     variable: str
-    """The name that the predicate knows the rows by."""
+    """The variable of the rows in the predicate."""
     columns: tuple[str, ...]
     """Stored and computed columns to send, in this order."""
     schema: pa.Schema
-    """What the columns are in Spark."""
+    """The Arrow schema of the columns as Spark expects it."""
     groups: tuple[tuple[int, ...], ...]
     """The fragments of every task."""
     predicate: ir.Expr | None = None
     where: Comparison | None = None
-    """A part of the predicate that storage tests."""
+    """A conjunct of the predicate that storage tests."""
     computed: Mapping[str, Computed] = field(default_factory=dict)
-    """What is computed of the columns that are named here or in the predicate."""
+    """Computed columns that ``columns`` or the predicate use, by name."""
     ends: Ends | None = None
     distinct: bool = False
-    """Whether to send equal rows once. Only one task can keep that promise."""
+    """True to send equal rows once per task. Only a scan with one task is then free of duplicates."""
 
     def frame(self, spark: SparkSession, columns: StructType) -> DataFrame:
-        """The rows as a frame with these columns; nothing is read yet."""
+        """The rows as a lazy frame with these columns."""
         tasks = max(len(self.groups), 1)
         return mapped(spark.range(0, tasks, 1, tasks), self.read, columns)
 
-    # --- executors -------------------------------------------------------------------------------------
-
     def read(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of the tasks with these numbers."""
+        """The rows of the tasks with these numbers. Runs on executors."""
         tasks = [number for batch in numbers for number in batch.column(0).to_pylist() if number < len(self.groups)]
         batches = (batch for number in tasks for batch in self._group(self.groups[number]))
         if not self.distinct:
@@ -160,7 +158,7 @@ class TableRead:
         if self.ends is not Ends.INTO:
             yield self._batch({**values, NEAR: values[SRC], FAR: values[DST]})
         if self.ends is Ends.BOTH:
-            # A loop is the same walk from both of its ends.
+            # A self-loop is one walk, not two: the second direction excludes it.
             other = pc.not_equal(values[SRC], values[DST])
             values = {name: column.filter(other) for name, column in values.items()}
         if self.ends is not Ends.OUT:
@@ -172,15 +170,15 @@ class TableRead:
 
 
 def columns_of(predicate: ir.Expr | None) -> Sequence[str]:
-    """The columns that a predicate reads."""
+    """The columns that a predicate uses."""
     if predicate is None:
         return ()
-    parts = (part for part in walk(predicate) if isinstance(part, ir.Property | ir.EntityId))
-    return tuple(dict.fromkeys(part.name if isinstance(part, ir.Property) else ID for part in parts))
+    read = (inner for inner in walk(predicate) if isinstance(inner, ir.Property | ir.EntityId))
+    return tuple(dict.fromkeys(inner.name if isinstance(inner, ir.Property) else ID for inner in read))
 
 
 def compute(computed: Computed, values: pa.Array) -> pa.Array:
-    """A distance or an answer for every value; null where there is none."""
+    """A distance or a search result per value; null for a null value."""
     if isinstance(computed, Measured):
         return pa.nulls(len(values), pa.float32()) if computed.query is None else distances(values, computed.query)
     found = np.zeros(len(values), bool)

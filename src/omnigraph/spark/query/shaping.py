@@ -1,4 +1,4 @@
-"""From the projection upwards: groups, columns, different rows, order, and the columns of the result."""
+"""Operators from the projection upwards: grouping, distinct, order, limit, and the result columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
-from omnigraph.spark.query.slices import sliced, sort_columns
+from omnigraph.spark.query.ordering import sliced, sort_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,12 +26,12 @@ Function = AggregateFunction
 
 @dataclass
 class ShapeOperators:
-    """Turns the operators of one bound query into a frame."""
+    """Compiles the operators of one bound query to a frame."""
 
     rows: RowOperators
 
     def result(self, root: Operator, columns: tuple[ResultColumn, ...]) -> DataFrame:
-        """The rows of a query in columns that are called by their positions."""
+        """The result rows, in columns named by position: names of result columns may repeat."""
         from pyspark.sql import functions as f
 
         frame = self._shaped(root)
@@ -71,7 +71,7 @@ class ShapeOperators:
         )
 
     def _grouped(self, operator: Group) -> DataFrame:
-        """One row per group; without a key there is exactly one group."""
+        """One row per group; exactly one row without grouping keys."""
         rows = self.rows.rows(operator.input, shaped_demand(operator))
         keys, totals = [], []
         for place, item in enumerate(operator.columns):
@@ -87,15 +87,12 @@ def _name(place: int) -> str:
     return f"r{place}"
 
 
-# --- aggregates ------------------------------------------------------------------------------------------
-
-
 def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
-    """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
+    """The aggregate of a group. Nulls are ignored, and a row counts as often as its multiplicity says."""
     from pyspark.sql import functions as f
 
     if counts_matches(expression):
-        return f.count(f.lit(1)) if rows.weight is None else f.coalesce(total(rows.weights), f.lit(0))
+        return f.count(f.lit(1)) if rows.multiplicity is None else f.coalesce(total(rows.multiplicities), f.lit(0))
     value = column(expression.argument, rows)
     match expression.function:
         case Function.MIN:
@@ -115,22 +112,22 @@ def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
 
     if expression.distinct:
         return f.count_distinct(comparable(expression.argument, rows))
-    if rows.weight is None:
+    if rows.multiplicity is None:
         return f.count(value)
-    return f.coalesce(total(f.when(value.isNotNull(), rows.weights)), f.lit(0))
+    return f.coalesce(total(f.when(value.isNotNull(), rows.multiplicities)), f.lit(0))
 
 
 def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
-    """A sum or a mean of floats; null if there is nothing to add up."""
+    """Sum or mean as a float; null without values."""
     from pyspark.sql import functions as f
 
     if expression.distinct:
-        # In the order of the values, so that the sum does not depend on who found them first.
+        # Sorted, because float addition is not associative: task order must not change the sum.
         different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
         added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
         added = added / f.size(different) if expression.function is Function.AVG else added
         return f.when(f.size(different) > 0, added)
-    added = f.sum(value.cast("double") if rows.weight is None else value.cast("double") * rows.weights)
+    added = f.sum(value.cast("double") if rows.multiplicity is None else value.cast("double") * rows.multiplicities)
     if expression.function is Function.SUM:
         return added
     number = _count(expression, rows, value)
@@ -138,14 +135,14 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
 
 
 def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
-    """A list in the order of its values: whichever task found one first, the list is the same."""
+    """A sorted list, so that the result does not depend on task order."""
     from pyspark.sql import functions as f
 
     if expression.distinct:
         items = f.collect_set(comparable(expression.argument, rows))
-    elif rows.weight is None:
+    elif rows.multiplicity is None:
         items = f.collect_list(value)
     else:
-        repeated = f.array_repeat(value, rows.weights.cast("int"))
+        repeated = f.array_repeat(value, rows.multiplicities.cast("int"))
         items = f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
     return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))

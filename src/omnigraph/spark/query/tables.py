@@ -1,4 +1,4 @@
-"""The tables of a snapshot as the operators on Spark ask for them: nodes and edges with the columns that are wanted."""
+"""Tables of a snapshot for the Spark operators: nodes and edges with the demanded columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.spark_types import arrow_schema, spark_type
-from omnigraph.spark.query.bound_rows import BoundRows, Names, Part
+from omnigraph.spark.query.bound_rows import Attribute, BoundRows, Names
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.scans import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.storage.index.relevance import TextCounts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of a type: a frame, and the columns of what was asked for."""
+    """Nodes of a type: a frame, and its column for each requested attribute."""
 
     frame: DataFrame
     columns: Mapping[str, str]
@@ -40,19 +40,19 @@ class Nodes:
     def id(self) -> str:
         return self.columns[ID]
 
-    def parts(self, variable: str) -> dict[Part, str]:
-        """The columns as parts of a variable."""
+    def attributes(self, variable: str) -> dict[Attribute, str]:
+        """The columns as attributes of a variable."""
         return {(variable, name): held for name, held in self.columns.items()}
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges of a type as they are walked: the ids of both ends, and the parts of a bound edge."""
+    """Edges in the direction of traversal: the ids of both ends, and the attributes of a bound edge."""
 
     frame: DataFrame
     near: str
     far: str
-    parts: Mapping[Part, str] = field(default_factory=dict)
+    attributes: Mapping[Attribute, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -63,24 +63,24 @@ class QueryTables:
     view: GraphView
     names: Names
     computed: Mapping[str, Computed]
-    """Distances and answers of searches, by the names under which they are read like properties."""
+    """Distances and search results, by the names under which they are read like properties."""
     types: Mapping[str, str]
-    """The types of the node variables that can be ranked."""
+    """Types of node variables, for rankings."""
     text_counts: dict[tuple[str, str, tuple[str, ...]], list[TextCounts]] = field(default_factory=dict)
-    """Counts of words by group of fragments, of a table, a column and the words of a query."""
+    """Word counts per group of fragments, by table, column and words of a query."""
 
     def nodes(
         self, type_name: str, variable: str, columns: Sequence[str] = (), predicate: ir.Expr | None = None
     ) -> Nodes:
-        """The nodes that satisfy a predicate, with their ids and the columns that are named."""
+        """The nodes that satisfy a predicate, with their ids and the named columns."""
         table = self.view.node_table(type_name)
         frame, names = self._read(table, variable, (ID, *columns), predicate)
         return Nodes(frame, names)
 
     def edges(self, step: Expand, *, bind: bool, by: str = NEAR) -> Edges:
-        """The edges of a step, seen from its bound end: one row per edge if edges are bound, else one per pair.
+        """The edges of a step, seen from its bound end: one row per edge if edges are bound, otherwise one per pair.
 
-        ``bind`` says that somebody reads the edge. Pairs are put together by one of their ends.
+        ``bind`` adds the attributes of the edge. Pairs are deduplicated in partitions by one of their ends (``by``).
         """
         table = self.view.edge_table(step.edge)
         ends, variable = _ends(step), step.edge_variable
@@ -94,8 +94,8 @@ class QueryTables:
             ends=ends,
             distinct_by=by if repeats else None,
         )
-        parts = {(variable or "", name): names[name] for name in extra}
-        return Edges(frame, names[NEAR], names[FAR], parts)
+        attributes = {(variable or "", name): names[name] for name in extra}
+        return Edges(frame, names[NEAR], names[FAR], attributes)
 
     def _read(
         self,
@@ -107,7 +107,7 @@ class QueryTables:
         ends: Ends | None = None,
         distinct_by: str | None = None,
     ) -> tuple[DataFrame, dict[str, str]]:
-        """The rows that satisfy a predicate, each once if that is asked for, and the names of their columns."""
+        """The rows that satisfy a predicate, distinct if requested, and the names of their columns."""
         from pyspark.sql import functions as f
         from pyspark.sql.types import StructField, StructType
 
@@ -133,9 +133,9 @@ class QueryTables:
         if here is not None:
             frame = frame.where(column(here, BoundRows(frame, {(variable, name): names[name] for name in wanted})))
         if distinct_by is not None and len(read.groups) > 1:
-            # Rows that are together by one end are together by both: what comes next need not move them again.
+            # Equal pairs have equal ends: partitioning by one end suffices, and the next join by it needs no shuffle.
             frame = frame.repartition(names[distinct_by]).distinct()
-        # Spark knows nothing of the size: a small table is sent to everybody who joins with it.
+        # Spark cannot estimate the size of a Python source, so a small table is marked for broadcast.
         is_small = table.rows * _width(schema) <= limits.BROADCAST_BYTES
         return (f.broadcast(frame) if is_small else frame), names
 
@@ -151,7 +151,7 @@ class QueryTables:
 
 
 def _ends(step: Expand) -> Ends:
-    """Which end of its edges is the bound one of a step."""
+    """The end of the edges at which a step starts."""
     if step.direction is Direction.BOTH:
         return Ends.BOTH
     outwards = (step.direction is Direction.OUT) != (step.from_target and not step.closes)
@@ -159,12 +159,12 @@ def _ends(step: Expand) -> Ends:
 
 
 def _is_unique(table: TableView) -> bool:
-    """Whether the schema forbids two edges from one node to another."""
+    """True if the schema forbids parallel edges between two nodes."""
     return any(set(columns) <= {SRC, DST} for columns in unique_columns(table.entity))
 
 
 def _width(schema: StructType) -> int:
-    """About how many bytes a row has."""
+    """Estimated bytes of a row."""
     from pyspark.sql.types import ArrayType, StringType
 
     wide = [field for field in schema.fields if isinstance(field.dataType, ArrayType | StringType)]
@@ -172,23 +172,24 @@ def _width(schema: StructType) -> int:
 
 
 def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None, Comparison | None, ir.Expr | None]:
-    """The parts of a predicate that Spark tests, one that storage tests, and those that tasks test.
+    """Divide a predicate by evaluator: conjuncts for Spark, one for storage, and the rest for the tasks.
 
-    Arithmetic may fail, and the error of an expression of Spark's keeps its meaning on the way to the driver.
+    Arithmetic is left to Spark, because it may raise: the error of a Spark expression reaches the driver typed, while
+    that of a Python task would be a traceback.
     """
     if predicate is None:
         return None, None, None
     is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
-    parts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
-    here = ir.conjunction(tuple(part for part in parts if _may_fail(part)))
-    others = tuple(part for part in parts if not _may_fail(part))
-    for part in others:
-        if isinstance(part, ir.Compare) and isinstance(part.left, ir.Property) and part.left.name[0] != "#":
-            comparison = pushed(table, part)
+    conjuncts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
+    here = ir.conjunction(tuple(conjunct for conjunct in conjuncts if _may_fail(conjunct)))
+    others = tuple(conjunct for conjunct in conjuncts if not _may_fail(conjunct))
+    for conjunct in others:
+        if isinstance(conjunct, ir.Compare) and isinstance(conjunct.left, ir.Property) and conjunct.left.name[0] != "#":
+            comparison = pushed(table, conjunct)
             if comparison is not None:
-                return here, comparison, ir.conjunction(tuple(other for other in others if other is not part))
+                return here, comparison, ir.conjunction(tuple(other for other in others if other is not conjunct))
     return here, None, ir.conjunction(others)
 
 
-def _may_fail(part: ir.Expr) -> bool:
-    return any(isinstance(inner, ir.Arithmetic) for inner in walk(part))
+def _may_fail(conjunct: ir.Expr) -> bool:
+    return any(isinstance(inner, ir.Arithmetic) for inner in walk(conjunct))

@@ -1,7 +1,7 @@
-"""Following edges on Spark: joins with edge tables, and walks that are counted instead of made.
+"""Edge traversal on Spark: joins with edge tables, and walks that are counted instead of enumerated.
 
-Nodes are known by their ids, which edges carry: a node table is joined only if a condition or a property asks for it,
-and a scan of all nodes that an edge is followed from is not read at all.
+Edges contain the ids of their nodes, so a node table is joined only for a predicate or a property. A scan of all nodes
+below a traversal is not read at all.
 """
 
 from __future__ import annotations
@@ -23,77 +23,75 @@ if TYPE_CHECKING:
 
 
 def is_whole(operator: Operator) -> bool:
-    """Whether an operator gives all nodes of a type and nothing but their ids."""
+    """True if an operator gives all nodes of a type with nothing but their ids."""
     return isinstance(operator, Scan) and operator.predicate is None and not operator.columns
 
 
 @dataclass
 class Follower:
-    """Follows edges from bound rows."""
+    """Traverses edges from bound rows."""
 
     tables: QueryTables
 
     def follow(self, step: Expand, rows: BoundRows | None, demand: Demand) -> BoundRows:
-        """The rows with every far end; without rows, from all nodes of the near type."""
+        """Join the rows with the far ends of their edges. ``rows=None`` stands for all nodes of the near type."""
         if step.hops != ONE_HOP:
             assert rows is not None
             return self._far(step, self._reach(step, rows))
         edges = self.tables.edges(step, bind=step.edge_variable in demand.variables)
         if rows is None:
-            parts = {**edges.parts, (near_variable(step), ID): edges.near, (step.new_variable, ID): edges.far}
-            return self._far(step, BoundRows(edges.frame, parts))
+            attributes = {**edges.attributes, (near_variable(step), ID): edges.near, (step.new_variable, ID): edges.far}
+            return self._far(step, BoundRows(edges.frame, attributes))
         from pyspark.sql import functions as f
 
         if step.closes:
             ends = (rows.column(step.source) == f.col(edges.near)) & (rows.column(step.target) == f.col(edges.far))
-            return self._far(step, rows.binding(rows.frame.join(edges.frame, ends), edges.parts))
+            return self._far(step, rows.binding(rows.frame.join(edges.frame, ends), edges.attributes))
         joined = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
-        return self._far(step, rows.binding(joined, {**edges.parts, (step.new_variable, ID): edges.far}))
+        return self._far(step, rows.binding(joined, {**edges.attributes, (step.new_variable, ID): edges.far}))
 
     def _far(self, step: Expand, rows: BoundRows) -> BoundRows:
-        """The rows whose far end satisfies the step's predicate, with its properties."""
+        """Filter the rows by the predicate on the far end, and add its properties."""
         if step.predicate is None and (step.closes or not step.columns):
             return rows
         from pyspark.sql import functions as f
 
         columns = () if step.closes else step.columns
         nodes = self.tables.nodes(step.new_type, step.new_variable, columns, step.predicate)
-        parts = {} if step.closes else nodes.parts(step.new_variable)
+        attributes = {} if step.closes else nodes.attributes(step.new_variable)
         joined = rows.frame.join(nodes.frame, rows.column(step.new_variable) == f.col(nodes.id))
-        return rows.binding(joined, parts)
+        return rows.binding(joined, attributes)
 
     def _reach(self, step: Expand, rows: BoundRows) -> BoundRows:
-        """The rows with every node within the bounds of hops."""
+        """Join the rows with every node within the range of hops."""
         from pyspark.sql import functions as f
 
         start = step.source if step.closes else near_variable(step)
         starts = rows.frame.select(rows.column(start)).where(rows.column(start).isNotNull()).distinct()
         pairs = reached_pairs(self.tables, step, starts)
-        condition = rows.column(start) == f.col(pairs.near)
+        on = rows.column(start) == f.col(pairs.near)
         if step.closes:
-            condition = condition & (rows.column(step.target) == f.col(pairs.far))
-            return rows.over(rows.frame.join(pairs.frame, condition))
-        return rows.binding(rows.frame.join(pairs.frame, condition), {(step.new_variable, ID): pairs.far})
-
-    # --- counting instead of making --------------------------------------------------------------------
+            on = on & (rows.column(step.target) == f.col(pairs.far))
+            return rows.over(rows.frame.join(pairs.frame, on))
+        return rows.binding(rows.frame.join(pairs.frame, on), {(step.new_variable, ID): pairs.far})
 
     def arrive(self, step: Expand, rows: BoundRows | None, demand: Demand) -> BoundRows:
-        """The far ends of one hop and nothing else, each once, with the number of rows that lead there."""
+        """The distinct far ends of one hop, with the number of rows that lead to each as multiplicity."""
         from pyspark.sql import functions as f
 
         edges = self.tables.edges(step, bind=False, by=FAR)
         frame, added = edges.frame, f.count(f.lit(1))
         if rows is not None:
             frame = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
-            added = added if rows.weight is None else total(rows.weights)
-        parts = {(step.new_variable, ID): edges.far}
+            added = added if rows.multiplicity is None else total(rows.multiplicities)
+        attributes = {(step.new_variable, ID): edges.far}
         if demand.multiplicity is Multiplicity.EXISTS:
-            return self._far(step, BoundRows(frame.select(edges.far).distinct(), parts))
+            return self._far(step, BoundRows(frame.select(edges.far).distinct(), attributes))
         number = self.tables.names.new()
-        return self._far(step, BoundRows(frame.groupBy(edges.far).agg(added.alias(number)), parts, number))
+        return self._far(step, BoundRows(frame.groupBy(edges.far).agg(added.alias(number)), attributes, number))
 
     def ways(self, steps: tuple[Expand, ...], demand: Demand) -> tuple[DataFrame, str, str]:
-        """Nodes from which a walk can be made, their column, and that of the number of ways to make it."""
+        """The nodes at which a walk can start, with the number of walks; returns the frame and its two columns."""
         from pyspark.sql import functions as f
 
         found: tuple[DataFrame, str, str] | None = None
@@ -113,7 +111,7 @@ class Follower:
         return found
 
     def _tested(self, step: Expand, edges: Edges) -> Edges:
-        """The edges whose far end satisfies the step's predicate."""
+        """The edges whose far end satisfies the predicate of the step."""
         if step.predicate is None:
             return edges
         from pyspark.sql import functions as f
@@ -121,8 +119,8 @@ class Follower:
         nodes = self.tables.nodes(step.new_type, step.new_variable, (), step.predicate)
         return replace(edges, frame=edges.frame.join(nodes.frame, f.col(edges.far) == f.col(nodes.id), "left_semi"))
 
-    def weigh(self, steps: tuple[Expand, ...], rows: BoundRows | None, demand: Demand) -> BoundRows:
-        """The rows from which a walk can be made, each standing for as many as there are ways to make it."""
+    def count_walks(self, steps: tuple[Expand, ...], rows: BoundRows | None, demand: Demand) -> BoundRows:
+        """The rows at which a walk can start, with their multiplicities times the number of walks."""
         from pyspark.sql import functions as f
 
         ways, node, number = self.ways(steps, demand)
@@ -130,9 +128,9 @@ class Follower:
         exists = demand.multiplicity is Multiplicity.EXISTS
         if rows is None:
             return BoundRows(ways, {(start, ID): node}, None if exists else number)
-        condition: Column = rows.column(start) == f.col(node)
+        on: Column = rows.column(start) == f.col(node)
         if exists:
-            return rows.over(rows.frame.join(ways, condition, "left_semi"))
-        weight = self.tables.names.new()
-        joined = rows.frame.join(ways, condition).withColumn(weight, product(rows.weights, f.col(number)))
-        return rows.binding(joined, {}, weight=weight)
+            return rows.over(rows.frame.join(ways, on, "left_semi"))
+        multiplicity = self.tables.names.new()
+        joined = rows.frame.join(ways, on).withColumn(multiplicity, product(rows.multiplicities, f.col(number)))
+        return rows.binding(joined, {}, multiplicity=multiplicity)

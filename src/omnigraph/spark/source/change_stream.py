@@ -1,7 +1,7 @@
 """The change feed as a stream: ``spark.readStream.format("omnigraph").option("changes", "beginning")``.
 
-An offset is a cursor of the feed at the end of a commit, so a query goes on after a restart where its checkpoint says.
-Tasks compare commits with their parents, one commit each; the driver only walks the log.
+An offset is a feed cursor at the end of a commit, so a restarted query resumes from its checkpoint. Each task compares
+one commit with its parent; the driver only walks the commit log.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from omnigraph.errors import UsageError
 from omnigraph.history.changes import Change, Image
 from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.spark.cluster import limits
-from omnigraph.spark.cluster.python_workers import settle
+from omnigraph.spark.cluster.python_workers import freeze_imports
 from omnigraph.spark.source.options import STORAGE, checked_store
 
 SCHEMA = (
     "commit_id string, parent_commit_id string, branch string, actor string, committed_at timestamp, number long, "
     "kind string, type string, id string, op string, changed array<string>, before string, after string"
 )
-"""The columns of the stream, as text: Spark asks for them where there is no session. Images are JSON texts, for types
-have different properties."""
+"""Columns of the stream, as DDL text: Spark requests them in a process without a session.
+
+Images are JSON texts, because types have different properties."""
 
 _ARROW = pa.schema(
     [
@@ -49,7 +50,7 @@ _NAMES = ("store", "changes", "branch", "kind", "type", "op", "commits")
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """What a user said about a stream of changes."""
+    """Parsed options of a change stream."""
 
     store: str
     start: str
@@ -64,15 +65,18 @@ class ChangeOptions:
 
 
 def parse_change_options(given: Mapping[str, str]) -> ChangeOptions:
-    """Options as Spark hands them over."""
+    """Parse the options that Spark passes, with case-insensitive names."""
     options = {name.lower(): value for name, value in given.items()}
     for name in options:
         if name not in _NAMES and not name.startswith(STORAGE):
             hint = did_you_mean(name, list(_NAMES)) or f"options are {', '.join(_NAMES)} and storage.*"
-            raise UsageError(f"a stream of changes has no option {name!r}", hint=hint)
+            raise UsageError(f"unknown option {name!r} of a change stream", hint=hint)
     commits = options.get("commits")
     if commits is not None and not (commits.isdecimal() and int(commits)):
-        raise UsageError(f"{commits!r} is no number of commits", hint='.option("commits", 100) bounds a micro-batch')
+        raise UsageError(
+            f"invalid number of commits: {commits!r}",
+            hint='use a positive integer: .option("commits", 100) limits a micro-batch',
+        )
     names = ("kind", "type", "op")
     return ChangeOptions(
         checked_store(options),
@@ -104,7 +108,7 @@ class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
         return {"cursor": feed.start(self._options.start)}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        # Spark knows no limit in commits; a commit is to a feed what a file is to a directory.
+        # Spark has no read limit in commits; one "file" stands for one commit.
         return ReadAllAvailable() if self._options.commits is None else ReadMaxFiles(self._options.commits)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
@@ -122,16 +126,16 @@ class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, CommitPartition)
-        settle()
+        freeze_imports()
         changes = enumerate(self._options.feed().changes(partition.commit, partition.parent))
         while rows := [_row(partition.commit, *item) for item in islice(changes, limits.FACT_BATCH_ROWS)]:
             yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
 
     def commit(self, end: dict[str, str]) -> None:
-        """Nothing is kept for readers."""
+        """Nothing to release: the feed keeps no state for readers."""
 
     def stop(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
 
 def _row(commit: GraphCommit, number: int, change: Change) -> dict[str, Any]:

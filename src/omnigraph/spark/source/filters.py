@@ -1,9 +1,11 @@
-"""What a condition in the words of Spark SQL is to storage: the same rows that Spark would find.
+"""Translation of Spark SQL predicates to storage filters that select the same rows as Spark.
 
-Spark casts the column to a type that holds the constant too, and compares there. Here the constant is brought to the
-column instead, so that an index can be asked: rounded in the direction that keeps the answer, or the answer is known.
-Where both would not be certain to agree the condition is refused. A condition holds where it is true, and is negated
-by asking where it is false: what is null is neither.
+Spark casts the column to a type that also holds the constant. The translation casts the constant to the column's type
+instead, so that an index applies. It rounds in the direction that preserves the result, or folds the comparison to a
+constant. A predicate for which equality with Spark is not certain is refused.
+
+Three-valued logic: a filter selects rows for which the predicate is true. Negation selects rows for which it is false,
+so rows for which it is null are in neither.
 """
 
 from __future__ import annotations
@@ -29,36 +31,36 @@ from omnigraph.rows.arrow_types import scalar_type
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.source import syntax as c
-from omnigraph.spark.source.parser import IN_QUOTES, parse_condition
+from omnigraph.spark.source.parser import IN_QUOTES, parse_predicate
 from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Condition, Membership, Missing, Not, Part
 
 CODE = "W001"
-"""The code of everything that is wrong with a condition."""
+"""The code of every error in ``where``."""
 
 NOTHING = AnyOf(())
 _NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _OPERATORS = {"=": op.eq, "!=": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge}
 _EXACT_DOUBLES = 2**53
-"""Whole numbers below are themselves as doubles, and no other number is."""
+"""Below this magnitude a double represents every integer exactly and uniquely."""
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 _REAL = re.compile(r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)\s*", re.ASCII | re.I)
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def read_condition(text: str, columns: Mapping[str, PropertyType]) -> Condition:
-    """The condition that a text states; raises CompileError with what is wrong, and where."""
+def read_filter(text: str, columns: Mapping[str, PropertyType]) -> Condition:
+    """Parse and translate a text; raises CompileError with the position of the error."""
     source = Source(text, "where")
     try:
         if len(text) > SOURCE_CHARS_MAX:
-            raise c.Problem(f"the text has {len(text)} characters; at most {SOURCE_CHARS_MAX} are read", Span(0, 1))
-        return where(parse_condition(text, columns))
+            raise c.Problem(f"the text has {len(text)} characters; the maximum is {SOURCE_CHARS_MAX}", Span(0, 1))
+        return where(parse_predicate(text, columns))
     except c.Problem as problem:
         raise CompileError([Diagnostic(CODE, problem.message, problem.span, source, hint=problem.hint)]) from None
 
 
 def where(node: c.Node, wanted: bool = True) -> Condition:
-    """Where a condition is true, or where it is false."""
+    """The filter for rows on which a predicate is true, or false with ``wanted=False``."""
     match node:
         case c.Compare(column, operator, constant):
             return _compare(column, operator, constant, wanted)
@@ -66,14 +68,15 @@ def where(node: c.Node, wanted: bool = True) -> Condition:
             return _one_of(column, constants, wanted)
         case c.IsNull(column):
             return _missing(column) if wanted else Not(_missing(column))
-        case c.Holds(column, place, text):
-            return _holds(column, place, text, wanted)
+        case c.Holds(column, position, text):
+            return _holds(column, position, text, wanted)
         case c.Known(value):
             return AllOf(()) if value is wanted else NOTHING
-        case c.Not(part):
-            return where(part, not wanted)
-        case c.And(parts) | c.Or(parts):
-            found = tuple(where(part, wanted) for part in parts)
+        case c.Not(operand):
+            return where(operand, not wanted)
+        case c.And(operands) | c.Or(operands):
+            # De Morgan: a negated conjunction is the disjunction of the negated conjuncts, and vice versa.
+            found = tuple(where(operand, wanted) for operand in operands)
             return AllOf(found) if isinstance(node, c.And) is wanted else AnyOf(found)
         case _:
             assert_never(node)
@@ -97,10 +100,11 @@ def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool
 
 def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> Condition:
     known = _of_one_type([constant for constant in constants if constant.kind is not c.Kind.NULL])
+    # `x not in (..., null)` is never true: x might equal the null.
     if not wanted and len(known) < len(constants):
         return NOTHING
-    equal = [part for part in (_compared(column, "=", constant) for constant in known) if part != NOTHING]
-    values = [part.value for part in equal if isinstance(part, Comparison)]
+    equal = [each for each in (_compared(column, "=", constant) for constant in known) if each != NOTHING]
+    values = [each.value for each in equal if isinstance(each, Comparison)]
     if values and len(values) == len(equal):
         found = Membership(column.name, pa.array(values, values[0].type))
         return found if wanted else Not(found)
@@ -110,7 +114,7 @@ def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> 
 
 
 def _of_one_type(constants: list[c.Constant]) -> list[c.Constant]:
-    """The values of a list as Spark compares them: with one double among them, all numbers are doubles."""
+    """The values of a list in their common type: one double makes all numbers doubles, as in Spark."""
     kinds = {constant.kind for constant in constants}
     if kinds == {c.Kind.EXACT, c.Kind.DOUBLE}:
         return [c.Constant(c.Kind.DOUBLE, float(str(each.value)), each.span) for each in constants]
@@ -119,15 +123,15 @@ def _of_one_type(constants: list[c.Constant]) -> list[c.Constant]:
     return constants
 
 
-def _holds(column: c.Column, place: c.Place, text: str, wanted: bool) -> Condition:
+def _holds(column: c.Column, position: c.TextPosition, text: str, wanted: bool) -> Condition:
     if not column.type.is_text:
         raise c.Problem(f"`{column.name}` ({column.type}) is not a text", column.span)
     if not text:
         return Not(Missing(column.name)) if wanted else NOTHING
-    if place is not c.Place.START:
-        part = Part(column.name, text, at_end=place is c.Place.END)
+    if position is not c.TextPosition.START:
+        part = Part(column.name, text, at_end=position is c.TextPosition.END)
         return part if wanted else Not(part)
-    # Texts that start alike stand together in the order of all texts, where an index finds them.
+    # Texts with a common prefix are one range in sort order, so a B-tree index applies.
     after = _text_after(text)
     bounds = [Comparison(column.name, ">=" if wanted else "<", pa.scalar(text))]
     if after is not None:
@@ -136,20 +140,17 @@ def _holds(column: c.Column, place: c.Place, text: str, wanted: bool) -> Conditi
 
 
 def _text_after(start: str) -> str | None:
-    """The least text that is greater than all that start so."""
+    """The smallest text greater than every text with the prefix; None if there is none."""
     for length in range(len(start), 0, -1):
         code = ord(start[length - 1]) + 1
         if code <= 0x10FFFF:
-            # Surrogates are no characters.
+            # Surrogates (D800 to DFFF) are not characters and cannot be encoded.
             return start[: length - 1] + chr(0xE000 if code == 0xD800 else code)
     return None
 
 
-# --- comparisons -------------------------------------------------------------------------------------------
-
-
 def _compared(column: c.Column, operator: str, constant: c.Constant) -> Condition:
-    """Where a column that is not null compares so with a constant. Nothing does with null."""
+    """Comparison of a column with a constant; never true if either is null."""
     type_ = column.type
     if not type_.is_plain_scalar:
         raise c.Problem(f"`{column.name}` ({type_}) cannot be compared", column.span)
@@ -173,7 +174,7 @@ def _compared(column: c.Column, operator: str, constant: c.Constant) -> Conditio
 
 
 def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> Condition:
-    """A column of whole numbers against any number: it is rounded, and beyond the range the answer is known."""
+    """Comparison of an integer column with any number: the number is rounded; beyond the type's range it is folded."""
     low, high = range_
     bound = math.floor(value) if operator in ("<=", ">") else math.ceil(value)
     if operator in ("=", "!="):
@@ -190,7 +191,7 @@ def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, i
 
 
 def _float(column: c.Column, operator: str, value: float) -> Condition:
-    """Spark's order of floats: NaN is equal to NaN and greater than everything else."""
+    """Comparison in Spark's order of floats: NaN equals NaN and is greater than every other value."""
     kind = scalar_type(column.type.scalar)
 
     def compare(sign: str, number: float) -> Comparison:
@@ -216,7 +217,7 @@ def _float(column: c.Column, operator: str, value: float) -> Condition:
 
 
 def _neighbours(value: float, kind: pa.DataType) -> tuple[float, float]:
-    """The value, or the floats of a narrower column that it is between."""
+    """The value twice, or for a float32 column the nearest floats below and above it."""
     if not pa.types.is_float32(kind):
         return value, value
     with np.errstate(over="ignore"):
@@ -238,10 +239,7 @@ def _boolean(column: c.Column, operator: str, constant: c.Constant) -> Condition
     return Not(Missing(column.name)) if holding else NOTHING
 
 
-# --- what a constant is to a column ------------------------------------------------------------------------
-
-
-def _unfit(column: c.Column, constant: c.Constant, hint: str | None = c.ELSEWHERE) -> c.Problem:
+def _unfit(column: c.Column, constant: c.Constant, hint: str | None = c.FILTER_THE_FRAME) -> c.Problem:
     shown = f"{constant.value!r} " if isinstance(constant.value, str) else "this "
     if constant.kind is c.Kind.PLAIN:
         return c.Problem(f"{constant.value!r} does not fit {column.type}", constant.span, IN_QUOTES)
@@ -249,7 +247,7 @@ def _unfit(column: c.Column, constant: c.Constant, hint: str | None = c.ELSEWHER
 
 
 def _plain(column: c.Column, constant: c.Constant) -> pa.Scalar:
-    """A value without quotes, read as a load would read it."""
+    """An unquoted value, parsed as a load parses it."""
     try:
         return cast_column(pa.array([constant.value]), column.type, from_texts=True)[0]
     except (WrongValue, WrongColumn):
@@ -271,18 +269,18 @@ def _integer(column: c.Column, constant: c.Constant) -> Decimal:
         case c.Kind.EXACT:
             number = Decimal(str(value))
             if _places(number) > limits.DECIMAL_PLACES_MAX:
-                message = f"there are more than {limits.DECIMAL_PLACES_MAX} digits behind the point"
+                message = f"more than {limits.DECIMAL_PLACES_MAX} digits after the decimal point"
                 raise c.Problem(message, constant.span)
         case c.Kind.DOUBLE:
             number, hint = Decimal(float(str(value))), "leave out the exponent"
             is_double = scalar in (Scalar.I64, Scalar.U64)
         case c.Kind.TEXT if _WHOLE.fullmatch(str(value)) and abs(int(str(value))) < 2**63:
-            # Spark compares a decimal number, which a U64 is to it, with a text as doubles.
+            # A U64 is a decimal in Spark, and Spark compares a decimal with a text as doubles.
             number, is_double = Decimal(int(str(value))), scalar is Scalar.U64
         case _:
             raise _unfit(column, constant, hint)
     if is_double and abs(number) >= _EXACT_DOUBLES:
-        raise c.Problem("Spark compares numbers of this size as doubles, which are not exact", constant.span, hint)
+        raise c.Problem("Spark compares numbers of this size as doubles, which is not exact", constant.span, hint)
     return number
 
 
@@ -292,17 +290,17 @@ def _places(number: Decimal) -> int:
 
 
 def _refuse_beyond(column: c.Column, operator: str, constant: c.Constant, value: Decimal) -> None:
-    """Spark holds that a decimal number beyond a type is greater, or less, than even its nulls."""
+    """Refuse ordering against a decimal outside the column's type: Spark then also selects nulls."""
     low, high = INTEGER_RANGES[Scalar.I32 if column.type.scalar is Scalar.I32 else Scalar.I64]
     is_decimal = constant.kind is c.Kind.EXACT and (_places(value) > 0 or not -(2**63) <= value < 2**63)
     if is_decimal and operator not in ("=", "!=") and column.type.scalar is not Scalar.U64 and not low <= value <= high:
-        raise c.Problem(f"this number is beyond every {column.type.scalar.value}", constant.span)
+        raise c.Problem(f"this number is outside the range of {column.type.scalar.value}", constant.span)
 
 
 def _real(column: c.Column, constant: c.Constant) -> float:
     if constant.kind is c.Kind.PLAIN:
         text = str(constant.value)
-        # A load refuses numbers that are not finite; to compare with them is allowed.
+        # A load refuses non-finite numbers, but comparing with them is valid.
         is_finite = _REAL.fullmatch(text) is None or math.isfinite(float(text))
         return float(_plain(column, constant).as_py()) if is_finite else float(text)
     is_text = constant.kind is c.Kind.TEXT and _REAL.fullmatch(str(constant.value))
@@ -317,18 +315,18 @@ def _day(column: c.Column, constant: c.Constant) -> Decimal:
     is_text = constant.kind in (c.Kind.TEXT, c.Kind.DATE) and _DAY.fullmatch(str(constant.value))
     days = parse_date(str(constant.value)) if is_text else None
     if days is None:
-        raise _unfit(column, constant, "write a day as '2024-01-31'")
+        raise _unfit(column, constant, "write a day like '2024-01-31'")
     return Decimal(days)
 
 
 def _moment(column: c.Column, constant: c.Constant) -> Decimal:
-    """Milliseconds."""
+    """Milliseconds since the epoch, with microseconds as a fraction."""
     if constant.kind is c.Kind.PLAIN:
         return Decimal(_plain(column, constant).cast(pa.int64()).as_py())
     found = None if constant.kind not in (c.Kind.TEXT, c.Kind.TIMESTAMP) else _MOMENT.fullmatch(str(constant.value))
     milliseconds = parse_datetime(str(constant.value)) if found is not None and found[2] else None
     if found is None or milliseconds is None:
-        # To Spark it is a moment of the session's zone, which nobody tells a source.
-        raise _unfit(column, constant, "write a time with its zone, as '2024-01-31T12:00:00Z'")
+        # Spark would read it in the session's time zone, which a data source does not know.
+        raise _unfit(column, constant, "write a time with its zone, like '2024-01-31T12:00:00Z'")
     finer = (found[1] or "").ljust(6, "0")[3:6]
     return milliseconds + Decimal(finer).scaleb(-3)

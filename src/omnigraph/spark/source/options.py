@@ -1,4 +1,4 @@
-"""The options of ``spark.read.format("omnigraph")`` and of its writer, checked."""
+"""Parsing and validation of the options of ``spark.read.format("omnigraph")`` and of its writer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
-from omnigraph.spark.source.filters import read_condition
+from omnigraph.spark.source.filters import read_filter
 from omnigraph.storage.tables.filters import Condition
 
 _NAMES = (
@@ -23,12 +23,12 @@ _NAMES = (
 )  # fmt: skip
 STORAGE = "storage."
 _OF_SPARK = ("checkpointlocation",)
-"""Options of Spark's own that it passes on."""
+"""Options of Spark itself that it also passes to the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What a user said. ``storage.*`` are options of the object store."""
+    """Parsed options. ``storage`` holds the object-store options, given as ``storage.*``."""
 
     store: str
     type_name: str
@@ -40,19 +40,19 @@ class SourceOptions:
     load: str = "append"
     durability: str = "fsync"
     query: str | None = None
-    said: Mapping[str, str] = field(default_factory=dict)
+    commit_options: Mapping[str, str] = field(default_factory=dict)
     storage: Mapping[str, str] = field(default_factory=dict)
 
     def graph(self) -> Graph:
-        """The graph that is there."""
+        """Open the graph."""
         return open_graph(self.store, storage_options=self.storage, durability=self.durability)
 
     def snapshot(self) -> Snapshot:
-        """What is to be read."""
+        """The snapshot to read."""
         return self.graph().snapshot(self.branch, at=self.at)
 
     def entity(self, catalog: Catalog) -> Entity:
-        """The type; one name may mean a node and an edge type, which ``kind`` tells apart."""
+        """The type of that name. ``kind`` disambiguates a name that both a node and an edge type have."""
         found: list[Entity] = [
             entity
             for kind, entity in (("node", catalog.node(self.type_name)), ("edge", catalog.edge(self.type_name)))
@@ -63,12 +63,12 @@ class SourceOptions:
             raise UsageError(f"there is no {self.kind or ''} type {self.type_name!r}".replace("  ", " "), hint=hint)
         if len(found) > 1:
             raise UsageError(
-                f"{self.type_name!r} is a node and an edge type", hint='say which: .option("kind", "node")'
+                f"{self.type_name!r} is both a node type and an edge type", hint='choose one: .option("kind", "node")'
             )
         return found[0]
 
     def chosen_columns(self, entity: Entity) -> tuple[str, ...] | None:
-        """The columns that are named; raises for one that the type does not have."""
+        """The value of the option ``columns``; raises UsageError for an unknown column."""
         known = table_schema(entity).names
         for name in self.columns or ():
             if name not in known:
@@ -76,18 +76,18 @@ class SourceOptions:
                 raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
         return self.columns
 
-    def condition(self, entity: Entity) -> Condition | None:
-        """What storage tests while reading; raises CompileError if it is no condition on the type's columns."""
+    def filter(self, entity: Entity) -> Condition | None:
+        """The storage filter of the option ``where``; raises CompileError if it is no predicate over the columns."""
         if self.where is None:
             return None
         text = PropertyType(Scalar.STRING)
         properties = entity.properties
         columns = {name: properties[name].type if name in properties else text for name in table_schema(entity).names}
-        return read_condition(self.where, columns)
+        return read_filter(self.where, columns)
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """Options as Spark hands them over, in small letters."""
+    """Parse the options that Spark passes, with case-insensitive names."""
     for name in given:
         if name.lower() not in (*_NAMES, *_OF_SPARK) and not name.lower().startswith(STORAGE):
             hint = did_you_mean(name, list(_NAMES)) or f"options are {', '.join(_NAMES)} and storage.*"
@@ -95,11 +95,14 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
     options = {name.lower(): value for name, value in given.items()}
     store = checked_store(options)
     if "type" not in options:
-        raise UsageError("which type?", hint='.option("type", ...)')
+        raise UsageError("the option 'type' is missing", hint='name a node or edge type: .option("type", ...)')
     if options.get("kind") not in (None, "node", "edge"):
-        raise UsageError(f"{options['kind']!r} is no kind of type", hint="kinds are node and edge")
+        raise UsageError(f"unknown kind {options['kind']!r}", hint="use node or edge")
     if options.get("load", "append") not in ("append", "merge"):
-        raise UsageError(f"{options['load']!r} is not how to load", hint='append or merge; .mode("overwrite") replaces')
+        raise UsageError(
+            f"unknown value for load: {options['load']!r}",
+            hint='use append or merge; .mode("overwrite") replaces the type',
+        )
     columns = options.get("columns")
     return SourceOptions(
         store,
@@ -118,10 +121,13 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
 
 
 def checked_store(options: Mapping[str, str]) -> str:
-    """Where the graph is, in words that every worker understands."""
+    """The location of the graph, in a form that is valid on every worker."""
     if "store" not in options:
-        raise UsageError("which store?", hint='.option("store", ...)')
+        raise UsageError("the option 'store' is missing", hint='name the graph: .option("store", ...)')
     store = options["store"]
     if "://" not in store and not os.path.isabs(store):
-        raise UsageError(f"the store {store!r} is a relative path", hint="name it absolutely: workers run elsewhere")
+        raise UsageError(
+            f"the store {store!r} is a relative path",
+            hint="use an absolute path: workers have other working directories",
+        )
     return store

@@ -1,8 +1,8 @@
-"""The parser of conditions in the words of Spark SQL, as far as storage can test them.
+"""Recursive-descent parser for the subset of Spark SQL predicates that storage can evaluate.
 
-Only what Spark itself would hand to a source is taken: columns against constants. What the constants are to a column
-is the business of ``condition_filters``. A value may stand without quotes where that is nothing in Spark SQL:
-``day < 2020-01-31``, ``name = Ada``.
+The subset is what Spark itself pushes down to a source: comparisons of a column with constants. ``filters`` converts
+the constants to the column's type. A value may be unquoted where that is not valid Spark SQL: ``day < 2020-01-31``,
+``name = Ada``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from omnigraph.lang.source import Span
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.source.syntax import (
-    ELSEWHERE,
+    FILTER_THE_FRAME,
     And,
     Column,
     Compare,
@@ -35,11 +35,11 @@ from omnigraph.spark.source.syntax import (
     Not,
     OneOf,
     Or,
-    Place,
     Problem,
+    TextPosition,
 )
 
-IN_QUOTES = "put a text into single quotes; quotes inside are doubled"
+IN_QUOTES = "put the text in single quotes; double a quote inside it"
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -56,13 +56,13 @@ _TOKEN = re.compile(
 _OPERATORS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<=>": "<=>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _PLAIN = re.compile(r"(.*?)(?=\s+and\s+\w+\s*[=<>!]|\s*\Z)", re.DOTALL | re.IGNORECASE)
-"""A value without quotes: everything up to the next comparison."""
+"""An unquoted value: everything up to the next comparison."""
 _NOT_PLAIN = re.compile(
     r"""[-+~'"`(\[{] | .*[()<>=] | (?:x|r|date|timestamp\w*|interval)\s*['"]
     | .*\b(?:or|not|in|is|r?like|ilike|between|null|case|interval|user|session_user|current_\w+|localtimestamp)\b""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-"""What may mean something else to Spark, or to whoever wrote it."""
+"""Unquoted texts that Spark, or the author, may read differently: they are refused."""
 _ESCAPE = {quote: re.compile(rf"\\(.)|{quote}{quote}", re.DOTALL) for quote in "'\""}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", **{char: char for char in "\\'\""}}
 _ESCAPES |= {"%": r"\%", "_": r"\_"}
@@ -74,10 +74,10 @@ class _Token(NamedTuple):
     span: Span
 
 
-def parse_condition(text: str, columns: Mapping[str, PropertyType]) -> Node:
-    """The syntax tree of a condition on these columns; raises Problem."""
+def parse_predicate(text: str, columns: Mapping[str, PropertyType]) -> Node:
+    """Parse a predicate over the columns; raises Problem."""
     parser = _Parser(text, columns)
-    node = parser.condition()
+    node = parser.disjunction()
     if parser.token.kind != "end":
         raise parser.expected("`and`, `or` or the end")
     return node
@@ -89,8 +89,6 @@ class _Parser:
         self._columns = columns
         self._depth = self._count = 0
         self.token = self._lex(0)
-
-    # --- tokens ----------------------------------------------------------------------------------------
 
     def _lex(self, start: int) -> _Token:
         found = _TOKEN.match(self._text, start)
@@ -111,7 +109,7 @@ class _Parser:
         if not self._take(spelling):
             raise self.expected(f"`{spelling}` {where}")
 
-    def expected(self, what: str, hint: str | None = ELSEWHERE) -> Problem:
+    def expected(self, what: str, hint: str | None = FILTER_THE_FRAME) -> Problem:
         found = "the end" if self.token.kind == "end" else f"`{self.token.text}`"
         if self.token.kind == "other" and self.token.text in "'\"`":
             return Problem("this quote is never closed", self.token.span, IN_QUOTES)
@@ -120,19 +118,17 @@ class _Parser:
     def _followed_by(self, pattern: str) -> bool:
         return re.compile(rf"\s*{pattern}").match(self._text, self.token.span.end) is not None
 
-    # --- conditions ------------------------------------------------------------------------------------
-
-    def condition(self) -> Node:
-        parts = [self._conjunction()]
+    def disjunction(self) -> Node:
+        disjuncts = [self._conjunction()]
         while self._take("or"):
-            parts.append(self._conjunction())
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+            disjuncts.append(self._conjunction())
+        return disjuncts[0] if len(disjuncts) == 1 else Or(tuple(disjuncts))
 
     def _conjunction(self) -> Node:
-        parts = [self._negation()]
+        conjuncts = [self._negation()]
         while self._take("and"):
-            parts.append(self._negation())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+            conjuncts.append(self._negation())
+        return conjuncts[0] if len(conjuncts) == 1 else And(tuple(conjuncts))
 
     def _negation(self) -> Node:
         if self._take("not", "!"):
@@ -140,25 +136,25 @@ class _Parser:
                 return Not(self._negation())
         if self._take("("):
             with self._nested():
-                inner = self.condition()
-            self._expect(")", "after the condition in parentheses")
+                inner = self.disjunction()
+            self._expect(")", "after the predicate in parentheses")
             return inner
-        return self._predicate()
+        return self._comparison()
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
         self._depth += 1
-        if self._depth > limits.CONDITION_DEPTH_MAX:
-            raise Problem(f"conditions are nested deeper than {limits.CONDITION_DEPTH_MAX} levels", self.token.span)
+        if self._depth > limits.PREDICATE_DEPTH_MAX:
+            raise Problem(f"predicates are nested deeper than {limits.PREDICATE_DEPTH_MAX} levels", self.token.span)
         yield
         self._depth -= 1
 
-    def _predicate(self) -> Node:
+    def _comparison(self) -> Node:
         self._count += 1
-        if self._count > limits.CONDITIONS_MAX:
-            hint = "compare with many values by `in (...)`"
-            raise Problem(f"there are more than {limits.CONDITIONS_MAX} conditions", self.token.span, hint)
-        if self._at(*(place.value for place in Place)) and self._followed_by(r"\("):
+        if self._count > limits.PREDICATES_MAX:
+            hint = "compare a column with many values by `in (...)`"
+            raise Problem(f"more than {limits.PREDICATES_MAX} predicates", self.token.span, hint)
+        if self._at(*(position.value for position in TextPosition)) and self._followed_by(r"\("):
             return self._function()
         if self._starts_constant():
             constant = self._constant()
@@ -167,10 +163,10 @@ class _Parser:
                 return Known(constant.value)
             operator = self._operator()
             return Compare(self._column(), _FLIPPED.get(operator, operator), constant)
-        return self._about(self._column())
+        return self._column_test(self._column())
 
-    def _about(self, column: Column) -> Node:
-        """What is said of a column."""
+    def _column_test(self, column: Column) -> Node:
+        """A test that starts with a column."""
         is_not = self._take("not")
         found: Node
         if self._take("in"):
@@ -196,25 +192,25 @@ class _Parser:
         return Not(found) if is_not else found
 
     def _function(self) -> Node:
-        place = Place(self._advance().text.lower())
+        position = TextPosition(self._advance().text.lower())
         self._expect("(", "after the function")
         column = self._column()
         self._expect(",", "after the column")
         text = self._text_constant()
         self._expect(")", "after the text")
-        return Holds(column, place, text)
+        return Holds(column, position, text)
 
     def _like(self, column: Column) -> Node:
         span = self.token.span
         pattern = self._text_constant()
         text = pattern.removeprefix("%").removesuffix("%") if pattern != "%" else ""
         if any(char in text for char in "%_\\"):
-            raise Problem("a pattern has `%` at its start or end, and no other wildcard or `\\`", span)
+            raise Problem("a pattern may have `%` only at its start and end, and no other wildcard or `\\`", span)
         if "%" not in pattern:
             return Compare(column, "=", Constant(Kind.TEXT, text, span))
         if not pattern.startswith("%"):
-            return Holds(column, Place.START, text)
-        return Holds(column, Place.ANYWHERE if pattern.endswith("%") else Place.END, text)
+            return Holds(column, TextPosition.START, text)
+        return Holds(column, TextPosition.ANYWHERE if pattern.endswith("%") else TextPosition.END, text)
 
     def _operator(self) -> str:
         if not self._at(*_OPERATORS):
@@ -229,17 +225,17 @@ class _Parser:
         name = token.text[1:-1].replace("``", "`") if token.kind == "quoted" else token.text
         known = self._known(name)
         if known is None and self._at("("):
-            raise Problem(f"storage knows no function {name!r}", token.span)
+            raise Problem(f"unknown function {name!r}", token.span)
         if known is None:
-            raise Problem(f"there is no column {name!r}", token.span, did_you_mean(name, self._columns) or ELSEWHERE)
+            raise Problem(
+                f"there is no column {name!r}", token.span, did_you_mean(name, self._columns) or FILTER_THE_FRAME
+            )
         return Column(known, self._columns[known], token.span)
 
     def _known(self, name: str) -> str | None:
-        """The column of that name; capital letters do not matter, as in Spark."""
+        """The column with exactly that name, or else the only one that differs in case."""
         alike = [known for known in self._columns if known.lower() == name.lower()]
         return name if name in alike else alike[0] if len(alike) == 1 else None
-
-    # --- constants -------------------------------------------------------------------------------------
 
     def _starts_constant(self) -> bool:
         if self._at("date", "timestamp", "timestamp_ltz"):
@@ -278,7 +274,7 @@ class _Parser:
         for escape in _ESCAPE[quote].finditer(body):
             if escape[1] and escape[1] not in _ESCAPES:
                 start = token.span.start + 1 + escape.start()
-                raise Problem(f"unknown escape {escape[0]!r}", Span(start, start + 2), "a backslash is written twice")
+                raise Problem(f"unknown escape {escape[0]!r}", Span(start, start + 2), "write a backslash twice")
         return _ESCAPE[quote].sub(lambda found: _ESCAPES[found[1]] if found[1] else quote, body)
 
     def _constants(self) -> tuple[Constant, ...]:
@@ -290,7 +286,7 @@ class _Parser:
         return tuple(found)
 
     def _operand(self, column: Column) -> Constant:
-        """What a column is compared with: a constant, or a value without quotes."""
+        """The right side of a comparison: a constant or an unquoted value."""
         start = self.token
         is_day = column.type.scalar in (Scalar.DATE, Scalar.DATETIME)
         if self._starts_constant():
@@ -300,7 +296,7 @@ class _Parser:
         found = _PLAIN.match(self._text, start.span.start)
         assert found is not None, "it may be empty"
         if start.kind in ("word", "quoted") and self._known(start.text.strip("`")) is not None:
-            raise Problem("two columns are compared", start.span)
+            raise Problem("two columns cannot be compared with each other", start.span)
         followed = re.findall(r"\band\s+(\w+)", found[0], re.IGNORECASE)
         is_number = not is_day and re.match(r"[0-9.]+(?!\w)", found[0])
         if is_number or _NOT_PLAIN.match(found[0]) or any(map(self._known, followed)):
@@ -311,7 +307,7 @@ class _Parser:
 
 
 def _number(spelling: str, span: Span) -> Constant:
-    """A number, exact unless it has an exponent or says otherwise at its end."""
+    """A numeric literal: exact, unless it has an exponent or the suffix ``d`` or ``f``."""
     digits = spelling.rstrip("dlf")
     if "e" not in digits and spelling[-1] not in "df":
         value = Decimal(digits)

@@ -1,4 +1,4 @@
-"""Conditions as Spark would hand them to a source: the syntax tree of the option ``where``."""
+"""Syntax tree of the option ``where``: the predicates that Spark could push down to a source."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from enum import Enum
 from omnigraph.lang.source import Span
 from omnigraph.schema.types import PropertyType
 
-ELSEWHERE = "Spark tests any other condition after everything was read: .load().where(...)"
+FILTER_THE_FRAME = "only simple predicates are pushed down; filter the loaded frame instead: .load().where(...)"
 
 
 class Problem(Exception):
-    """What is wrong with a condition, and where."""
+    """A located error in a predicate."""
 
-    def __init__(self, message: str, span: Span, hint: str | None = ELSEWHERE) -> None:
+    def __init__(self, message: str, span: Span, hint: str | None = FILTER_THE_FRAME) -> None:
         super().__init__(message)
         self.message, self.span, self.hint = message, span, hint
 
 
 class Kind(Enum):
-    """What a constant is to Spark; ``PLAIN`` is a value without quotes that is nothing to Spark."""
+    """Spark's type of a constant. ``PLAIN`` is an unquoted value, which is no literal in Spark SQL."""
 
     NULL = "null"
     BOOLEAN = "a boolean"
@@ -67,8 +67,8 @@ class IsNull:
     column: Column
 
 
-class Place(Enum):
-    """Where a text holds another."""
+class TextPosition(Enum):
+    """Position at which one text must occur in another."""
 
     START = "startswith"
     END = "endswith"
@@ -78,7 +78,7 @@ class Place(Enum):
 @dataclass(frozen=True, slots=True)
 class Holds:
     column: Column
-    place: Place
+    position: TextPosition
     text: str
 
 
@@ -91,17 +91,17 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    part: Node
+    operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    parts: tuple[Node, ...]
+    conjuncts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    parts: tuple[Node, ...]
+    disjuncts: tuple[Node, ...]
 
 
 Node = Compare | OneOf | IsNull | Holds | Known | Not | And | Or

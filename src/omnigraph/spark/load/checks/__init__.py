@@ -1,1 +1,1 @@
-"""Constraints over several rows of a load, checked by the cluster or by the driver."""
+"""Cross-row constraints of a load: uniqueness, references and cardinality, checked on the cluster or on the driver."""

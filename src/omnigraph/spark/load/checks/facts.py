@@ -1,7 +1,25 @@
-"""Keys of table versions as facts: which row of which table holds which key, in which space, in which role.
+"""Facts: the keys of table rows in the one form that every check compares.
 
-A space is a set of keys that are compared with each other: the ids of a type, the values of a unique constraint, the
-sources of an edge type. All spaces of all types go through one job: many small types cost as much as one.
+A fact says that a row holds a key, in a space, in a role. A space is a set of keys that are compared with each other:
+the ids of a type, the values of a unique constraint, the sources of an edge type. Two facts concern each other exactly
+if space and key are equal. So every check is a grouping by (space, key), and all spaces of all types share one job:
+many small types cost as much as one large type.
+
+Example: ``edge:Knows`` is table 0 and ``node:Person`` table 1, so their ids are spaces 0 and 1000. The input has a
+Person ``ann`` and an edge ``e1`` from ``ann`` to ``bob``. A Person ``ann`` is committed.
+
+=====  =============  ===  ===========  ======================
+space  role           key  row          meaning
+=====  =============  ===  ===========  ======================
+1000   INPUT          ann  input 0      a Person of the input
+1000   COMMITTED      ann  committed 7  a Person of the graph
+0      INPUT          e1   input 0      an edge of the input
+1000   REFERENCE + 0  ann  input 0      the source of the edge
+1000   REFERENCE + 1  bob  input 0      the target of the edge
+=====  =============  ===  ===========  ======================
+
+Group (1000, ann) has an input and a committed row: an update, or an error in an append. Group (1000, bob) has a
+reference but no node: a dangling edge.
 """
 
 from __future__ import annotations
@@ -27,7 +45,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SPACES_PER_TABLE = 1_000
-"""Room for the spaces of one table: its ids first, then its unique constraints, and last the sources of its edges."""
+"""Spaces reserved per table: 0 for its ids, then one per unique constraint, and the last for the sources of its edges.
+
+The table of a space is therefore ``space // SPACES_PER_TABLE``; ``rules`` relies on it."""
 
 FACTS = "space int, role int, key string, row long, id string"
 
@@ -36,22 +56,22 @@ _SCHEMA = pa.schema(
 )
 
 
-class Role(IntEnum):
-    """What a row has to do with a key."""
+class FactRole(IntEnum):
+    """The relation of a row to a key."""
 
     INPUT = 0
     COMMITTED = 1
     REPLACED = 2
-    """Committed, but the input has a row of the same id, or overwrites the table."""
+    """A committed row that the load removes: the input has the same id, or overwrites the table."""
     NEW_NODE = 3
     OLD_NODE = 4
     REFERENCE = 5
-    """References are numbered from here on: the ends of edges."""
+    """The first of the numbered references, the ends of edges. Must be the largest: checks compare with ``>=``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """Columns that are a key in a space."""
+    """Columns of a table that form a key in a space."""
 
     space: int
     role: int
@@ -60,7 +80,7 @@ class Emission:
 
 @dataclass(frozen=True, slots=True)
 class KeyScan:
-    """What is read from one version of a table, or from some fragments of it. ``id`` is told only if wanted."""
+    """A scan of one table version, or of some of its fragments. Facts have an ``id`` only ``with_ids``."""
 
     pin: TablePin
     entity: Entity
@@ -70,25 +90,42 @@ class KeyScan:
 
 
 ReadScans = Callable[[Sequence[KeyScan]], Iterator[pa.RecordBatch]]
-"""What a task makes of its scans."""
+"""Converts the scans of a task to batches."""
 
 
 def facts(spark: SparkSession, store: Store, scans: Sequence[KeyScan]) -> DataFrame:
-    """The facts of all scans, as a frame with the columns of ``FACTS``. Spark is slow with many: see ``groups``."""
+    """The facts of scans as a frame with the columns ``FACTS``. For many facts, ``groups`` is much faster."""
     return run_scans(spark, store, scans, partial(_read, store), FACTS)
 
 
 def run_scans(spark: SparkSession, store: Store, scans: Sequence[KeyScan], read: ReadScans, columns: str) -> DataFrame:
-    """What ``read`` gives for the scans, which are cut and packed so that every task has about as much to do."""
+    """Apply ``read`` to the scans, which are divided among tasks of about equal size."""
     tasks = list(_tasks(store, scans))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     return mapped(numbers, partial(_run, read, tasks), columns)
 
 
 def _tasks(store: Store, scans: Sequence[KeyScan]) -> Iterator[list[KeyScan]]:
+    """Pack fragments into tasks of at least ``FACT_ROWS`` rows, in order; only the last task may have fewer.
+
+    Example with ``FACT_ROWS`` = 100:
+
+    ====  ========  ====  ===============
+    scan  fragment  rows  task
+    ====  ========  ====  ===============
+    A     0         60    0
+    A     1         50    0 (110 rows)
+    A     2         30    1
+    B     0         40    1
+    C     0         90    1 (160 rows)
+    ====  ========  ====  ===============
+
+    Task 0 gets scan A with fragments 0 and 1. Task 1 gets three scans: small tables share a task.
+    """
     task: list[KeyScan] = []
     held = 0
     for whole in scans:
+        # A scan in several tasks becomes several scans with disjoint fragments, so no fact is read twice.
         fragments: list[int] = []
         for number, rows in fragment_rows(store, whole.pin) if whole.pin.rows else []:
             fragments.append(number)
@@ -119,14 +156,16 @@ def _read(store: Store, scans: Sequence[KeyScan]) -> Iterator[pa.RecordBatch]:
 
 
 def emitted(store: Store, wanted: KeyScan) -> Iterator[tuple[Emission, pa.RecordBatch]]:
-    """The facts of a scan, by emission: ``key``, ``row`` and ``id``."""
+    """The facts of a scan by emission, with the columns ``key``, ``row`` and ``id``."""
     columns = dict.fromkeys(column for emission in wanted.emissions for column in emission.columns)
     names = [*columns] if not wanted.with_ids else list(dict.fromkeys([*columns, ID]))
     for batch in scan(store, wanted.pin, names, with_address=True, fragments=wanted.fragments):
+        # Spark has no unsigned integers. The cast is checked: it fails, rather than wraps, from fragment 2 ** 31 on.
         rows = batch.column("_rowaddr").cast(pa.int64())
         ids = batch.column(ID) if wanted.with_ids else pa.nulls(batch.num_rows, pa.utf8())
         texts = {column: text_column(wanted.entity, column, batch) for column in columns}
         for emission in wanted.emissions:
             keys = tuple_texts([texts[column] for column in emission.columns])
             made = pa.RecordBatch.from_arrays([keys, rows, ids], names=["key", "row", "id"])
+            # A null in a key makes no fact: null is unequal to everything, so it can break no constraint.
             yield emission, made.filter(keys.is_valid()) if keys.null_count else made

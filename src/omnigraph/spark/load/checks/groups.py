@@ -1,9 +1,13 @@
-"""Facts grouped by their keys. Spark moves them between tasks in blocks; only the groups that matter become its rows.
+"""Distributed grouping of facts by key: hash-partitioned blocks in the shuffle, a local database in each task.
 
-Grouping texts in the JVM costs several times what writing the rows of the input costs. So tasks divide their facts by a
-hash of the key into buckets, and a task for each bucket groups with the key database of the embedded load, which
-spills to disk. All facts of a key are in one bucket, so every group is whole. It is formed by the key itself: the hash
-only chooses the bucket.
+Grouping texts in the JVM costs several times as much as writing the input. Therefore Spark only shuffles opaque blocks.
+Map tasks divide their facts into buckets by a hash of the key. A reduce task groups one bucket with the key database of
+the embedded load, which spills to disk. Only the groups that a check needs become rows of Spark.
+
+Invariant: all facts of a (space, key) are in one bucket, and all blocks of a bucket reach one task, so every group is
+complete. It holds because the bucket depends on the key alone, and because every process computes the same hash, which
+``Buckets.check`` verifies. A hash collision is harmless: the statement groups by the key itself, and the hash only
+chooses the bucket.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import pyarrow.compute as pc
 from omnigraph.errors import SparkError
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
-from omnigraph.spark.load.checks.facts import Emission, KeyScan, Role, emitted, run_scans
+from omnigraph.spark.load.checks.facts import Emission, FactRole, KeyScan, emitted, run_scans
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.keys import KeyDatabase, open_keys
 
@@ -33,13 +37,14 @@ _BLOCKS = pa.schema([("bucket", pa.int32()), ("space", pa.int32()), ("role", pa.
 _PACKED = pa.schema([("key", pa.utf8()), ("row", pa.int64()), ("times", pa.int64())])
 _FACTS = pa.schema([("space", pa.int32()), ("role", pa.int32()), *_PACKED])
 _PROBE = "SELECT CAST(hash('omnigraph') % 9223372036854775807 AS BIGINT)"
+"""Hash of a fixed text. DuckDB may change its hash function between versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A statement over ``facts`` (space, role, key, row, times), and the columns of what it gives, as Spark names them.
+    """An SQL statement over ``facts`` (space, role, key, row, times), and the Spark columns of its result.
 
-    ``times`` is how many facts one stands for; only references are counted together, and their ``row`` means nothing.
+    ``times`` is the multiplicity of a fact. Only references are pre-aggregated, and their ``row`` is null.
     """
 
     statement: str
@@ -48,44 +53,46 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """How many there are. ``probe`` tells whether a task hashes as the driver does. Travels to the executors."""
+    """The number of buckets, and the driver's hash of a fixed text. Pickled to the executors."""
 
     count: int
     probe: int
 
     @classmethod
     def for_facts(cls, facts: int) -> Buckets:
-        """As many as make tasks of a good size of so many facts."""
+        """The number of buckets that gives grouping tasks of about ``GROUP_FACTS`` facts."""
         with open_keys(KeyDatabase, threads=1) as database:
             return cls(max(1, -(-facts // limits.GROUP_FACTS)), database.number(_PROBE))
 
     def check(self, database: KeyDatabase) -> None:
-        """Facts that are hashed otherwise would be in another bucket than their like."""
+        """Raise if this process hashes differently: equal keys in different buckets would hide violations."""
         if database.number(_PROBE) != self.probe:
             raise SparkError(
-                "the executors hash keys otherwise than the driver",
-                hint="install the same version of duckdb everywhere, or load with checks by the driver",
+                "the executors hash keys differently from the driver",
+                hint="install the same version of duckdb on all machines, or load with checks='driver'",
             )
 
 
 def count_facts(scans: Sequence[KeyScan]) -> int:
-    """How many facts scans give at most."""
+    """Upper bound of the number of facts of scans: keys with a null give none."""
     return sum(scan.pin.rows * len(scan.emissions) for scan in scans)
 
 
 def blocks(spark: SparkSession, store: Store, scans: Sequence[KeyScan], buckets: Buckets) -> DataFrame:
-    """The facts of scans as a frame with the columns of ``BLOCKS``."""
+    """The facts of scans as a frame of blocks, with the columns ``BLOCKS``."""
     return run_scans(spark, store, scans, partial(_pack_scans, store, buckets), BLOCKS)
 
 
 def packed(facts: DataFrame, buckets: Buckets) -> DataFrame:
-    """The same of facts that are rows of Spark already."""
+    """The blocks of facts that are rows of a frame."""
     columns = facts.select("space", "role", "key", "row", "id")
     return mapped(columns, partial(_pack_rows, buckets), BLOCKS)
 
 
 def grouped(given: DataFrame, buckets: Buckets, grouping: Grouping) -> DataFrame:
-    """What the grouping says of the facts in blocks."""
+    """The result of a grouping over the facts in blocks."""
+    # By id: bucket n is partition n. Hashing the bucket number again would give some tasks several buckets and others
+    # none.
     return mapped(given.repartitionById(buckets.count, "bucket"), partial(_group, grouping), grouping.columns)
 
 
@@ -106,7 +113,7 @@ def _by_emission(batch: pa.RecordBatch) -> Iterator[tuple[Emission, pa.RecordBat
 
 
 def _pack(buckets: Buckets, facts: Iterator[tuple[Emission, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """Gather the facts of each emission until they are worth dividing."""
+    """Buffer the facts of each emission until there are enough for blocks of a useful size."""
     waiting: dict[Emission, list[pa.RecordBatch]] = {}
     with open_keys(KeyDatabase, threads=1) as database:
         buckets.check(database)
@@ -122,15 +129,33 @@ def _pack(buckets: Buckets, facts: Iterator[tuple[Emission, pa.RecordBatch]]) ->
 def _divide(
     database: KeyDatabase, buckets: Buckets, emission: Emission, pieces: Sequence[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """Divide the facts of one emission into one block per bucket.
+
+    Example with two buckets, sorted by bucket:
+
+    ===  ===  =====  ======
+    key  row  times  bucket
+    ===  ===  =====  ======
+    ann  0    1      0
+    dan  3    1      0
+    bob  1    1      1
+    cid  2    1      1
+    eve  4    1      1
+    ===  ===  =====  ======
+
+    The run ends of ``bucket`` are [2, 5]. Slices 0:2 and 2:5 become the blocks of buckets 0 and 1.
+    """
     given = pa.Table.from_batches(pieces)
     if not given.num_rows:
         return
-    if emission.role >= Role.REFERENCE:
+    # Many edges share an end. Counting references here shrinks the shuffle; checks need only their number.
+    if emission.role >= FactRole.REFERENCE:
         chosen = 'SELECT key, CAST(NULL AS BIGINT) AS "row", count(*) AS times FROM given GROUP BY key'
     else:
         chosen = 'SELECT key, "row", CAST(1 AS BIGINT) AS times FROM given'
     query = f"SELECT *, CAST(hash(key) % {buckets.count} AS INTEGER) AS bucket FROM ({chosen})"
     table = pa.Table.from_batches(database.stream(query, given=given)).combine_chunks()
+    # One batch sorted by bucket, so that every bucket is one run and its facts one zero-copy slice.
     table = table.take(pc.sort_indices(table.column("bucket")))
     [batch] = table.combine_chunks().to_batches()
     runs = pc.run_end_encode(batch.column("bucket"))
@@ -142,6 +167,7 @@ def _divide(
 
 def _group(grouping: Grouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     with open_keys(KeyDatabase, threads=1) as database:
+        # A stream: the database spills groups to disk, so a task holds neither all blocks nor all facts in memory.
         facts = pa.RecordBatchReader.from_batches(_FACTS, _unpacked(batches))
         yield from database.stream(grouping.statement, facts=facts)
 

@@ -1,6 +1,31 @@
-"""The checks over several rows, by the cluster: jobs compare the keys of the input, and tasks shorten what it replaces.
+"""Cross-row checks of a load on the cluster, and the staging of its tables.
 
-The driver holds counts, and the rows that something is wrong with: those that are shown, or all if they are set aside.
+Jobs compare the keys of the input with each other and with the graph. Tasks then write deletion files for committed
+rows that the input replaces. The driver holds only counts and violating rows: samples, or all of them if they are
+rejected.
+
+Invariants:
+
+* A plan is valid only for the capture that it was checked against. If another writer publishes
+  first, ``run`` calls ``prepare`` again with the new state, and the checks start over.
+* Rejection is monotonic: a rejected row stays rejected in every later attempt, even if another writer has made it
+  valid. Otherwise the rejects file and the commit could disagree.
+* From the moment that ``stage`` hands its files over, nothing may delete them: only the manifest knows whether the
+  commit exists.
+* Exactly one task shortens a fragment of a committed table, because Lance has one deletion file per fragment.
+
+Example of ``ids`` for a merge of five input rows of a type without a key, in space 0. The committed row of ``bob`` has
+the address ``1 << 32 | 7``, that is fragment 1, offset 7.
+
+=====  ===  ======  ====  ===========  ====  ============================================
+space  key  inputs  last  committed    refs  consequence
+=====  ===  ======  ====  ===========  ====  ============================================
+0      ann  2       4     null         0     row 4 wins, the earlier row is superseded
+0      bob  1       1     1 << 32 | 7  0     offset 7 of fragment 1 is deleted
+0      eve  0       null  null         3     three dangling ends: a violation
+=====  ===  ======  ====  ===========  ====  ============================================
+
+Ids without a consequence, here those of the other two rows, are not in ``ids``.
 """
 
 from __future__ import annotations
@@ -34,7 +59,7 @@ from omnigraph.spark.load.checks.rules import RejectingSparkChecks, SparkChecks
 from omnigraph.spark.load.checks.spaces import Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
 from omnigraph.spark.load.rejected_rows import EveryViolation
-from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
@@ -52,19 +77,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Shortened = Mapping[str, Sequence[staging.ShortenedFragment]]
-"""By table: committed fragments without the rows that the input replaces."""
+"""By table: committed fragments, without the rows that the input replaces."""
 
 
 @dataclass(frozen=True)
 class PreparedSparkLoad:
-    """A validated input, and how many committed rows it replaces."""
+    """A validated input, ready to stage, with the committed rows that it replaces."""
 
     spark: SparkSession
     input: LoadInput
     reads: frozenset[str]
     existing: Mapping[str, int]
     replaced: DataFrame | None
-    """Space and address of every committed row that has an id of the input."""
+    """Space and address of every committed row with an id of the input; None if there is none."""
     spaces: Mapping[int, str]
     fingerprint: str = ""
 
@@ -73,10 +98,11 @@ class PreparedSparkLoad:
         return False
 
     def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """One version of every table. Fragments are there already; deletion files are written by tasks."""
+        """Stage one version per table. The fragments exist already; tasks write the deletion files."""
         tables = self.input.tables
         shortened = self._shorten(capture)
         staged = [self._assemble_table(capture, table, shortened) for _, table in sorted(tables.items())]
+        # Before the plan leaves this method: from here on a failure must not delete the files of the input.
         self.input.is_handed_over = True
         return plan_writes(capture, staged, self.reads, info, options)
 
@@ -86,11 +112,12 @@ class PreparedSparkLoad:
         from pyspark.sql import functions as f
 
         fragment = f.shiftright(f.col("committed"), OFFSET_BITS)
+        # All rows of a fragment go to one task: two tasks would write two deletion files, and one would be lost.
         rows = self.replaced.repartition(f.col("space"), fragment)
         pins = {space: capture.state.tables[key] for space, key in self.spaces.items()}
         work = partial(_shorten_fragments, self.input.store, pins, attempts_max(self.spark))
         found: dict[str, list[staging.ShortenedFragment]] = {}
-        for space, shortened in (item for part in results(mapped(rows, work, OUTCOMES)) for item in part):
+        for space, shortened in (item for task in results(mapped(rows, work, OUTCOMES)) for item in task):
             found.setdefault(self.spaces[space], []).append(shortened)
         return {key: sorted(items, key=lambda item: item.number) for key, items in found.items()}
 
@@ -105,6 +132,7 @@ class PreparedSparkLoad:
         else:
             version = staging.stage_shortened(store, base, pin.location, table.written, shortened.get(key, ()))
         if table.superseded:
+            # By data file, not by address: fragments of the input have other numbers in the target table.
             version = staging.stage_without(store, version, table.superseded.items())
         counts = self._counts(capture, table)
         write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
@@ -124,7 +152,7 @@ class PreparedSparkLoad:
 def _shorten_fragments(
     store: Store, pins: Mapping[int, TablePin], attempts: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """All rows to remove of a fragment come to one task, which writes its deletion file."""
+    """Write a deletion file for every fragment of this task, which receives all rows to delete from each."""
     rows: dict[int, list[int]] = {}
     for batch in batches:
         for space, address in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -132,10 +160,10 @@ def _shorten_fragments(
 
     def shorten() -> list[tuple[int, staging.ShortenedFragment]]:
         return [
-            (space, staging.shorten_fragment(store, store.open(pin.location, pin.lance_version), pin.location, part))
+            (space, staging.shorten_fragment(store, store.open(pin.location, pin.lance_version), pin.location, group))
             for space, addresses in sorted(rows.items())
             for pin in [pins[space]]
-            for part in by_fragment(addresses)
+            for group in by_fragment(addresses)
         ]
 
     if rows:
@@ -145,17 +173,17 @@ def _shorten_fragments(
 def publish_checked_on_cluster(
     spark: SparkSession, job: LoadJob, whole: LoadInput, rejects: Rejects | None = None
 ) -> Published | Previewed:
-    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
-    judging = Judging(spark, whole, rejects, [])
+    """Check the input and publish it as one atomic commit; with ``rejects``, without its invalid rows."""
+    validation = Validation(spark, whole, rejects, [])
     if rejects is not None:
-        # Rows are judged once, so not by a state that may be old.
+        # Rejection is final, so the first check must not use a stale cached state.
         job.context.manifests.fresh(job.incarnation)
 
     def prepare(capture: Capture) -> PreparedSparkLoad:
         with job.context.profiler.step(CHECK) as step, translated_jobs():
-            job.context.profiler.say(f"by jobs of the cluster; {NOT_COUNTED}")
+            job.context.profiler.say(f"by Spark jobs; {NOT_COUNTED}")
             step.rows = sum(whole.counts().values())
-            return judging.prepare(capture)
+            return validation.prepare(capture)
 
     def renew(fence: Fence) -> None:
         every = (rows for table in whole.tables.values() for rows in table.written)
@@ -165,15 +193,15 @@ def publish_checked_on_cluster(
     try:
         return job.finish(job.context, Change(job.incarnation, prepare, job.info, job.options, since, renew))
     finally:
-        for frame in judging.cached:
+        for frame in validation.cached:
             frame.unpersist()
 
 
 @dataclass(frozen=True)
-class Judging:
-    """One input, judged against one state of the graph after the other. ``cached`` are frames that Spark keeps.
+class Validation:
+    """Validation of one input against successive states of the graph. ``cached`` are frames that Spark persists.
 
-    What was set aside stays so, even if another writer meanwhile made it right.
+    Rejected rows stay rejected, even if another writer has made them valid in the meantime.
     """
 
     spark: SparkSession
@@ -182,18 +210,19 @@ class Judging:
     cached: list[DataFrame]
 
     def prepare(self, capture: Capture) -> PreparedSparkLoad:
-        """Check the input against the graph; raises and changes nothing."""
+        """Check the input against the graph. Raises on a violation; changes nothing in the graph."""
         for table in self.whole.tables.values():
             check_same_type(table.entity, capture.catalog)
         spaces = Spaces(capture.catalog, capture.state, self.whole.tables, self.whole.mode)
-        checks = self._settled(spaces)
+        checks = self._deduplicated(spaces)
+        # A rejected node leaves edges dangling, so checks repeat until a round rejects nothing.
         for _ in range(limits.REJECT_ROUNDS_MAX):
             checks.run()
             if not self._set_aside(checks.violations):
                 break
             checks = self._checks(spaces)
         else:
-            # What is still wrong ends the load.
+            # The limit is reached: report the remaining violations as an error instead of rejecting more rows.
             checks = self._checks(spaces, SparkChecks)
             checks.run()
         _raise_if_any(checks.violations)
@@ -204,29 +233,31 @@ class Judging:
         return PreparedSparkLoad(
             self.spark,
             self.whole,
-            frozenset(spaces.asked),
+            frozenset(spaces.reads),
             existing,
             replaced if any(existing.values()) else None,
             {spaces.ids(key): key for key in self.whole.tables},
         )
 
-    def _settled(self, spaces: Spaces) -> SparkChecks:
-        """Checks of an input in which no id is twice."""
+    def _deduplicated(self, spaces: Spaces) -> SparkChecks:
+        """Checks of the input after duplicate ids are resolved."""
         checks = self._checks(spaces)
+        # A retry after a lost publication race: duplicates within the input do not depend on the graph.
         if self.whole.is_settled:
             return checks
         if self.rejects is not None:
-            self.rejects.take_parts(self.whole)
+            self.rejects.take_slices(self.whole)
         has_changed = checks.settle_duplicates()
         if isinstance(checks.violations, EveryViolation):
-            checks.violations.reasons = given_again(self.whole, checks.violations.reasons)
+            checks.violations.reasons = as_superseded(self.whole, checks.violations.reasons)
         has_changed |= self._set_aside(checks.violations)
         _raise_if_any(checks.violations)
         self.whole.is_settled = True
+        # Excluded rows are still in the grouped ids, so those must be grouped again.
         return self._checks(spaces) if has_changed else checks
 
     def _checks(self, spaces: Spaces, kind: type[SparkChecks] | None = None) -> SparkChecks:
-        """Checks of the input as it is now."""
+        """Checks of the current input."""
         chosen = kind or (SparkChecks if self.rejects is None else RejectingSparkChecks)
         violations = EveryViolation() if issubclass(chosen, RejectingSparkChecks) else Violations()
         checks = chosen(self.spark, self.whole, spaces, violations)
@@ -234,7 +265,7 @@ class Judging:
         return checks
 
     def _set_aside(self, found: Violations) -> bool:
-        """Go on without rows that something is wrong with; whether there were any."""
+        """Reject the violating rows; True if there were any."""
         if self.rejects is None or not isinstance(found, EveryViolation) or not found.reasons:
             return False
         for key, rows in self.rejects.take_found(self.whole, found.reasons).items():

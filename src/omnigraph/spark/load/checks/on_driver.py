@@ -1,7 +1,7 @@
-"""The checks over several rows, by the driver alone: the embedded ones, over the fragments that tasks wrote.
+"""Cross-row checks of a load on the driver: those of the embedded load, over the fragments that tasks wrote.
 
-The key columns of the input are read back into the key database of the embedded load, which is bounded by disk. Up to
-many millions of rows that is several times faster than any job, and it needs no session.
+The driver reads the key columns of the input into the key database of the embedded load, which is bounded by disk. For
+many millions of rows this is several times faster than Spark jobs, and it needs no session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.input import InputTable, LoadInput
 from omnigraph.spark.load.rejected_rows import EveryViolation, Reasons
-from omnigraph.spark.load.rejects import Rejects, given_again
+from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK
@@ -37,14 +37,14 @@ from omnigraph.write.preview import Previewed
 from omnigraph.write.violations import violation_error
 
 
-class PartKeys(InputKeys):
-    """Keys of an input that tasks wrote. Its sources are tables, and its lines addresses in them."""
+class SliceKeys(InputKeys):
+    """Keys of an input that tasks wrote. Its sources are input tables, and its lines are row addresses in them."""
 
     def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
         super().__init__(connection)
         self._whole = whole
         self._is_located = is_located
-        """Whether a place is one in the sources; otherwise it is a table and an address, which costs nothing."""
+        """True for places in the sources. Otherwise a place is a table and an address, which needs no lookup."""
 
     def place(self, source: int, line: int) -> Place:
         if not self._is_located:
@@ -53,8 +53,8 @@ class PartKeys(InputKeys):
 
 
 def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = None) -> Published | Previewed:
-    """Check the input, and make it one commit; with ``rejects``, of the rows that nothing is wrong with."""
-    with open_keys(lambda connection: PartKeys(connection, whole, is_located=rejects is None)) as keys:
+    """Check the input and publish it as one atomic commit; with ``rejects``, without its invalid rows."""
+    with open_keys(lambda connection: SliceKeys(connection, whole, is_located=rejects is None)) as keys:
         with job.context.profiler.step(CHECK):
             _take(keys, whole)
         written = {key: table.written for key, table in whole.tables.items()}
@@ -63,7 +63,7 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
             with job.context.profiler.step(CHECK):
                 _settle(keys, whole)
         else:
-            # Rows are judged once, so not by a state that may be old.
+            # Rejection is final, so the first check must not use a stale cached state.
             job.context.manifests.fresh(job.incarnation)
             bulk.set_aside = Rejecting(keys, whole, rejects).run
         try:
@@ -75,12 +75,12 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
         return finished
 
 
-def _take(keys: PartKeys, whole: LoadInput) -> None:
+def _take(keys: SliceKeys, whole: LoadInput) -> None:
     for key, table in whole.tables.items():
         keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
 
 
-def _settle(keys: PartKeys, whole: LoadInput) -> None:
+def _settle(keys: SliceKeys, whole: LoadInput) -> None:
     violations = Violations()
     settle_duplicates(keys, whole.mode, violations)
     if violations.total:
@@ -89,22 +89,22 @@ def _settle(keys: PartKeys, whole: LoadInput) -> None:
 
 @dataclass
 class Rejecting:
-    """Sets rows aside until nothing is wrong with the others, or nothing that is some row's fault.
+    """Rejects rows until the others are valid, or only violations remain that no single row causes.
 
-    What was set aside stays so, even if another writer meanwhile made it right.
+    Rejected rows stay rejected, even if another writer has made them valid in the meantime.
     """
 
-    keys: PartKeys
+    keys: SliceKeys
     whole: LoadInput
     rejects: Rejects
     is_settled: bool = False
 
     def run(self, catalog: Catalog, committed: CommittedKeys) -> None:
         if not self.is_settled:
-            self.rejects.take_parts(self.whole)
+            self.rejects.take_slices(self.whole)
             found = EveryViolation()
             settle_duplicates(self.keys, self.whole.mode, found, EVERY)
-            self._take(given_again(self.whole, found.reasons))
+            self._take(as_superseded(self.whole, found.reasons))
             self.is_settled = True
         for _ in range(limits.REJECT_ROUNDS_MAX):
             found = EveryViolation()
@@ -120,7 +120,7 @@ class Rejecting:
 
 
 def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
-    """The key columns of the input. They are read once, so nothing that Lance remembers of their files is kept."""
+    """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
     names = _key_columns(table.entity)
     for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
         for batch in scan(

@@ -1,8 +1,8 @@
-"""The checks over several rows of a Spark load, as jobs over facts.
+"""Cross-row checks of a Spark load, as jobs over facts.
 
-They find what ``rows.validate`` finds for small input, in the same order and with the same words; tests hold the two
-against each other. Input without mistakes takes one job for ids and ends of edges, and one for unique values and
-cardinality where a schema has those; samples are looked for only where something was counted.
+They report the same violations as ``rows.validate``, in the same order and with the same messages; tests compare the
+two. Valid input takes one job for ids and ends of edges, and one for unique values and cardinality if the schema has
+them. Samples of violations are searched only after a count has found some.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_v
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.cluster import limits
-from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, KeyScan, Role, facts
+from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.load.checks.spaces import Reference, Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 IDS = Grouping(
     f"""
     SELECT space, key,
-        count(*) FILTER (role = {Role.INPUT:d}) AS inputs,
-        max("row") FILTER (role = {Role.INPUT:d}) AS last,
-        max("row") FILTER (role = {Role.COMMITTED:d}) AS committed,
-        CAST(coalesce(sum(times) FILTER (role >= {Role.REFERENCE:d}), 0) AS BIGINT) AS refs
+        count(*) FILTER (role = {FactRole.INPUT:d}) AS inputs,
+        max("row") FILTER (role = {FactRole.INPUT:d}) AS last,
+        max("row") FILTER (role = {FactRole.COMMITTED:d}) AS committed,
+        CAST(coalesce(sum(times) FILTER (role >= {FactRole.REFERENCE:d}), 0) AS BIGINT) AS refs
     FROM facts GROUP BY space, key
     HAVING inputs > 1 OR (inputs > 0 AND committed IS NOT NULL) OR (inputs = 0 AND committed IS NULL)
     """,
@@ -46,9 +46,9 @@ IDS = Grouping(
 
 
 def tuples_of(spaces: Spaces) -> Grouping:
-    """Values that are held twice; and sources that the input touches, with too few or too many edges.
+    """Duplicate unique values, and sources touched by the input with too few or too many edges.
 
-    A source that vanishes is not judged; one that is vacated is.
+    A source whose node the load deletes is not checked. A source that only loses its edges is.
     """
     beyond = " OR ".join(
         f"(space = {spaces.sources(edge.table_key)} AND {beyond_condition(edge, 'edges')})"
@@ -60,18 +60,18 @@ def tuples_of(spaces: Spaces) -> Grouping:
     counts = ", ".join(
         f"count(*) FILTER (role = {role:d}) AS {name}"
         for role, name in [
-            (Role.INPUT, "inputs"),
-            (Role.COMMITTED, "kept"),
-            (Role.REPLACED, "replaced"),
-            (Role.NEW_NODE, "new_nodes"),
-            (Role.OLD_NODE, "old_nodes"),
+            (FactRole.INPUT, "inputs"),
+            (FactRole.COMMITTED, "kept"),
+            (FactRole.REPLACED, "replaced"),
+            (FactRole.NEW_NODE, "new_nodes"),
+            (FactRole.OLD_NODE, "old_nodes"),
         ]
     )
     statement = f"""
         SELECT space, key, inputs, first, kept, first_replaced FROM (
             SELECT space, key, {counts}, inputs + kept AS edges,
-                min("row") FILTER (role = {Role.INPUT:d}) AS first,
-                min("row") FILTER (role = {Role.REPLACED:d}) AS first_replaced
+                min("row") FILTER (role = {FactRole.INPUT:d}) AS first,
+                min("row") FILTER (role = {FactRole.REPLACED:d}) AS first_replaced
             FROM facts GROUP BY space, key)
         WHERE CASE WHEN {is_source}
             THEN ({is_touched}) AND NOT ({has_vanished}) AND ({beyond or "false"})
@@ -81,7 +81,7 @@ def tuples_of(spaces: Spaces) -> Grouping:
 
 
 class IdCounts(NamedTuple):
-    """In one space: rows of the input whose id a later one has, ids that are there, references that lead nowhere."""
+    """Counts of one space: input rows with a later duplicate, ids that exist in the graph, dangling references."""
 
     repeated: int = 0
     existing: int = 0
@@ -90,19 +90,19 @@ class IdCounts(NamedTuple):
 
 @dataclass
 class SparkChecks:
-    """The input, as it is when this is made, against one state of the graph. Its ids are grouped at once."""
+    """Checks of the current input against one state of the graph. The constructor groups the ids."""
 
     spark: SparkSession
     input: LoadInput
     spaces: Spaces
     violations: Violations
     samples_max: int = SAMPLES_PER_KIND_MAX
-    """Rows that are told of each kind of violation."""
+    """Maximum samples per kind of violation."""
     ids: DataFrame = field(init=False)
-    """Ids that are twice in the input, or there already, or missing.
+    """Ids that are duplicate in the input, exist in the graph, or are missing.
 
-    Per space and id: ``inputs``, the ``last`` row of the input, the ``committed`` row, ``refs``. Kept by Spark, for all
-    that goes wrong asks for them again; whoever made the checks lets them go.
+    Per space and id: ``inputs``, the ``last`` input row, the ``committed`` row, ``refs``. Persisted, because every
+    violation reads them again; the creator of the checks unpersists them.
     """
     counts: Mapping[int, IdCounts] = field(init=False)
 
@@ -113,11 +113,11 @@ class SparkChecks:
         self.counts = self._count_ids()
 
     def places(self, key: str, rows: Sequence[int]) -> Mapping[int, Place]:
-        """How violations name rows of a table of the input, by address."""
+        """Places of input rows in violations, by address."""
         return self.input.places(key, rows)
 
     def existing(self, key: str) -> int:
-        """How many committed rows of a table have ids of the input."""
+        """Number of committed rows of a table with ids of the input."""
         return self.counts[self.spaces.ids(key)].existing
 
     def _count_ids(self) -> Mapping[int, IdCounts]:
@@ -131,10 +131,8 @@ class SparkChecks:
         found = {row.space: IdCounts(row.repeated, row.existing, row.missing) for row in counted.collect()}
         return defaultdict(IdCounts, found)
 
-    # --- ids -------------------------------------------------------------------------------------------
-
     def settle_duplicates(self) -> bool:
-        """Ids that are twice in the input: an error, or the last one wins; whether rows were set aside."""
+        """Report duplicate ids of the input, or let the last row win; True if rows were superseded."""
         has_changed = False
         for key, table in sorted(self.input.tables.items()):
             repeated = self.counts[self.spaces.ids(key)].repeated
@@ -149,10 +147,10 @@ class SparkChecks:
         return has_changed
 
     def _earlier(self, table: InputTable) -> DataFrame:
-        """Rows of the input that are not the last ones of their id."""
+        """Input rows with a later row of the same id."""
         key = table.entity.table_key
         space = self.spaces.ids(key)
-        given = self._facts([self.spaces.input_scan(key, Emission(space, Role.INPUT, (ID,)))])
+        given = self._facts([self.spaces.input_scan(key, Emission(space, FactRole.INPUT, (ID,)))])
         again = self.ids.where(f"space = {space} and inputs > 1").select("key", "last")
         return given.join(again, "key").where("row <> last")
 
@@ -166,15 +164,13 @@ class SparkChecks:
         self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), count, found)
 
     def refuse_existing(self, table: InputTable, count: int, there: DataFrame) -> None:
-        """Ids of an append that exist, each with the ``last`` row of the input that has it: the load ends here."""
+        """Fail an append because of ids that exist. ``there`` has each with the ``last`` input row that has it."""
         first = there.orderBy("key").limit(1).collect()[0]
         place = self.places(table.entity.table_key, [first.last])[first.last]
         raise exists_already(table.entity, first.key, count, place)
 
-    # --- everything else -------------------------------------------------------------------------------
-
     def run(self) -> None:
-        """Every check of an input in which no id is twice, in the order of ``rows.validate``."""
+        """Run every check of an input without duplicate ids, in the order of ``rows.validate``."""
         for key, table in sorted(self.input.tables.items()):
             if self.input.mode is LoadMode.APPEND and self.existing(key):
                 space = self.spaces.ids(key)
@@ -217,17 +213,16 @@ class SparkChecks:
         found = (endpoint_violation(edge, end, sample.id, sample.key, places.get(sample.row)) for sample in samples)
         self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
-    # --- unique values and cardinality -----------------------------------------------------------------
-
     def _by_tuple(self) -> DataFrame | None:
-        """Values that are held twice, and sources with too few or too many edges; None if no constraint asks."""
+        """Duplicate unique values, and sources with too few or too many edges; None without such constraints."""
         given, held = self.spaces.input_tuple_scans(), self.spaces.committed_tuple_scans()
         if not given:
             return None
         buckets = Buckets.for_facts(count_facts([*given, *held]))
         if held and any(self.existing(key) for key in self.input.tables):
-            told = packed(self._told_replaced(self._facts(held)), buckets)
-            facts = blocks(self.spark, self.input.store, given, buckets).unionByName(told)
+            # Replaced rows do not hold their old values any more; finding them needs a join of facts as Spark rows.
+            kept = packed(self._with_replaced_role(self._facts(held)), buckets)
+            facts = blocks(self.spark, self.input.store, given, buckets).unionByName(kept)
         else:
             facts = blocks(self.spark, self.input.store, [*given, *held], buckets)
         return grouped(facts, buckets, tuples_of(self.spaces))
@@ -245,8 +240,8 @@ class SparkChecks:
     def _report_cardinality(self, edge: EdgeType, space: int, count: int, tuples: DataFrame) -> None:
         from pyspark.sql import functions as f
 
-        wrong = tuples.where(tuples.space == space)
-        samples = self._first(wrong, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
+        violating = tuples.where(tuples.space == space)
+        samples = self._first(violating, f.col("inputs") == 0, f.coalesce(f.col("first"), f.col("first_replaced")))
         found = (cardinality_violation(edge, sample.key, sample.inputs + sample.kept) for sample in samples)
         self.violations.add_group((ViolationCode.CARDINALITY, edge.table_key, SRC), count, found)
 
@@ -266,16 +261,16 @@ class SparkChecks:
     ) -> None:
         if not count:
             return
-        emission = Emission(space, Role.COMMITTED, tuple(columns))
+        emission = Emission(space, FactRole.COMMITTED, tuple(columns))
         held = self._facts([self.spaces.committed_scan(table.entity.table_key, emission, with_ids=True)])
         wanted = tuples.where(f"space = {space} and inputs > 0").select("key", "first")
-        ours = _holders(self._input_values(table, columns, space).join(wanted, "key"))
-        kept = self._told_replaced(held).where(f"role = {Role.COMMITTED:d}")
-        samples = self._first(kept.join(wanted, "key").join(ours, "key"), "row")
+        input_holders = _holders(self._input_values(table, columns, space).join(wanted, "key"))
+        kept = self._with_replaced_role(held).where(f"role = {FactRole.COMMITTED:d}")
+        samples = self._first(kept.join(wanted, "key").join(input_holders, "key"), "row")
         self._add_unique(table, columns, count, [(each.id, each.holder, each.first, each.key) for each in samples])
 
     def _input_values(self, table: InputTable, columns: Sequence[str], space: int) -> DataFrame:
-        emission = Emission(space, Role.INPUT, tuple(columns))
+        emission = Emission(space, FactRole.INPUT, tuple(columns))
         return self._facts([self.spaces.input_scan(table.entity.table_key, emission, with_ids=True)])
 
     def _add_unique(
@@ -294,19 +289,24 @@ class SparkChecks:
     def _facts(self, scans: Sequence[KeyScan]) -> DataFrame:
         return facts(self.spark, self.input.store, scans)
 
-    def _told_replaced(self, held: DataFrame) -> DataFrame:
-        """Facts of committed rows, those apart that the input replaces: it has a row of the same id."""
+    def _with_replaced_role(self, held: DataFrame) -> DataFrame:
+        """Facts of committed rows, with the role REPLACED for rows whose id the input also has."""
         from pyspark.sql import functions as f
 
         replaced = self.ids.where("inputs > 0 and committed is not null").select(
-            f.col("space").alias("owner"), f.col("committed").alias("row"), f.lit(int(Role.REPLACED)).alias("told")
+            f.col("space").alias("owner"),
+            f.col("committed").alias("row"),
+            f.lit(int(FactRole.REPLACED)).alias("replaced_role"),
         )
+        # The id space of the table that the space belongs to: the first of its SPACES_PER_TABLE.
         owned = held.withColumn("owner", f.col("space") - f.col("space") % SPACES_PER_TABLE)
         joined = owned.join(replaced, ["owner", "row"], "left")
-        return joined.select("space", f.coalesce(f.col("told"), f.col("role")).alias("role"), "key", "row", "id")
+        return joined.select(
+            "space", f.coalesce(f.col("replaced_role"), f.col("role")).alias("role"), "key", "row", "id"
+        )
 
     def _first(self, frame: DataFrame, *order: Any) -> list[Any]:
-        """As many rows as are told of one kind of violation, in that order."""
+        """The first ``samples_max`` rows in the given order."""
         return list(frame.orderBy(*order).limit(self.samples_max).collect())
 
 
@@ -317,7 +317,7 @@ def _is_missing() -> Column:
 
 
 def _holders(given: DataFrame) -> DataFrame:
-    """Of rows with the ``first`` one that has their key: its id, by key."""
+    """By key, the id of the ``first`` row that holds it."""
     from pyspark.sql import functions as f
 
     return given.where("row = first").select("key", f.col("id").alias("holder"))
@@ -325,7 +325,7 @@ def _holders(given: DataFrame) -> DataFrame:
 
 @dataclass
 class RejectingSparkChecks(SparkChecks):
-    """Tells every row, as its table and address, up to one more than may be set aside."""
+    """Reports every violating row, by table and address, up to one more than may be rejected."""
 
     samples_max: int = limits.REJECTED_ROWS_MAX + 1
 

@@ -1,4 +1,4 @@
-"""Which keys of which tables the checks of a load compare: from the schema, the types of the input and the mode."""
+"""The key comparisons of a load, derived from the schema, the input types and the mode."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.cardinality import has_bounds, has_minimum
 from omnigraph.rows.validate import unique_columns
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
-from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, KeyScan, Role
+from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan
 from omnigraph.spark.load.input import InputTable
 from omnigraph.write.load.mode import LoadMode
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One end of an edge type: of edges of the input, or of committed ones that stay."""
+    """One end of an edge type: of input edges, or of committed edges that the load keeps."""
 
     number: int
     edge: EdgeType
@@ -27,18 +27,18 @@ class Reference:
 
     @property
     def role(self) -> int:
-        return Role.REFERENCE + self.number
+        return FactRole.REFERENCE + self.number
 
 
 @dataclass
 class Spaces:
-    """The comparisons of one load against one state. ``asked`` are the committed tables whose rows matter."""
+    """The comparisons of one load with one state. ``reads`` are the committed tables that the result depends on."""
 
     catalog: Catalog
     state: ManifestState
     tables: dict[str, InputTable]
     mode: LoadMode
-    asked: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._numbers = {key: number for number, key in enumerate(sorted(self.state.tables))}
@@ -49,36 +49,34 @@ class Spaces:
         return self.catalog.nodes[name] if kind == "node" else self.catalog.edges[name]
 
     def ids(self, key: str) -> int:
-        """The space of a type's ids."""
+        """The id space of a table."""
         return self._numbers[key] * SPACES_PER_TABLE
 
     def unique(self, key: str, number: int) -> int:
-        """The space of a type's unique constraint."""
-        assert number < SPACES_PER_TABLE - 2, "a type has more unique constraints than anybody writes"
+        """The space of a unique constraint of a table."""
+        assert number < SPACES_PER_TABLE - 2, "a type has more unique constraints than there are spaces"
         return self.ids(key) + 1 + number
 
     def sources(self, key: str) -> int:
-        """The space of the nodes that edges of a type start from."""
+        """The space of the source nodes of an edge table."""
         return self.ids(key) + SPACES_PER_TABLE - 1
 
     def bounded_edges(self) -> Iterator[EdgeType]:
-        """The edge types of the input whose number per source is limited."""
+        """Edge types of the input with a cardinality constraint."""
         for _, table in sorted(self.tables.items()):
             edge = table.entity
             if isinstance(edge, EdgeType) and has_bounds(edge):
                 yield edge
 
     def committed_rows(self, key: str) -> int:
-        """How many rows a table holds. Asking is a read: somebody else may add the first one meanwhile."""
-        self.asked.add(key)
+        """Number of committed rows. It is a read: seeing no rows conflicts with a writer that adds the first one."""
+        self.reads.add(key)
         return self.state.tables[key].rows
 
-    # --- ids and the edges that refer to them ----------------------------------------------------------
-
     def id_scans(self) -> list[KeyScan]:
-        """Ids of the input and of committed rows, and everything that refers to ids."""
+        """Scans of the ids of input and committed rows, and of the references to them."""
         emissions: dict[str, list[Emission]] = {
-            key: [Emission(self.ids(key), Role.INPUT, (ID,))] for key in sorted(self.tables)
+            key: [Emission(self.ids(key), FactRole.INPUT, (ID,))] for key in sorted(self.tables)
         }
         kept: dict[str, list[Emission]] = {}
         for reference in self.references:
@@ -91,7 +89,7 @@ class Spaces:
         for key in sorted(needed):
             is_replaced = self.mode is LoadMode.OVERWRITE and key in self.tables
             if not is_replaced and self.committed_rows(key):
-                scans.append(self.committed_scan(key, Emission(self.ids(key), Role.COMMITTED, (ID,))))
+                scans.append(self.committed_scan(key, Emission(self.ids(key), FactRole.COMMITTED, (ID,))))
         return scans
 
     def _references(self) -> Iterator[Reference]:
@@ -114,38 +112,36 @@ class Spaces:
                         yield Reference(number, edge, end, key, is_kept=True)
                         number += 1
 
-    # --- unique values and cardinality -----------------------------------------------------------------
-
     def input_tuple_scans(self) -> list[KeyScan]:
-        """Unique values and sources of the input; new nodes where vanished ones must be told apart."""
+        """Scans of unique values and edge sources of the input, and of new nodes to detect deleted ones."""
         scans = []
         for key, table in sorted(self.tables.items()):
-            emissions = self._tuples(table.entity, Role.INPUT)
+            emissions = self._tuples(table.entity, FactRole.INPUT)
             if emissions:
                 scans.append(self.input_scan(key, *emissions))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
-            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), Role.NEW_NODE, (ID,))))
+            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), FactRole.NEW_NODE, (ID,))))
         return scans
 
     def committed_tuple_scans(self) -> list[KeyScan]:
-        """The same of committed rows; of those that are replaced as a whole only the sources that need edges."""
+        """The same scans of committed rows. Of an overwritten table, only the sources with a minimum of edges."""
         scans = []
         for key, table in sorted(self.tables.items()):
-            emissions = self._tuples(table.entity, Role.COMMITTED)
+            emissions = self._tuples(table.entity, FactRole.COMMITTED)
             if emissions and self.mode is not LoadMode.OVERWRITE and self.committed_rows(key):
                 scans.append(self.committed_scan(key, *emissions))
         if self.mode is LoadMode.OVERWRITE:
             for edge in self.bounded_edges():
                 key = edge.table_key
                 if has_minimum(edge) and self.committed_rows(key):
-                    scans.append(self.committed_scan(key, Emission(self.sources(key), Role.REPLACED, (SRC,))))
+                    scans.append(self.committed_scan(key, Emission(self.sources(key), FactRole.REPLACED, (SRC,))))
         for edge in self._edges_of_replaced_nodes():
             key = f"node:{edge.source}"
-            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), Role.OLD_NODE, (ID,))))
+            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), FactRole.OLD_NODE, (ID,))))
         return scans
 
-    def _tuples(self, entity: Entity, role: Role) -> list[Emission]:
+    def _tuples(self, entity: Entity, role: FactRole) -> list[Emission]:
         key = entity.table_key
         emissions = [
             Emission(self.unique(key, number), role, columns) for number, columns in enumerate(unique_columns(entity))
@@ -158,12 +154,10 @@ class Spaces:
         if self.mode is LoadMode.OVERWRITE:
             yield from (edge for edge in self.bounded_edges() if f"node:{edge.source}" in self.tables)
 
-    # --- scans -----------------------------------------------------------------------------------------
-
     def input_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
         table = self.tables[key]
         return KeyScan(table.pin, table.entity, tuple(emissions), with_ids)
 
     def committed_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
-        self.asked.add(key)
+        self.reads.add(key)
         return KeyScan(self.state.tables[key], self.entity(key), tuple(emissions), with_ids)

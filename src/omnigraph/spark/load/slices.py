@@ -1,6 +1,6 @@
-"""What one task of a load does: rows of its part become fragments, and what the driver has to know of them comes back.
+"""The work of one load task: write the rows of a slice as fragments and describe them for the driver.
 
-The rows are read, typed, checked and written by the very functions of the embedded load.
+Rows are read, typed, checked and written by the functions of the embedded load.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from omnigraph.write.vectors.load_vectors import RowEmbedding
 
 
 @dataclass(slots=True)
-class PartTable:
-    """The rows of one type in one part. ``first_line`` if they came from lines without gaps, None if not."""
+class SliceTable:
+    """The rows of one type in one slice. ``first_line`` is None if their lines are not consecutive."""
 
     rows: int = 0
     first_line: int | None = None
@@ -40,10 +40,10 @@ class PartTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Consecutive lines of a source, or rows of a table that Spark read. ``start`` orders the spans of a source.
+class LineSpan:
+    """Consecutive lines of a source, or consecutive rows of a frame. ``start`` orders the spans of a source.
 
-    ``entry`` tells apart uses of one source: a file that is named twice is read twice.
+    ``entry`` distinguishes uses of one source: a file that is listed twice is read twice.
     """
 
     entry: int
@@ -53,48 +53,48 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What came of a part of the input: all its lines were read, ``violations`` say what is wrong with them.
+class InputSlice:
+    """The result of one slice of the input: the fragments per type, or the violations in its lines.
 
-    Lines are counted from 1 within the part; ``spans`` say which lines of which sources they are.
+    Lines are counted from 1 within the slice; ``spans`` map them to lines of sources.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[LineSpan, ...]
     violations: Violations
-    tables: Mapping[str, PartTable]
+    tables: Mapping[str, SliceTable]
     rejected: Reasons = field(default_factory=dict)
-    """Lines that were set aside, if that is what the caller wants, and why."""
+    """Rejected lines with their violations, if the load rejects rows."""
     records: Mapping[int, object] = field(default_factory=dict)
-    """What those lines held, where nobody can read them again."""
+    """Records of rejected lines, by line, if the source cannot be read again."""
 
     @property
     def rows(self) -> int:
-        """How many were written."""
+        """Number of written rows."""
         return sum(table.rows for table in self.tables.values())
 
 
 @dataclass
 class LineNotes:
-    """Where the rows of each type came from: as runs of lines if that is short to say."""
+    """Records the first line of each type as long as its lines are consecutive."""
 
-    tables: dict[str, PartTable] = field(default_factory=dict)
+    tables: dict[str, SliceTable] = field(default_factory=dict)
 
     def source(self, name: str) -> int:
-        """There is only one."""
+        """The number of a source: a slice has only one."""
         return 0
 
     def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
         for _, rows in pieces:
             noted = self.tables.get(entity.table_key)
             if noted is None:
-                noted = self.tables[entity.table_key] = PartTable(0, rows.lines[0].as_py())
-            if noted.first_line is not None and not _goes_on(rows, noted.first_line + noted.rows):
+                noted = self.tables[entity.table_key] = SliceTable(0, rows.lines[0].as_py())
+            if noted.first_line is not None and not _continues(rows, noted.first_line + noted.rows):
                 noted.first_line = None
             noted.rows += rows.batch.num_rows
 
 
-def _goes_on(rows: TypedRows, line: int) -> bool:
-    """Whether rows come from the lines from this one on, one by one."""
+def _continues(rows: TypedRows, line: int) -> bool:
+    """True if the rows come from consecutive lines, starting at ``line``."""
     first, last = rows.lines[0].as_py(), rows.lines[-1].as_py()
     if first != line or last != line + len(rows.lines) - 1:
         return False
@@ -103,27 +103,27 @@ def _goes_on(rows: TypedRows, line: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PartWriter:
-    """Writes parts into a graph. Travels to the executors."""
+class SliceWriter:
+    """Writes slices into a graph. Pickled to the executors."""
 
     store: Store
     pins: Mapping[str, TablePin]
     catalog: Catalog
-    """The types by which rows are read."""
+    """The schema that rows are read with."""
     embedding: RowEmbedding | None = None
     rejects: bool = False
-    """Whether rows that something is wrong with are set aside, and the others written."""
+    """True to reject invalid rows and write the others."""
     counter: RowCounter | None = None
-    """Counts the rows that were written."""
+    """Accumulator of written rows."""
     minted_ms: int = field(default_factory=lambda: SystemClock().now_us() // 1000)
-    """The moment in the ids that tasks mint."""
+    """Timestamp of generated ids: the same in all tasks, so that ids sort in input order."""
 
     def ids(self, place: int) -> PlacedUlids:
-        """Ids for the rows of a part; ``place`` is the one that it has in the input."""
+        """Id generator for the rows of a slice; ``place`` is the position of the slice in the input."""
         return PlacedUlids(self.minted_ms, place)
 
-    def write_split(self, split: FileSplit) -> Part:
-        """Rows of a split of a file of JSON lines."""
+    def write_split(self, split: FileSplit) -> InputSlice:
+        """Write the rows of a split of JSON lines."""
         violations = EveryViolation() if self.rejects else Violations()
         lines = SplitLines(split)
         rows = read_lines(
@@ -136,10 +136,10 @@ class PartWriter:
         )
         tables = self.write_rows(split.path, rows, violations)
         rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
-        return Part((Span(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
+        return InputSlice((LineSpan(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
 
-    def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, PartTable]:
-        """Write rows until a violation is found; the rest is only read, to find the others."""
+    def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, SliceTable]:
+        """Write rows until the first violation; after it, only read, to find further violations."""
         notes = LineNotes()
         writer = FragmentWriter(self.store, self.pins, notes)
         try:
@@ -167,14 +167,14 @@ class PartWriter:
         return notes.tables
 
 
-def discard_part(store: Store, part: Part) -> None:
-    """Delete the fragments of a part that no version refers to."""
+def discard_slice(store: Store, input_slice: InputSlice) -> None:
+    """Delete the fragments of a slice that no version references."""
     try:
-        for table in part.tables.values():
+        for table in input_slice.tables.values():
             for rows in table.written:
                 discard_rows(store, rows)
     except OmnigraphError:
-        # What could not be deleted is garbage for cleanup.
+        # Remaining files are garbage for cleanup.
         return
 
 
@@ -182,16 +182,16 @@ def _discard(writer: FragmentWriter) -> None:
     try:
         writer.discard()
     except OmnigraphError:
-        # What could not be deleted is garbage for cleanup; the reason of the failure matters more.
+        # Remaining files are garbage for cleanup; the caller's original error takes precedence.
         return
 
 
 def lines_of_rows(
     catalog: Catalog, split: FileSplit, wanted: Mapping[str, Sequence[int]], rejected: Reasons
 ) -> dict[str, dict[int, int]]:
-    """Which lines of a split some rows came from, by type and number of the row: it is read once more for them.
+    """Find the lines of rows, by type and row number, by reading a split again.
 
-    Lines that were set aside when it was read first do not count.
+    Lines that the first read rejected are skipped, because they have no row.
     """
     found: dict[str, dict[int, int]] = {key: {} for key in wanted}
     passed = dict.fromkeys(wanted, 0)

@@ -1,4 +1,4 @@
-"""Order and limits of frames."""
+"""Sort order, offset and limit of frames."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ROWS_MAX = 2**31 - 1
-"""Rows that Spark can skip or take."""
+"""Maximum rows that Spark can skip or take: it uses 32-bit integers."""
 
 
 def sort_columns(keys: Sequence[tuple[Column, bool]]) -> list[Column]:
-    """Keys, each with whether it descends. Null is smallest; NaN is above every number, as Spark has it too."""
+    """Sort columns for (key, descending) pairs. Null is smallest; NaN is greater than every number, as in Spark."""
     return [key.desc_nulls_last() if descending else key.asc_nulls_first() for key, descending in keys]
 
 
 def sliced(operator: Slice, frame: DataFrame) -> DataFrame:
-    """The rows of a slice."""
+    """Apply offset and limit of a Slice operator."""
     if operator.limit == 0:
         return frame.limit(0)
     if operator.offset > ROWS_MAX:
@@ -29,7 +29,7 @@ def sliced(operator: Slice, frame: DataFrame) -> DataFrame:
         if rows > operator.offset:
             raise LimitExceeded(
                 f"Spark cannot skip {operator.offset:,} rows",
-                hint="narrow the query instead of skipping its rows",
+                hint="filter the query instead of skipping rows",
                 resource="rows",
                 limit=ROWS_MAX,
                 actual=operator.offset,

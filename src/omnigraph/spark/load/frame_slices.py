@@ -1,7 +1,7 @@
-"""What a task does with the rows of a table that Spark read: they arrive as Arrow data and become a part of the load.
+"""Slices of frames: a task receives rows that Spark read as Arrow batches and writes them as a slice of the load.
 
-A row is known by its file and its number in it, or by its number in the frame. Spark tells where a block of a file
-begins; the rows of blocks that other tasks read are added up on the driver.
+A row is identified by its file and its number in it, or by its number in the frame. Spark provides the start of the
+file block of each row. The driver sums up the rows of earlier blocks, which other tasks read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,17 +19,18 @@ from omnigraph.rows.read_arrow import as_texts, from_arrow, reference_ids
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import NodeType
-from omnigraph.spark.load.parts import Part, PartWriter, Span
 from omnigraph.spark.load.records import record_of
 from omnigraph.spark.load.rejected_rows import EveryViolation
+from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceWriter
+from omnigraph.spark.load.task_files import shown_path
 
-_PARTS = 2**16
-"""Parts of one entry of a mapping whose minted ids are in order. Those of more are still ids."""
+_SLICES = 2**16
+"""Maximum slices per mapping entry with generated ids in input order. Beyond it ids are unique, but unordered."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameColumns:
-    """What the columns of a selected frame are. With ``has_files`` the first two say where a row came from."""
+    """The columns of a selected frame. With ``has_files``, the first two are the file and the block of a row."""
 
     entry: int
     source: str
@@ -40,36 +40,53 @@ class FrameColumns:
     has_files: bool
 
 
-def write_part(writer: PartWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]) -> Part:
-    """Write what comes to one task."""
+def write_frame_slice(
+    writer: SliceWriter, columns: FrameColumns, number: int, batches: Iterator[pa.RecordBatch]
+) -> InputSlice:
+    """Write the rows of one task."""
     spans = _Spans(columns, number)
     violations = EveryViolation() if writer.rejects else Violations()
     first = next(batches, None)
     if first is None:
-        return Part((), Violations(), {})
+        return InputSlice((), Violations(), {})
     arriving = itertools.chain([first], batches)
     typed = (_named(columns, batch) for batch in arriving if spans.note(batch))
-    kept = _Kept(columns.entity, violations) if isinstance(violations, EveryViolation) else None
+    kept = _ArrivedRows(columns.entity, violations) if isinstance(violations, EveryViolation) else None
     schema = _named(columns, first).schema
     rows = from_arrow(
         columns.entity,
         pa.RecordBatchReader.from_batches(schema, typed if kept is None else kept.noting(typed)),
         source=columns.source,
-        mint_ids=writer.ids(columns.entry * _PARTS + number).new_ids,
+        mint_ids=writer.ids(columns.entry * _SLICES + number).new_ids,
         violations=violations,
         from_texts=True,
     )
     tables = writer.write_rows(columns.source, rows if kept is None else kept.settling(rows), violations)
     if kept is None:
-        return Part(tuple(spans.found), violations, tables)
-    return Part(tuple(spans.found), violations, tables, kept.violations.reasons, kept.records)
+        return InputSlice(tuple(spans.found), violations, tables)
+    return InputSlice(tuple(spans.found), violations, tables, kept.violations.reasons, kept.records)
 
 
 class Numbering:
-    """Rows of a part, counted from 0 as they were written, and lines, counted from 1: some lines were set aside."""
+    """Converts between rows of a slice, counted from 0 as written, and lines, counted from 1 with rejected ones.
 
-    def __init__(self, part: Part) -> None:
-        self._aside = sorted(place.line for place in part.rejected)
+    Example: lines 1 to 5 arrive, and 2 and 3 are rejected. Then ``_aside`` is [2, 3] and ``_shifts`` is [2, 2].
+
+    ====  =========  ===
+    line  rejected   row
+    ====  =========  ===
+    1                0
+    2     yes
+    3     yes
+    4                1
+    5                2
+    ====  =========  ===
+
+    Row 1 without rejections would be line 2. Both shifts are at most 2, so two rejected lines precede it: line 4.
+    """
+
+    def __init__(self, input_slice: InputSlice) -> None:
+        self._aside = sorted(place.line for place in input_slice.rejected)
         self._shifts = [line - before for before, line in enumerate(self._aside)]
 
     def line(self, row: int) -> int:
@@ -80,7 +97,7 @@ class Numbering:
 
 
 def _named(columns: FrameColumns, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns under the names of the table, with the ids of both ends made from their columns."""
+    """Rename the columns to those of the table, and derive the ids of both ends from their key columns."""
     given = batch.columns[2 if columns.has_files else 0 :]
     arrays = {name: array for name, array in zip(columns.names, given, strict=True) if "." not in name}
     if ID in arrays:
@@ -91,10 +108,10 @@ def _named(columns: FrameColumns, batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(arrays)
 
 
-class _Kept:
-    """The rows as they arrived, until it is known which of them are set aside. Those stay, as records by line.
+class _ArrivedRows:
+    """Buffers arrived rows until they are validated, and keeps the records of rejected ones by line.
 
-    Nobody can ask for them again: what a frame gives the second time may be something else.
+    A frame cannot be read again for them, because a second evaluation may give other rows.
     """
 
     def __init__(self, entity: Entity, violations: EveryViolation) -> None:
@@ -113,7 +130,7 @@ class _Kept:
             yield batch
 
     def settling(self, rows: Iterable[TypedRows]) -> Iterator[TypedRows]:
-        """The same rows. When the next ones are asked for, everything wrong with the last ones is known."""
+        """Pass the rows through. When the consumer requests the next batch, it has validated the previous one."""
         for typed in rows:
             yield typed
             if len(typed.lines):
@@ -132,21 +149,21 @@ class _Kept:
 
 
 class _Spans:
-    """Which rows of which files came by."""
+    """Collects the spans of files that a task has received."""
 
     def __init__(self, columns: FrameColumns, number: int) -> None:
-        self.found: list[Span] = []
+        self.found: list[LineSpan] = []
         self._columns = columns
         self._number = number
 
     def note(self, batch: pa.RecordBatch) -> bool:
-        """Take note of a batch; always true."""
+        """Record the spans of a batch; always True."""
         for source, start, rows in self._runs(batch):
             last = self.found[-1] if self.found else None
             if last is not None and (last.source, last.start) == (source, start):
-                self.found[-1] = Span(last.entry, source, start, last.lines + rows)
+                self.found[-1] = LineSpan(last.entry, source, start, last.lines + rows)
             else:
-                self.found.append(Span(self._columns.entry, source, start, rows))
+                self.found.append(LineSpan(self._columns.entry, source, start, rows))
         return True
 
     def _runs(self, batch: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
@@ -163,9 +180,3 @@ def _run_ends(array: pa.Array) -> Sequence[int]:
     encoded = pc.run_end_encode(array, run_end_type=pa.int64())
     ends: list[int] = encoded.run_ends.to_pylist()
     return ends
-
-
-def shown_path(url: str) -> str:
-    """A file as its user knows it."""
-    parsed = urlparse(url)
-    return unquote(parsed.path) if parsed.scheme == "file" else url
