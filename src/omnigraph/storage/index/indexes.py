@@ -1,15 +1,13 @@
-"""Lance indexes of a table: which it has, which fragments they cover, and building what is missing.
+"""Lance indexes of a table: its segments, and the fragments they cover.
 
-An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are found by
-looking at them, so coverage decides how long an answer takes and never what it is. Rows that are deleted or replaced
-later do not come back through a segment. BTREE segments name rows by address and have to be built again when their
-fragments are rewritten; all others name them by stable ids and outlive that. Building segments is ``index_building``.
+An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are scanned, so
+coverage affects latency and never the answer. Rows that were deleted or replaced later do not come back through a
+segment. The properties of each kind are in ``kinds``; ``building`` builds segments.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -17,30 +15,14 @@ from typing import Any
 from lance import LanceDataset
 from lance.dataset import Index
 
-ABSORBED_SHARE = 2
-"""A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
-as many segments as the logarithm of the rows, and a row is indexed as often."""
-
 
 class IndexKind(Enum):
-    """What an index is for; the value is Lance's name of it."""
+    """The purpose of an index; the value is Lance's name of its type."""
 
     BTREE = "BTREE"
     TEXT = "INVERTED"
     NGRAM = "NGRAM"
     VECTOR = "IVF_SQ"
-
-
-def segment_rows_max(kind: IndexKind) -> int:
-    """Rows of one segment at most. A search asks every segment, and building one is the piece of work that cannot be
-    divided: words and vectors take much longer than values."""
-    match kind:
-        case IndexKind.BTREE:
-            return 16_777_216
-        case IndexKind.TEXT | IndexKind.NGRAM:
-            return 4_194_304
-        case IndexKind.VECTOR:
-            return 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +96,7 @@ def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
 def _coverage(
     dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict[int, int], shortened: set[int]
 ) -> Coverage:
-    segments = () if described is None else tuple(_segment(described, part, rows) for part in described.segments)
+    segments = () if described is None else tuple(segment_of(described, part, rows) for part in described.segments)
     covered = frozenset[int]().union(*(segment.fragments for segment in segments))
     return Coverage(
         spec,
@@ -127,7 +109,8 @@ def _coverage(
     )
 
 
-def _segment(described: Any, part: Any, rows: dict[int, int]) -> Segment:
+def segment_of(described: Any, part: Any, rows: dict[int, int]) -> Segment:
+    """A segment as Lance describes it, with those of its fragments that are live."""
     every = set(part.fragment_ids)
     index = Index(
         uuid=part.uuid,
@@ -163,34 +146,3 @@ def highest_number(dataset: LanceDataset) -> int:
         max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids
     ]
     return max(numbers, default=-1)
-
-
-def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple[Segment, ...]:
-    """Text segments over fragments whose deleted rows a rewrite drops: they would go on counting those rows, and
-    nothing would tell that any more."""
-    losing = {part.id for part in rewritten if part.num_deletions}
-    rows = fragment_rows(dataset)
-    text = [item for item in dataset.describe_indices() if item.index_type == "Inverted"] if losing else []
-    segments = (_segment(item, part, rows) for item in text for part in item.segments)
-    return tuple(segment for segment in segments if segment.fragments & losing)
-
-
-def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsize) -> tuple[Segment, ...]:
-    """Segments that are built anew when the uncovered rows are indexed: the small ones among them, as long as all have
-    no more than ``rows_max`` together. One that is half full stays as it is: it would only be cut again."""
-    if coverage.is_complete:
-        return ()
-    bound = segment_rows_max(coverage.spec.kind) // 2
-    size = sum(rows[number] for number in coverage.uncovered)
-    chosen: list[Segment] = []
-    for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
-        held = _live_rows(segment, rows)
-        if held > min(bound, ABSORBED_SHARE * size, rows_max - size):
-            break
-        size += held
-        chosen.append(segment)
-    return tuple(chosen)
-
-
-def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
-    return sum(rows[number] for number in segment.fragments)

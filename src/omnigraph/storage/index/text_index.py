@@ -46,7 +46,7 @@ class TextIndex:
 
     def search(self, query: str, edits: int) -> Found:
         """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
-        if self.dataset is None or not (query := asked_for(query, edits)):
+        if self.dataset is None or not (query := analyzed_query(query, edits)):
             return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
         found = match_text(self.dataset, "text", query, edits, shown=("row",))
         return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
@@ -57,7 +57,7 @@ def words_of(text: str) -> list[str]:
     return [token.text for token in lance.tokenize(text)]
 
 
-def asked_for(query: str, edits: int) -> str:
+def analyzed_query(query: str, edits: int) -> str:
     """The text to give to Lance for a query, or nothing if there is nothing to look for.
 
     With edits Lance compares the letters of the query as they are with the words of the index, which are in lower case
@@ -69,7 +69,7 @@ def asked_for(query: str, edits: int) -> str:
 def match_text(
     dataset: lance.LanceDataset, column: str, query: str, edits: int, shown: Sequence[str] = (), **options: Any
 ) -> pa.Table:
-    """Rows whose text holds a token of a query (see ``asked_for``), with their scores."""
+    """Rows whose text holds a token of a query (see ``analyzed_query``), with their scores."""
     # Left to itself Lance would look at fifty similar words only.
     match = MatchQuery(query, column, fuzziness=edits, max_expansions=EXPANSIONS_MAX)
     try:

@@ -14,15 +14,15 @@ from lance import LanceDataset
 
 from omnigraph.errors import StorageError
 from omnigraph.storage.index import indexes
-from omnigraph.storage.index.building import SegmentPlan, build_segment
-from omnigraph.storage.index.indexes import IndexKind, IndexSpec, Segment
+from omnigraph.storage.index.building import absorbed, build_segment
+from omnigraph.storage.index.indexes import IndexSpec, Segment
+from omnigraph.storage.index.kinds import TRAITS
+from omnigraph.storage.index.segment_builders import SegmentPlan
 from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.stage import fold
 from omnigraph.storage.stage.staging import StagedVersion, WrittenRows, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.maintenance import index_operation
-
-EXTENDED_KINDS = (IndexKind.BTREE, IndexKind.TEXT)
 
 EXTENDED_ROWS_MIN = 32_768
 """Rows of finished fragments that wait before an index is extended. A segment costs requests in every lookup, and
@@ -54,7 +54,7 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
     planned = list(_planned(dataset))
     built = [build_segment(store, location, staged.version, plan) for plan, _ in planned]
     segments = [segment for segment in built if segment is not None]
-    operation = index_operation(segments, [part for _, absorbed in planned for part in absorbed])
+    operation = index_operation(segments, [part for _, taken in planned for part in taken])
     current = stage_operation(store, dataset, location, operation)
     if current is dataset:
         return staged
@@ -68,7 +68,9 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
 def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment, ...]]]:
     """A segment for every index that lacks finished fragments, and those that it takes in."""
     rows = indexes.fragment_rows(dataset)
-    specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in EXTENDED_KINDS]
+    specs = [
+        IndexSpec(name, kind) for name in dataset.schema.names for kind, traits in TRAITS.items() if traits.is_extended
+    ]
     for found in indexes.coverage_of(dataset, specs) if dataset.describe_indices() else []:
         finished: list[int] = []
         size = 0
@@ -79,7 +81,7 @@ def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment
                 size += rows[number]
         if size >= EXTENDED_ROWS_MIN:
             lacking = replace(found, uncovered=tuple(finished))
-            absorbed = indexes.absorbed(lacking, rows, EXTENDED_ROWS_MAX)
-            fragments = (*finished, *(number for part in absorbed for number in sorted(part.fragments)))
+            taken = absorbed(lacking, rows, EXTENDED_ROWS_MAX)
+            fragments = (*finished, *(number for part in taken for number in sorted(part.fragments)))
             total = sum(rows[number] for number in fragments)
-            yield SegmentPlan(found.spec, found.name, fragments, total, is_first=False), absorbed
+            yield SegmentPlan(found.spec, found.name, fragments, total, is_first=False), taken

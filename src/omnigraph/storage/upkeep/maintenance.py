@@ -17,8 +17,15 @@ from lance.fragment import FragmentMetadata
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.index import indexes
-from omnigraph.storage.index.building import BuiltSegment, build_segment, planned_segments
-from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, Segment
+from omnigraph.storage.index.building import (
+    BuiltSegment,
+    absorbed,
+    build_segment,
+    counting_dead_rows,
+    planned_segments,
+)
+from omnigraph.storage.index.indexes import Coverage, IndexSpec, Segment
+from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.stage.staging import StagedVersion, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.compaction import (
@@ -96,14 +103,14 @@ def _planned(
     rows = indexes.fragment_rows(base)
     found = indexes.coverage_of(base, specs)
     names = {item.name for item in found}
-    stale = [part for item in found for part in (*item.dead, *indexes.absorbed(item, rows))]
+    stale = [part for item in found for part in (*item.dead, *absorbed(item, rows))]
     dropped: dict[str, Segment] = {}
     current = base
     while True:
         dropped |= {segment.uuid: segment for segment in stale}
         current = stage_operation(store, current, location, index_operation([], stale))
         tasks = compaction_tasks(current) if compact else []
-        spoiled = indexes.counting_dead_rows(current, [part for task in tasks for part in task.fragments])
+        spoiled = counting_dead_rows(current, [part for task in tasks for part in task.fragments])
         stale = [segment for segment in spoiled if segment.index.name in names]
         if not stale:
             break
@@ -201,7 +208,7 @@ def _placed(
     for item in work.built:
         fragments = dict(item.fragments)
         inside = [work.groups[number] for number in item.groups]
-        if item.spec.kind is IndexKind.BTREE and any(group not in kept for group in inside):
+        if TRAITS[item.spec.kind].names_rows_by_address and any(group not in kept for group in inside):
             # It names rows by their addresses, and those are others in the original fragments.
             continue
         for group in inside:
