@@ -41,7 +41,7 @@ def create_graph(
     if not honours_create_if_absent(store.objects):
         raise StorageError(
             f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",
-            hint="use a store that honours conditional writes, such as S3, MinIO or local disk",
+            hint="use a store that honours conditional writes, such as a local disk or a bucket with If-None-Match",
         )
     place = ManifestPlace(graph_id, 1, 1)
     schema_digest = digest(schema)

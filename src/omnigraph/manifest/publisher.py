@@ -214,7 +214,7 @@ class Publisher:
         if all(is_there):
             self._succeed(found, accepted)
             return
-        if not self.manifests.store.root.is_local:
+        if self.manifests.store.root.capabilities.acts_late:
             for ticket, _ in accepted:
                 ticket.unclear = (state.version, str(error))
 

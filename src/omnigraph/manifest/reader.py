@@ -55,7 +55,7 @@ class Manifests:
     _checks: CheckedReads | None = None
 
     def __post_init__(self) -> None:
-        if self.store.root.is_local and wants_checks():
+        if self.store.root.capabilities.keeps_checksums and wants_checks():
             self._checks = CheckedReads(self.store)
             self.store.guard = self._checks
 

@@ -24,6 +24,11 @@ def _panics() -> tuple[type[BaseException], ...]:
     return tuple(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException")
 
 
+def first_line(error: Exception) -> str:
+    """The message of a client of obstore, without the internal detail that follows its first line."""
+    return str(error).partition("\n")[0]
+
+
 @contextmanager
 def translated(what: str, **facts: str) -> Iterator[None]:
     """Turn a failure inside into a ``StorageError`` that begins with ``what``. A panic means damaged bytes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 
@@ -20,16 +19,6 @@ _HINTS = {
     errno.EDQUOT: "your share of the disk is used up",
     errno.ENOTDIR: "a part of the path is a file; a graph is a directory",
 }
-
-_CREDENTIALS = ("aws_access_key_id", "access_key_id", "aws_profile", "profile", "aws_skip_signature", "skip_signature")
-CREDENTIAL_VARIABLES = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_PROFILE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_SKIP_SIGNATURE",
-)
 
 
 def what_is_there(root: Root, marker: str) -> tuple[str, str]:
@@ -73,14 +62,3 @@ def _graphs_like(path: str, marker: str) -> list[str]:
 def local_reason(error: OSError) -> tuple[str, str | None]:
     """What the disk said, and what to do."""
     return (error.strerror or str(error)).lower(), _HINTS.get(error.errno or 0)
-
-
-def remote_hint(options: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """What to do about a bucket that cannot be used."""
-    given = {key.lower() for key, value in options.items() if value}
-    if given.isdisjoint(_CREDENTIALS) and not any(environment.get(name) for name in CREDENTIAL_VARIABLES):
-        return (
-            "no credentials were given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass storage options "
-            "(--storage-option KEY=VALUE); a public bucket needs aws_skip_signature=true"
-        )
-    return "check the address, the credentials, the region and the endpoint (AWS_* variables or storage options)"

@@ -20,8 +20,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Protocol
+from contextlib import contextmanager, suppress
 
 from omnigraph.errors import OmnigraphError
 from omnigraph.storage.objects.protocol import Objects
@@ -36,25 +35,6 @@ _LOCAL_PAUSE_SECONDS = 0.002
 _REMOTE_PAUSE_SECONDS = 0.2
 
 FILE = "_turn"
-
-
-class Turns(Protocol):
-    """The turns of all branches of one graph, by the location of their manifests."""
-
-    needs_knock: bool
-    """Whether other writers look for a turn only after they lost a swap."""
-
-    def wait(self, location: str) -> None:
-        """Wait until no other writer holds the turn, before a swap."""
-        ...
-
-    def note_lost(self, location: str) -> None:
-        """Remember that a swap was lost: another writer may hold the turn."""
-        ...
-
-    def hold(self, location: str, seconds: float) -> AbstractContextManager[None]:
-        """Hold the turn for about so long. If another writer has it, wait for the end of that turn first."""
-        ...
 
 
 class LocalTurns:

@@ -60,7 +60,9 @@ def renew_mark(store: Store, location: str, version: int) -> None:
 
 
 def newest_mark(root: Root, location: str) -> PublishedMark | None:
-    """The mark that counts. Its content is empty if it cannot be read: the name alone is the proof."""
+    """The newest mark; None where versions are not linked. Unreadable content gives no files: the name is the proof."""
+    if not root.capabilities.links_versions:
+        return None
     version = max(_versions(root, location), default=None)
     if version is None:
         return None

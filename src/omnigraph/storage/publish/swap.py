@@ -52,7 +52,7 @@ class ManifestVersion:
 def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVersion:
     """Version 1 of a new manifest; SwapLost if somebody else's is there already."""
     uri = store.root.table_uri(location)
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         # What a power cut left of an earlier try is in the way of Lance.
         newest_version(store.root, location)
     try:
@@ -83,7 +83,7 @@ def swap_manifest(
         fragments = write_fragments(rows, base, mode="overwrite")
     data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
     transaction = Transaction(current.version, LanceOperation.Overwrite(rows.schema, fragments))
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         return _link_in(store, current, transaction, data, staged)
     base = store.open(current.location, current.version)
     try:
@@ -127,7 +127,7 @@ def _link_in(
 
 
 def _published(store: Store, place: ManifestVersion) -> ManifestVersion:
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         mark_published(store.root, place.location, place.version, place.files)
     return place
 
@@ -148,7 +148,7 @@ def _measured(store: Store, location: str, dataset: LanceDataset) -> tuple[FileR
 
 def latest_manifest(store: Store, location: str, known: int = 0) -> tuple[ManifestVersion, pa.Table] | None:
     """The newest version and its rows, or None if there is no such manifest. ``known`` is a version seen before."""
-    if not store.root.is_local:
+    if not store.root.capabilities.links_versions:
         dataset = store.open_latest(location)
         if dataset is None:
             return None
@@ -184,7 +184,7 @@ def _rows(dataset: LanceDataset) -> pa.Table:
 def is_newest(store: Store, current: ManifestVersion) -> bool:
     """Whether no newer version has been published: one LIST, or two looks at a local disk; nothing is read."""
     with translated(f"{current.location} cannot be read", location=current.location):
-        if store.root.is_local:
+        if store.root.capabilities.links_versions:
             # Every swap makes the next number, and older versions go before newer ones: if this one is still there and
             # the next is not, nothing came after it.
             is_there = has_version(store.root, current.location, current.version)

@@ -63,7 +63,7 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
     of it.
     """
     operation = LanceOperation.Overwrite(stored_schema(schema), [])
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         # A first version that a power cut has torn cannot be opened, and Lance cannot put another one in its place.
         newest_version(store.root, location)
     leftover = store.open_latest(location)

@@ -17,13 +17,12 @@ import numpy.typing as npt
 
 from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.objects.backends import backend_of, parse_root
 from omnigraph.storage.objects.beside import Beside
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.objects.open import open_objects
-from omnigraph.storage.objects.protocol import Objects
-from omnigraph.storage.objects.turns import LocalTurns, RemoteTurns, Turns
-from omnigraph.storage.objects.uri import Root, parse_root
+from omnigraph.storage.objects.protocol import Objects, Turns
+from omnigraph.storage.objects.uri import Root
 from omnigraph.storage.tables.blob_files import BlobFiles
 from omnigraph.storage.tables.key_cache import KeyCache
 from omnigraph.storage.tables.recent_rows import RecentRows
@@ -62,8 +61,8 @@ class Store:
 
     def _start(self) -> None:
         self.guard: ReadGuard | None = None
-        self.objects: Objects = open_objects(self.root, self.options, self.durability)
-        self.turns: Turns = LocalTurns(self.root) if self.root.is_local else RemoteTurns(self.objects)
+        self.objects: Objects = backend_of(self.root).open_objects(self.root, self.options, self.durability)
+        self.turns: Turns = backend_of(self.root).open_turns(self.root, self.objects)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
         self.keys = KeyCache()
         self.recent = RecentRows()
@@ -162,4 +161,4 @@ class Store:
 
     @property
     def lance_options(self) -> dict[str, str] | None:
-        return self.options or None
+        return backend_of(self.root).lance_options(self.options)

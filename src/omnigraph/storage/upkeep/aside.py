@@ -13,7 +13,7 @@ from omnigraph.storage.tables.store import Store
 def set_aside(store: Store, path: str, id_: str) -> str:
     """Move a file out of the graph and say where it is. Nothing is deleted."""
     target = f"{ASIDE}/{path}.{id_}"
-    if store.root.is_local:
+    if store.root.capabilities.renames:
         # A file that cannot be read can still be renamed.
         with translated(f"{path} could not be set aside", path=path):
             os.makedirs(os.path.dirname(store.root.local(target)), exist_ok=True)
