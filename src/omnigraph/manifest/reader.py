@@ -114,7 +114,7 @@ class Manifests:
         except (KeyError, CorruptionError) as error:
             raise CorruptionError(
                 f"{location} is damaged at version {version}: {error}",
-                hint="omnigraph verify names the commits that are hurt",
+                hint="omnigraph verify lists the affected commits",
                 location=location,
                 version=version,
             ) from error

@@ -72,5 +72,5 @@ def read_text(store: Store, schema_digest: str) -> str:
 
 
 def _damaged(path: str, what: str) -> CorruptionError:
-    hint = "omnigraph verify names the commits that are hurt; copy the file from a copy of the graph"
+    hint = "omnigraph verify lists the affected commits; copy the file from a copy of the graph"
     return CorruptionError(f"schema {path} {what}", hint=hint, path=path)

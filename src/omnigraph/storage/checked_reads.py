@@ -69,9 +69,7 @@ class CheckedReads:
                 continue
             what = mismatch(self._store.root, record)
             if what is not None:
-                raise CorruptionError(
-                    f"{path} {what}", hint="omnigraph verify names the commits that are hurt", path=path
-                )
+                raise CorruptionError(f"{path} {what}", hint="omnigraph verify lists the affected commits", path=path)
             self._checked.add(path)
 
     def _record(self, path: str) -> FileRecord | None:

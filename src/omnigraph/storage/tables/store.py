@@ -109,7 +109,7 @@ class Store:
         except foreign() as error:
             raise CorruptionError(
                 f"table {location} has no readable version {version}: {error}",
-                hint="omnigraph verify names the commits that are hurt",
+                hint="omnigraph verify lists the affected commits",
                 location=location,
                 version=version,
             ) from error
