@@ -120,7 +120,7 @@ def test_a_graph_is_not_made_where_a_file_is(tmp_path: Path) -> None:
     before = everything(tmp_path)
     for place, what in (
         ("file", "is a file\n  hint: a graph is a directory"),
-        ("file/g", "a part of the path is a file"),
+        ("file/g", "one component of the path is a file"),
     ):
         result = run("init", tmp_path / place, "--schema", tmp_path / "schema.pg")
         assert (result.exit_code, result.stdout) == (1, "")

@@ -27,7 +27,7 @@ class IndexKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """An index that a table shall have."""
+    """An index of a column."""
 
     column: str
     kind: IndexKind
@@ -38,7 +38,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of an index: the live fragments it covers, and the value that removes it."""
+    """A part of an index: the live fragments that it covers, and the value with which Lance removes it."""
 
     index: Index
     fragments: frozenset[int]
@@ -59,7 +59,7 @@ class Coverage:
     covered_rows: int
     rows: int
     has_dead_rows: bool = False
-    """Whether segments may hold rows that are deleted since; they are never found, but they count in statistics."""
+    """True if segments may hold rows deleted since. They are never found, but they count in statistics."""
 
     def __str__(self) -> str:
         return f"index {self.spec}, {100 * self.covered_rows / max(self.rows, 1):.0f} % covered"
@@ -70,7 +70,7 @@ class Coverage:
 
     @property
     def dead(self) -> tuple[Segment, ...]:
-        """Segments whose fragments are all gone."""
+        """Segments without a live fragment."""
         return tuple(segment for segment in self.segments if not segment.fragments)
 
 
@@ -80,7 +80,7 @@ def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
 
 
 def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Coverage]:
-    """What these indexes of a table cover, whether they exist or not. Reads manifests only."""
+    """The coverage of these indexes of a table, existing or not. Reads manifests only."""
     rows = fragment_rows(dataset)
     shortened = {item.fragment_id for item in dataset.get_fragments() if item.metadata.num_deletions}
     described = {item.name: item for item in dataset.describe_indices()}
@@ -88,7 +88,7 @@ def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Cover
 
 
 def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
-    """Named by the number of the field: a column that is renamed keeps its index, and its name is free again."""
+    """A name made of the field's number: a renamed column keeps its index, and its old name can be used again."""
     numbers = {field.name(): field.id() for field in dataset.lance_schema.fields()}
     return f"{spec.kind.name.lower()}_{numbers[spec.column]}"
 
@@ -134,13 +134,15 @@ def segment_fragments(dataset: LanceDataset) -> dict[str, frozenset[int]]:
 
 
 def dead_segments(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Segment]:
-    """Segments of these indexes that cover nothing any more."""
+    """Segments of these indexes without a live fragment."""
     return [segment for item in coverage_of(dataset, specs) for segment in item.dead]
 
 
 def highest_number(dataset: LanceDataset) -> int:
-    """The highest number that a fragment has, or had when an index was built over it: such a number is not given
-    again, or the index would be taken to cover rows it has never seen."""
+    """The highest number that a fragment has, or had when an index was built over it.
+
+    Such a number must not be reused: the index would be taken to cover rows that it does not hold.
+    """
     numbers = [item.fragment_id for item in dataset.get_fragments()]
     numbers += [
         max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids

@@ -188,7 +188,7 @@ class _Reader:
         """Rows at offsets: taken one by one if they are few, else selected from a scan of their fragment.
 
         Offsets count physical rows; scans and ``take`` count live rows. The place of a live row is its offset minus the
-        number of deleted offsets below it. Fragment of 5 rows with offset 1 deleted, after 10 live rows of earlier fragments:
+        number of deleted offsets below it. 5 rows with offset 1 deleted, after fragments with 10 live rows:
 
         ======  =====  ==============  =================
         offset  live   place (- dead)  position in table

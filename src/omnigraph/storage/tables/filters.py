@@ -1,9 +1,9 @@
-"""Conditions as Lance filters, with typed literals only.
+"""Filters on columns, and their form in Lance's SQL, with typed literals only.
 
-A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted. It is
-SQL and no expression of Arrow's: Lance takes none that names an unsigned column, and none at all on a table with lists
-of unsigned numbers. To Lance the two zeros are equal, a NaN equals itself, and NaNs stand at both ends: those with a
-sign below minus infinity, the others above infinity.
+A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted (no SQL
+injection). It is SQL rather than an Arrow expression: Lance accepts none that names an unsigned column, and none at all
+on a table with lists of unsigned numbers. Lance orders floats totally: the two zeros are equal, a NaN equals
+itself, NaNs with a sign are below minus infinity and the others above infinity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``column`` holds the text, exactly; if so it is asked, at its end."""
+    """``column`` contains the text, case-sensitive; with ``at_end``, it ends with the text."""
 
     column: str
     text: str
@@ -50,7 +50,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The condition does not hold, and its column is not null."""
+    """The filter does not hold, and its column is not null."""
 
     part: Membership | Part | Missing
 
@@ -73,7 +73,7 @@ Condition = Comparison | Membership | Part | Missing | Not | AllOf | AnyOf
 
 
 def condition_filter(condition: Condition) -> str:
-    """The filter of a condition. Of a null nothing holds, except that it is missing."""
+    """The SQL of a filter. On a null only ``Missing`` holds."""
     match condition:
         case Comparison(column, operator, value):
             return f"`{column}` {operator} {_literal(value)}"
@@ -107,7 +107,7 @@ def _literal(value: pa.Scalar) -> str:
     if pa.types.is_floating(kind):
         return f"arrow_cast('{value.as_py()!r}', '{'Float32' if pa.types.is_float32(kind) else 'Float64'}')"
     number = int(value.as_py())
-    # The least of all numbers is a float to Lance, because it reads the digits before the sign.
+    # Lance parses the digits before the sign, and 2**63 without a sign overflows to a float.
     return str(number) if number > -(2**63) else f"arrow_cast('{number}', 'Int64')"
 
 
