@@ -236,13 +236,15 @@ class Publisher:
         """Look up the outcome of an inconclusive swap. If its version is still free, the same commits are retried."""
         try:
             found = self.manifests.reload(state.incarnation)
-            is_there = [find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted]
+            is_published = [
+                find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted
+            ]
         except Exception:
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, str(error)))
             return
         # One swap publishes all commits or none.
-        if all(is_there):
+        if all(is_published):
             self._succeed(found, accepted)
             return
         if self.manifests.store.root.capabilities.acts_late:

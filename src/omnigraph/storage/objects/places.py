@@ -21,7 +21,7 @@ _HINTS = {
 }
 
 
-def what_is_there(root: Root, marker: str) -> tuple[str, str]:
+def diagnose(root: Root, marker: str) -> tuple[str, str]:
     """The reason why a path holds no graph, and the next step. ``marker`` is the file that every graph has."""
     create = f"create one: omnigraph init --schema SCHEMA.pg {root}"
     if root.path is None:

@@ -75,7 +75,7 @@ class _Columns:
 
 
 def _numbered(fields: list[pa.Field], first: int) -> dict[str, list[Any]]:
-    """Descriptions of fields with numbers from ``first`` on. Lance numbers a schema from 0, so dummy fields come first."""
+    """Descriptions of fields with numbers from ``first`` on. Lance numbers from 0, so dummy fields come first."""
     others = [pa.field(f"{number}", pa.int8()) for number in range(first)]
     _, described = _described(LanceSchema.from_pyarrow(pa.schema([*others, *fields])))
     return {field.name: described[field.name] for field in fields}
