@@ -16,7 +16,7 @@ from omnigraph.storage.index.kinds import TRAITS, IndexTraits, segment_rows_max
 from omnigraph.storage.index.probes import Neighbours, Question, Words
 from omnigraph.storage.index.reads import known_indexes
 from omnigraph.storage.stage.staging import StagedVersion, create_table, stage_delta, stage_operation, write_rows
-from omnigraph.storage.tables.filters import Comparison, Part
+from omnigraph.storage.tables.filters import Comparison, Substring
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.maintenance import index_operation
 from omnigraph.write.upkeep.index_choice import index_rows_min
@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
 EXAMPLES: dict[IndexKind, tuple[str, Question]] = {
     IndexKind.BTREE: ("value", Comparison("value", "=", pa.scalar(7, pa.int64()))),
     IndexKind.TEXT: ("text", Words("word7", 0)),
-    IndexKind.NGRAM: ("text", Part("text", "word7 ")),
+    IndexKind.NGRAM: ("text", Substring("text", "word7 ")),
     IndexKind.VECTOR: ("vector", Neighbours([999.0] * 4, 1)),
 }
 """A column for each kind, and a question that only row 7 answers."""

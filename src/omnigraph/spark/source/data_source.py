@@ -36,7 +36,7 @@ from omnigraph.spark.load.parts import Part, PartWriter
 from omnigraph.spark.load.publish import publish_input
 from omnigraph.spark.source.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
 from omnigraph.spark.source.options import SourceOptions, parse_options
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.plan import LoadMode
@@ -114,7 +114,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
     (ADR 15). The option ``where`` belongs to the frame.
     """
 
-    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Condition | None = None) -> None:
+    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: RowFilter | None = None) -> None:
         self._store = store
         self._pin = pin
         self._schema = schema

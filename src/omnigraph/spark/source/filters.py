@@ -30,7 +30,7 @@ from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.source import syntax as c
 from omnigraph.spark.source.parser import IN_QUOTES, parse_condition
-from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Condition, Membership, Missing, Not, Part
+from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Membership, Missing, Not, RowFilter, Substring
 
 CODE = "W001"
 """The code of everything that is wrong with a condition."""
@@ -46,7 +46,7 @@ _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def read_condition(text: str, columns: Mapping[str, PropertyType]) -> Condition:
+def read_condition(text: str, columns: Mapping[str, PropertyType]) -> RowFilter:
     """The condition that a text states; raises CompileError with what is wrong, and where."""
     source = Source(text, "where")
     try:
@@ -57,7 +57,7 @@ def read_condition(text: str, columns: Mapping[str, PropertyType]) -> Condition:
         raise CompileError([Diagnostic(CODE, problem.message, problem.span, source, hint=problem.hint)]) from None
 
 
-def where(node: c.Node, wanted: bool = True) -> Condition:
+def where(node: c.Node, wanted: bool = True) -> RowFilter:
     """Where a condition is true, or where it is false."""
     match node:
         case c.Compare(column, operator, constant):
@@ -85,7 +85,7 @@ def _missing(column: c.Column) -> Missing:
     return Missing(column.name)
 
 
-def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool) -> Condition:
+def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool) -> RowFilter:
     if operator != "<=>":
         return _compared(column, operator if wanted else _NEGATED[operator], constant)
     if constant.kind is c.Kind.NULL:
@@ -95,7 +95,7 @@ def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool
     return AnyOf((_compared(column, "!=", constant), Missing(column.name)))
 
 
-def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> Condition:
+def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> RowFilter:
     known = _of_one_type([constant for constant in constants if constant.kind is not c.Kind.NULL])
     if not wanted and len(known) < len(constants):
         return NOTHING
@@ -119,13 +119,13 @@ def _of_one_type(constants: list[c.Constant]) -> list[c.Constant]:
     return constants
 
 
-def _holds(column: c.Column, place: c.Place, text: str, wanted: bool) -> Condition:
+def _holds(column: c.Column, place: c.Place, text: str, wanted: bool) -> RowFilter:
     if not column.type.is_text:
         raise c.Problem(f"`{column.name}` ({column.type}) is not a text", column.span)
     if not text:
         return Not(Missing(column.name)) if wanted else NOTHING
     if place is not c.Place.START:
-        part = Part(column.name, text, at_end=place is c.Place.END)
+        part = Substring(column.name, text, at_end=place is c.Place.END)
         return part if wanted else Not(part)
     # Texts that start alike stand together in the order of all texts, where an index finds them.
     after = _text_after(text)
@@ -148,7 +148,7 @@ def _text_after(start: str) -> str | None:
 # --- comparisons -------------------------------------------------------------------------------------------
 
 
-def _compared(column: c.Column, operator: str, constant: c.Constant) -> Condition:
+def _compared(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
     """Where a column that is not null compares so with a constant. Nothing does with null."""
     type_ = column.type
     if not type_.is_plain_scalar:
@@ -172,7 +172,7 @@ def _compared(column: c.Column, operator: str, constant: c.Constant) -> Conditio
             return _whole(column, operator, value, INTEGER_RANGES[type_.scalar])
 
 
-def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> Condition:
+def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> RowFilter:
     """A column of whole numbers against any number: it is rounded, and beyond the range the answer is known."""
     low, high = range_
     bound = math.floor(value) if operator in ("<=", ">") else math.ceil(value)
@@ -189,7 +189,7 @@ def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, i
     return Comparison(column.name, operator, pa.scalar(bound, plain).cast(kind))
 
 
-def _float(column: c.Column, operator: str, value: float) -> Condition:
+def _float(column: c.Column, operator: str, value: float) -> RowFilter:
     """Spark's order of floats: NaN is equal to NaN and greater than everything else."""
     kind = scalar_type(column.type.scalar)
 
@@ -200,7 +200,7 @@ def _float(column: c.Column, operator: str, value: float) -> Condition:
     is_number = AllOf((compare("<=", math.inf), compare(">=", -math.inf)))
     present = Not(Missing(column.name))
     if math.isnan(value):
-        of_nan: dict[str, Condition]
+        of_nan: dict[str, RowFilter]
         of_nan = {"=": is_nan, ">=": is_nan, "!=": is_number, "<": is_number, "<=": present, ">": NOTHING}
         return of_nan[operator]
     low, high = _neighbours(value, kind)
@@ -226,7 +226,7 @@ def _neighbours(value: float, kind: pa.DataType) -> tuple[float, float]:
     return float(below), float(above)
 
 
-def _boolean(column: c.Column, operator: str, constant: c.Constant) -> Condition:
+def _boolean(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
     value = constant.value
     if constant.kind in (c.Kind.TEXT, c.Kind.PLAIN) and str(value).lower() in ("true", "false"):
         value = str(value).lower() == "true"

@@ -15,7 +15,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.source.filters import read_condition
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 
 _NAMES = (
     "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
@@ -76,7 +76,7 @@ class SourceOptions:
                 raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
         return self.columns
 
-    def condition(self, entity: Entity) -> Condition | None:
+    def condition(self, entity: Entity) -> RowFilter | None:
         """What storage tests while reading; raises CompileError if it is no condition on the type's columns."""
         if self.where is None:
             return None

@@ -11,7 +11,7 @@ from lance import LanceDataset
 
 from omnigraph.storage.index.segment_builders import VECTORS_PER_PARTITION
 from omnigraph.storage.index.text_index import match_text
-from omnigraph.storage.tables.filters import Condition, condition_filter
+from omnigraph.storage.tables.filters import RowFilter, filter_sql
 
 EFFORT = 4
 """Nodes that a search of a vector graph keeps in view, per row requested. With 2, recall at ten was 94 % over random
@@ -40,13 +40,13 @@ class Neighbours:
     count: int
 
 
-Question = Condition | Words | Neighbours
+Question = RowFilter | Words | Neighbours
 
 
 def probe_filter(dataset: LanceDataset, column: str, question: Question) -> pa.Table:
     """Rows that satisfy a filter. Lance chooses the index by the form of the filter, so the column is not named."""
     assert not isinstance(question, Words | Neighbours)
-    return dataset.scanner(columns=[], filter=condition_filter(question), with_row_address=True).to_table()
+    return dataset.scanner(columns=[], filter=filter_sql(question), with_row_address=True).to_table()
 
 
 def probe_words(dataset: LanceDataset, column: str, question: Question) -> pa.Table:

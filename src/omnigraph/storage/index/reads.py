@@ -14,7 +14,7 @@ from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.index.probes import Neighbours, Question, Words
 from omnigraph.storage.index.text_index import analyzed_query
 from omnigraph.storage.objects.failures import translated
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.store import Store
 
 Addresses = npt.NDArray[np.uint64]
@@ -43,11 +43,11 @@ def search_text(store: Store, pin: TablePin, column: str, query: str, edits: int
     return found.column("_rowaddr").to_numpy(), found.column("_score").to_numpy()
 
 
-def look_up(store: Store, pin: TablePin, condition: Condition) -> Addresses:
+def look_up(store: Store, pin: TablePin, row_filter: RowFilter) -> Addresses:
     """Rows that satisfy a filter on a column with an index."""
     with translated(f"the index of {pin.key} cannot be read", table=pin.key):
         # Lance chooses between value and n-gram index by the form of the filter; both are probed alike.
-        found = _probe(store, pin, IndexKind.BTREE, "", condition)
+        found = _probe(store, pin, IndexKind.BTREE, "", row_filter)
     addresses: Addresses = found.column("_rowaddr").to_numpy()
     return addresses
 

@@ -12,7 +12,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.tables.key_cache import fragment_key
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
-from omnigraph.storage.tables.row_layout import Layout, Part, Rows
+from omnigraph.storage.tables.row_layout import Fragment, Layout, Rows
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
 
@@ -28,13 +28,13 @@ def layout_of(store: Store, pin: TablePin) -> Layout:
 
 
 def _read(store: Store, location: str, dataset: lance.LanceDataset) -> Layout:
-    parts: list[Part] = []
+    parts: list[Fragment] = []
     dead: list[Rows] = []
     start = 0
     for fragment in dataset.get_fragments():
         metadata = fragment.metadata
         data, deletions = fragment_key(location, metadata)
-        parts.append(Part(metadata.id, data, deletions, start, metadata.physical_rows))
+        parts.append(Fragment(metadata.id, data, deletions, start, metadata.physical_rows))
         if deletions:
             dead.append(deleted_offsets(store, location, fragment) + start)
         start += metadata.physical_rows
@@ -73,7 +73,7 @@ def _missing(fragment: lance.LanceFragment, rows: int) -> Rows:
     return np.delete(np.arange(rows), (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64))
 
 
-def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) -> pa.Array:
+def read_parts(store: Store, pin: TablePin, parts: Sequence[Fragment], name: str) -> pa.Array:
     """A column of some fragments, concatenated, deleted rows included. Recently written ones come from the cache."""
     dataset = store.open(pin.location, pin.lance_version)
     numbers = column_numbers(dataset)
@@ -90,7 +90,7 @@ def read_parts(store: Store, pin: TablePin, parts: Sequence[Part], name: str) ->
     return table.column(name).combine_chunks()
 
 
-def _remembered(store: Store, part: Part, numbers: ColumnNumbers, name: str) -> pa.Array | None:
+def _remembered(store: Store, part: Fragment, numbers: ColumnNumbers, name: str) -> pa.Array | None:
     directory, _, file = part.data.rpartition("/")
     rows = store.recent.get(f"{directory}/data/{file}", numbers)
     return None if rows is None or name not in rows.schema.names else rows.column(name).combine_chunks()

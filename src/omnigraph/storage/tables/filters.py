@@ -33,7 +33,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Substring:
     """``column`` contains the text, case-sensitive; with ``at_end``, it ends with the text."""
 
     column: str
@@ -52,45 +52,45 @@ class Missing:
 class Not:
     """The filter does not hold, and its column is not null."""
 
-    part: Membership | Part | Missing
+    part: Membership | Substring | Missing
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
     """Every part holds."""
 
-    parts: tuple[Condition, ...]
+    parts: tuple[RowFilter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     """Some part holds."""
 
-    parts: tuple[Condition, ...]
+    parts: tuple[RowFilter, ...]
 
 
-Condition = Comparison | Membership | Part | Missing | Not | AllOf | AnyOf
+RowFilter = Comparison | Membership | Substring | Missing | Not | AllOf | AnyOf
 
 
-def condition_filter(condition: Condition) -> str:
+def filter_sql(row_filter: RowFilter) -> str:
     """The SQL of a filter. On a null only ``Missing`` holds."""
-    match condition:
+    match row_filter:
         case Comparison(column, operator, value):
             return f"`{column}` {operator} {_literal(value)}"
         case Membership(column, values):
             return f"`{column}` IN ({', '.join(map(_literal, values))})"
-        case Part(column, text, at_end):
+        case Substring(column, text, at_end):
             return f"{'ends_with' if at_end else 'contains'}(`{column}`, {_text(text)})"
         case Missing(column):
             return f"`{column}` IS NULL"
         case Not(part):
-            return f"NOT ({condition_filter(part)})"
+            return f"NOT ({filter_sql(part)})"
         case AllOf(parts):
-            return " AND ".join(f"({condition_filter(part)})" for part in parts) or "true"
+            return " AND ".join(f"({filter_sql(part)})" for part in parts) or "true"
         case AnyOf(parts):
-            return " OR ".join(f"({condition_filter(part)})" for part in parts) or "false"
+            return " OR ".join(f"({filter_sql(part)})" for part in parts) or "false"
         case _:
-            assert_never(condition)
+            assert_never(row_filter)
 
 
 def _literal(value: pa.Scalar) -> str:

@@ -32,7 +32,7 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Fragment:
     """One fragment: its rows have the numbers ``start`` to ``start + rows``."""
 
     fragment: int
@@ -48,7 +48,7 @@ class Part:
 class Layout:
     """The fragments of one version in order, and its deleted rows."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     dead: Rows = field(repr=False)
     """Numbers of deleted rows, ascending."""
     fields: Mapping[str, int] = field(repr=False)

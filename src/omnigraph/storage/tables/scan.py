@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.tables.filters import Comparison, Condition, condition_filter, ids_filter
+from omnigraph.storage.tables.filters import Comparison, RowFilter, filter_sql, ids_filter
 from omnigraph.storage.tables.rows_by_position import take
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers
@@ -27,7 +27,7 @@ def scan(
     store: Store,
     pin: TablePin,
     columns: Sequence[str] | None = None,
-    where: Condition | None = None,
+    where: RowFilter | None = None,
     *,
     with_address: bool = False,
     blobs_as_bytes: bool = False,
@@ -43,7 +43,7 @@ def scan(
     dataset = store.open(pin.location, pin.lance_version)
     scanner = dataset.scanner(
         columns=None if columns is None else list(columns),
-        filter=None if where is None else condition_filter(where),
+        filter=None if where is None else filter_sql(where),
         with_row_address=with_address,
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
