@@ -1,7 +1,7 @@
 """Creating, deleting and renaming branches.
 
-Invariant: every deciding step is a swap of the branch's manifest or a create-if-absent of a ref, and a ref is deleted
-only if it still has the content that was read. So of several processes that want one name exactly one gets it. A
+Invariant: every deciding step is a swap of the branch's manifest or a create-if-absent of a ref. A ref is deleted only
+if it still has the content that was read. So of several processes that want one name exactly one gets it. A
 process that crashes half-way leaves a ref that is not valid, which the next process removes.
 
 - A rename announces the new name in the manifest, creates the ref, swaps the name in the manifest (the commit point),

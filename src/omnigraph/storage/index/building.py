@@ -99,8 +99,8 @@ def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsi
     """Small segments to rebuild together with the uncovered rows, as long as all have at most ``rows_max`` rows.
 
     A segment that is half full stays: it would only be divided again. With 100 uncovered rows and segments of 50, 90,
-    480, 2,000 and 9,000 rows, the size grows 100 -> 150 -> 240 -> 720, and 2,000 is more than twice 720: the first
-    three are absorbed.
+    480, 2,000 and 9,000 rows, the size grows 100 -> 150 -> 240 -> 720. The first three are absorbed, because 2,000 is
+    more than twice 720.
     """
     if coverage.is_complete:
         return ()

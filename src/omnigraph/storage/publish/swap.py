@@ -1,7 +1,7 @@
 """The compare-and-swap that every commit depends on: a strict overwrite of a manifest dataset.
 
-Invariant: of all swaps on version N at most one creates version N + 1, and whatever version N + 1 refers to is durable
-before its name exists (with durability ``fsync``). A reader sees a whole version or none, also after a power loss.
+Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, everything that version
+N + 1 refers to is durable before its name exists. A reader sees a whole version or none, also after a power loss.
 
 - In an object store the swap is Lance's own commit, a conditional PUT. Only ``Overwrite`` is strict there: Lance
   rebases an append silently, even with no retries.

@@ -1,7 +1,7 @@
 """Schema evolution of a table: detached versions that add, drop and rename columns without rewriting data.
 
 Invariant: data files identify columns by number. A column that stays keeps its number under any name, and a new column
-gets a number that no file uses, so the bytes of a dropped column are never read as those of another one.
+gets a number that no file uses. So the bytes of a dropped column are never read as those of another one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Row numbers of a pinned table: fragment after fragment, deleted rows included.
 
 A row's *number* is its position in that order. Deleting rows does not renumber the others, and a fragment that two
-versions share holds the same rows in both, so values derived from a fragment can be cached for all versions.
+versions share holds the same rows in both. So values derived from a fragment can be cached for all versions.
 
 Fragment 0 with 3 rows, offset 1 deleted, then fragment 7 with 2 rows:
 
