@@ -135,8 +135,8 @@ class Publisher:
             seconds = max(ticket.seconds for ticket in batch)
             with Contention(self.manifests, incarnation, ATTEMPTS_MAX, seconds) as attempts:
                 for attempt in attempts:
-                    # While this writer waited for its turn other processes may have published. A swap on a cached
-                    # state would be lost for certain, and with it the turn.
+                    # While this writer waited for its turn other processes may have published. A swap on an outdated
+                    # state would be lost, and the turn wasted.
                     warm = attempt < attempts.turn_after
                     state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
                     self._try(state, batch)
@@ -208,6 +208,8 @@ class Publisher:
         try:
             state = replace_state(self.manifests, current, state, files)
         except SwapLost:
+            # The winner may be this very swap, if its response was lost: the next attempt finds the commit in
+            # ``_rebased``.
             _logger.info("version %d of branch %s was taken by another writer; retrying", version, state.branch)
             for ticket, _ in accepted:
                 ticket.lost_swaps += 1
@@ -283,7 +285,7 @@ class Publisher:
                 branch=plan.base.branch,
             )
         check_precondition(state, plan.expected_head)
-        # Cleanup may have deleted files that the plan staged before the fence: the caller stages them again.
+        # Cleanup may have deleted files that the plan staged before the fence: the caller stages again, or gives up.
         if state.fence.number != plan.fence:
             raise Fenced(state.fence)
         if state.unconfirmed is not None:

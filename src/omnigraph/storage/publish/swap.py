@@ -1,15 +1,16 @@
 """The compare-and-swap that every commit depends on: a strict overwrite of a manifest dataset.
 
-Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, everything that version
-N + 1 refers to is durable before its name exists. A reader sees a whole version or none, also after a power loss.
+Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, all files that version
+N + 1 refers to are durable before its name exists. A reader sees a whole version or none, also after a power loss.
 
 - In an object store the swap is Lance's own commit, a conditional PUT. Only ``Overwrite`` is strict there: Lance
   rebases an append silently, even with no retries.
 - On a local disk Lance commits beside the dataset and the swap is a hard link (``storage.objects.beside``), because
   Lance itself creates the name before the content is durable.
 
-``SwapLost`` proves that nothing was published. Every other failure leaves the outcome unknown, and the caller looks it
-up.
+``SwapLost`` proves that version N + 1 exists, not whose it is: a client that repeats a request whose response was lost
+gets a conflict with itself. So the caller looks for its own commit before it retries. Every other failure leaves
+the outcome unknown, and the caller looks it up.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from omnigraph.storage.tables.store import Store
 
 
 class SwapLost(Exception):
-    """Another writer published first; nothing of this swap is visible."""
+    """The next version is taken, by another writer or by an earlier attempt whose response was lost."""
 
 
 class SwapUnclear(Exception):
