@@ -79,7 +79,7 @@ def test_every_backend_implements_the_whole_protocol(backend: Backend) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.schemes[0])
 def test_every_scheme_leads_to_its_row(backend: Backend) -> None:
-    for scheme in backend.schemes:
+    for scheme in (*backend.schemes, *map(str.upper, backend.schemes)):
         root = parse_root(f"{scheme}://place/prefix")
         assert backend_of(root) is backend
         assert root.capabilities == backend.capabilities

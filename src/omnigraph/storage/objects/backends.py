@@ -53,7 +53,8 @@ def open_objects(root: Root, options: Mapping[str, str], durability: Durability)
 
 
 def _backend(scheme: str, address: str, last: str) -> Backend:
-    found = _BY_SCHEME.get(scheme)
+    # Schemes are case-insensitive (RFC 3986).
+    found = _BY_SCHEME.get(scheme.lower())
     if found is None:
         raise UsageError(f"{scheme}:// is not supported", hint=f"use {_examples(last)}", path=address)
     return found

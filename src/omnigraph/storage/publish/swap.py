@@ -1,7 +1,8 @@
 """The compare-and-swap that every commit depends on: a strict overwrite of a manifest dataset.
 
-Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, all files that version
-N + 1 refers to are durable before its name exists. A reader sees a whole version or none, also after a power loss.
+Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, all files that
+version N + 1 refers to are durable before its name exists. A reader sees a whole version or none,
+also after a power loss.
 
 - In an object store the swap is Lance's own commit, a conditional PUT. Only ``Overwrite`` is strict there: Lance
   rebases an append silently, even with no retries.
