@@ -11,7 +11,7 @@ from omnigraph.storage.objects.backends import BACKENDS, backend_at, backend_of,
 from omnigraph.storage.objects.protocol import Backend
 from tests.architecture.source_tree import Module, modules
 
-PROVIDER = re.compile(r"(?<![a-z0-9])s3a?(?![0-9])", re.IGNORECASE)
+PROVIDER = re.compile(r"(?<![a-z0-9])(?:s3a?(?![0-9])|aws(?![a-z])|minio)", re.IGNORECASE)
 OWNER = "storage/objects/"
 
 # Package -> why its docstrings and help texts may show an address of one provider. Code and comments never may.
@@ -50,13 +50,21 @@ def test_no_module_outside_the_object_stores_names_a_provider() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ['x = "s3://bucket"\n', "is_s3 = 1\n", "class S3Objects: ...\n", 'f"s3a://{1}"\n', "# for S3\n"]
+    "source",
+    [
+        'x = "s3://bucket"\n',
+        "is_s3 = 1\n",
+        "class S3Objects: ...\n",
+        'f"s3a://{1}"\n',
+        "# for S3\n",
+        'x = "AWS_REGION"\n',
+    ],
 )
 def test_a_provider_is_found_in_names_texts_and_comments(source: str) -> None:
     assert list(_mentions(Module("write/x.py", source, ast.parse(source))))
 
 
-@pytest.mark.parametrize("source", ["steps3 = 1\n", "ends30 = 1\n", 'x = "is3"\n'])
+@pytest.mark.parametrize("source", ["steps3 = 1\n", "draws = 1\n", "ends30 = 1\n", 'x = "is3"\n'])
 def test_a_number_after_other_letters_is_no_provider(source: str) -> None:
     assert not list(_mentions(Module("write/x.py", source, ast.parse(source))))
 
