@@ -9,7 +9,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import HistoryCleaned
-from omnigraph.storage.objects import s3 as s3_objects
+from omnigraph.storage.objects import bucket as bucket_objects
 from tests.cleanup.reachable import files, needed
 from tests.faults.s3 import Bucket, Server
 from tests.protocol.graphs import SCHEMA, insert, names, person
@@ -45,7 +45,7 @@ def download(bucket: Bucket, place: Path) -> Path:
 def test_a_bucket_holds_what_is_needed_and_nothing_else(
     graph: omnigraph.Graph, s3_server: Server, s3_bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_objects, "DELETED_AT_ONCE_MAX", 50)
+    monkeypatch.setattr(bucket_objects, "DELETED_AT_ONCE_MAX", 50)
     sleeper = omnigraph.open(graph.uri, storage_options=s3_server.storage_options())
     names(sleeper)
     for number in range(70):

@@ -12,7 +12,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from omnigraph.storage.objects.places import CREDENTIAL_VARIABLES, remote_hint
+from omnigraph.storage.objects.s3 import CREDENTIAL_VARIABLES, S3Backend
 from omnigraph.storage.objects.sealed import seal, unseal
 from tests.cli.graphs import ADD, SCHEMA, everything, write_lines
 from tests.cli.run import PROGRAM, run
@@ -120,7 +120,7 @@ def test_a_graph_is_not_made_where_a_file_is(tmp_path: Path) -> None:
     before = everything(tmp_path)
     for place, what in (
         ("file", "is a file\n  hint: a graph is a directory"),
-        ("file/g", "a part of the path is a file"),
+        ("file/g", "one component of the path is a file"),
     ):
         result = run("init", tmp_path / place, "--schema", tmp_path / "schema.pg")
         assert (result.exit_code, result.stdout) == (1, "")
@@ -206,8 +206,8 @@ def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_check(monkeypatch:
     assert (result.exit_code, result.stdout) == (1, "")
     assert "s3://bucket/graph" in result.stderr
     assert "hint: check the address, the credentials, the region and the endpoint" in result.stderr
-    assert remote_hint({"region": "r"}, {}).startswith("no credentials were given: set AWS_ACCESS_KEY_ID")
-    assert remote_hint({}, {"AWS_PROFILE": "p"}).startswith("check")
+    assert S3Backend().hint({"region": "r"}, {}).startswith("no credentials were given: set AWS_ACCESS_KEY_ID")
+    assert S3Backend().hint({}, {"AWS_PROFILE": "p"}).startswith("check")
 
 
 def test_a_graph_of_a_newer_format_is_refused(graph: Path) -> None:

@@ -12,7 +12,7 @@ import omnigraph
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec import lookup
 from omnigraph.exec.tables import TableView
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 
 SCHEMA = """
 node Thing {
@@ -107,12 +107,12 @@ def pair(tmp_path: Path, eager: None) -> tuple[omnigraph.Graph, omnigraph.Graph]
 
 
 @pytest.fixture
-def lookups(monkeypatch: pytest.MonkeyPatch) -> list[Condition]:
+def lookups(monkeypatch: pytest.MonkeyPatch) -> list[RowFilter]:
     """The conditions that indexes were asked for. Columns in memory do not keep anybody from asking."""
-    asked: list[Condition] = []
+    asked: list[RowFilter] = []
     original = TableView.looked_up
 
-    def looked_up(table: TableView, condition: Condition) -> Any:
+    def looked_up(table: TableView, condition: RowFilter) -> Any:
         asked.append(condition)
         return original(table, condition)
 
@@ -151,14 +151,14 @@ def compare(plain: omnigraph.Graph, indexed: omnigraph.Graph) -> None:
         assert outcome(indexed, text, params) == outcome(plain, text, params), (condition, params)
 
 
-def test_conditions_find_the_same_rows(pair: tuple[omnigraph.Graph, omnigraph.Graph], lookups: list[Condition]) -> None:
+def test_conditions_find_the_same_rows(pair: tuple[omnigraph.Graph, omnigraph.Graph], lookups: list[RowFilter]) -> None:
     plain, indexed = pair
     compare(plain, indexed)
     assert len(lookups) > 60
 
 
 def test_conditions_find_the_same_rows_after_changes(
-    pair: tuple[omnigraph.Graph, omnigraph.Graph], lookups: list[Condition]
+    pair: tuple[omnigraph.Graph, omnigraph.Graph], lookups: list[RowFilter]
 ) -> None:
     plain, indexed = pair
     change(plain)

@@ -11,7 +11,7 @@ import pytest
 
 import omnigraph
 from omnigraph.exec import nearest
-from omnigraph.storage.index import building as index_building
+from omnigraph.storage.index import segment_builders
 
 SCHEMA = """
 node Doc {
@@ -100,7 +100,7 @@ def test_the_index_finds_nearly_all_of_the_ten_closest(
 def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
     tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_building, "GRAPH_VECTORS_MIN", 4_000)
+    monkeypatch.setattr(segment_builders, "GRAPH_VECTORS_MIN", 4_000)
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     vectors = np.random.default_rng(3).standard_normal((6_000, DIMENSION)).astype(np.float32)
     graph.load(docs(vectors), "append", type_name="Doc")

@@ -9,7 +9,7 @@ import pytest
 import omnigraph
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.index.indexes import IndexKind
-from omnigraph.storage.tables.filters import Condition, Part
+from omnigraph.storage.tables.filters import RowFilter, Substring
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.write import limits
 
@@ -56,12 +56,12 @@ def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
 
 
 @pytest.fixture
-def lookups(monkeypatch: pytest.MonkeyPatch) -> list[Condition]:
+def lookups(monkeypatch: pytest.MonkeyPatch) -> list[RowFilter]:
     """The conditions that indexes were asked for."""
-    asked: list[Condition] = []
+    asked: list[RowFilter] = []
     original = TableView.looked_up
 
-    def looked_up(table: TableView, condition: Condition) -> object:
+    def looked_up(table: TableView, condition: RowFilter) -> object:
         asked.append(condition)
         return original(table, condition)
 
@@ -93,12 +93,12 @@ def compare(graph: omnigraph.Graph) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_any_part_finds_the_rows_that_hold_it(tmp_path: Path, lookups: list[Condition]) -> None:
+def test_any_part_finds_the_rows_that_hold_it(tmp_path: Path, lookups: list[RowFilter]) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     load(graph, 1, 300)
     graph.optimize()
     compare(graph)
-    asked = [condition for condition in lookups if isinstance(condition, Part)]
+    asked = [condition for condition in lookups if isinstance(condition, Substring)]
     assert len(asked) > 40
     assert all(len(condition.text) >= 3 for condition in asked)
     load(graph, 2, 40, start=100, mode="merge")
@@ -111,7 +111,7 @@ def test_any_part_finds_the_rows_that_hold_it(tmp_path: Path, lookups: list[Cond
 
 
 @pytest.mark.usefixtures("small")
-def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: list[Condition]) -> None:
+def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: list[RowFilter]) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     load(graph, 1, 300)
     graph.optimize()

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import omnigraph
-from omnigraph.storage.objects.s3 import S3Objects
-from omnigraph.storage.objects.s3_client import delete_matching
-from omnigraph.storage.objects.uri import parse_root
+from omnigraph.storage.objects.backends import parse_root
+from omnigraph.storage.objects.bucket import BucketObjects
+from omnigraph.storage.objects.s3 import S3Backend
 from tests.faults.fault import DropAt, RespondAt
 from tests.faults.request_log import Request
 from tests.faults.s3 import Bucket, Server
@@ -21,11 +21,11 @@ PATH = "refs/x.json"
 
 
 @pytest.fixture
-def objects(s3_server: Server, s3_bucket: Bucket) -> S3Objects:
-    return S3Objects(parse_root(s3_bucket.uri("g")), s3_server.storage_options())
+def objects(s3_server: Server, s3_bucket: Bucket) -> BucketObjects:
+    return BucketObjects(S3Backend(), parse_root(s3_bucket.uri("g")), s3_server.storage_options())
 
 
-def test_a_ref_with_another_content_is_not_deleted(objects: S3Objects) -> None:
+def test_a_ref_with_another_content_is_not_deleted(objects: BucketObjects) -> None:
     objects.create(PATH, b"theirs")
     assert not objects.delete_if(PATH, b"mine")
     assert objects.read(PATH) == b"theirs"
@@ -34,12 +34,12 @@ def test_a_ref_with_another_content_is_not_deleted(objects: S3Objects) -> None:
     assert not objects.delete_if(PATH, b"theirs")
 
 
-def test_a_ref_that_changes_after_it_was_compared_is_not_deleted(objects: S3Objects) -> None:
+def test_a_ref_that_changes_after_it_was_compared_is_not_deleted(objects: BucketObjects) -> None:
     objects.create(PATH, b"mine")
     compared = objects._store.head(PATH)["e_tag"]
     assert compared is not None
     objects.replace(PATH, b"theirs")
-    assert delete_matching(objects._store, PATH, compared) is False
+    assert S3Backend().delete_matching(objects._store, PATH, compared) is False
     assert objects.read(PATH) == b"theirs"
 
 
@@ -47,7 +47,7 @@ def test_a_ref_that_changes_after_it_was_compared_is_not_deleted(objects: S3Obje
     "fault", [RespondAt(2, 501), RespondAt(2, 403), DropAt(2)], ids=["not implemented", "refused", "lost request"]
 )
 def test_a_store_without_conditional_deletes_still_deletes(
-    s3_server: Server, objects: S3Objects, fault: RespondAt | DropAt
+    s3_server: Server, objects: BucketObjects, fault: RespondAt | DropAt
 ) -> None:
     objects.create(PATH, b"mine")
     with s3_server.proxy.inject(fault) as injected:

@@ -20,7 +20,7 @@ from omnigraph.errors import CompileError
 from omnigraph.spark.cluster.spark_types import spark_schema
 from omnigraph.spark.source.data_source import SourceReader
 from omnigraph.spark.source.options import parse_options
-from omnigraph.storage.tables.filters import condition_filter
+from omnigraph.storage.tables.filters import filter_sql
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.storage.tables.scan import fragment_rows
 from omnigraph.write import limits
@@ -335,7 +335,7 @@ def test_indexes_are_asked(graph: Graph) -> None:
         options = parse_options({"store": graph.uri, "type": "Every", "where": where})
         pushed = options.filter(snapshot.catalog.nodes["Every"])
         assert pushed is not None
-        assert "ScalarIndexQuery" in dataset.scanner(filter=condition_filter(pushed)).explain_plan(), where
+        assert "ScalarIndexQuery" in dataset.scanner(filter=filter_sql(pushed)).explain_plan(), where
 
 
 def test_what_does_not_satisfy_a_condition_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import InputError, NotFoundError, SparkError
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
-from omnigraph.storage.objects.s3_client import open_s3
+from omnigraph.storage.objects.s3 import S3Backend
 from tests.faults.s3 import Bucket, Server
 from tests.spark.outcomes import data_files, write_lines
 
@@ -52,7 +52,9 @@ def test_a_file_that_goes_away_in_the_middle(
         return written
 
     monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
-    error, message = (InputError, "is not the file any more") if is_replaced else (NotFoundError, "there is no file")
+    error, message = (
+        (InputError, "changed while it was being loaded") if is_replaced else (NotFoundError, "there is no file")
+    )
     with pytest.raises(error, match=message) as lost:
         graph.load_spark(source, "append", spark=spark, partitions=PARTITIONS)
     assert lost.value.facts["path"] == source
@@ -76,7 +78,7 @@ def test_an_object_that_goes_away_in_the_middle(
 
     def writes_and_takes_away(writer: SliceWriter, split: FileSplit) -> InputSlice:
         written = write(writer, split)
-        store = open_s3(bucket, split.file.options)
+        store = S3Backend().connect(bucket, split.file.options)
         if is_replaced:
             # As long as the first one: only the tag tells.
             store.put("data.jsonl", body.replace(b"p1", b"q1"))
@@ -85,7 +87,11 @@ def test_an_object_that_goes_away_in_the_middle(
         return written
 
     monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
-    error, message = (InputError, "is not the file any more") if is_replaced else (NotFoundError, "any more")
+    error, message = (
+        (InputError, "changed while it was being loaded")
+        if is_replaced
+        else (NotFoundError, "was deleted while it was being read")
+    )
     with pytest.raises(error, match=message):
         graph.load_spark(
             source, "append", spark=spark, partitions=PARTITIONS, source_options=s3_server.storage_options()

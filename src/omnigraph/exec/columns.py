@@ -17,7 +17,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
 from omnigraph.storage.tables.columns_by_fragment import layout_of, read_parts
-from omnigraph.storage.tables.row_layout import Layout, Part
+from omnigraph.storage.tables.row_layout import Fragment, Layout
 from omnigraph.storage.tables.store import Store
 
 CACHED_BYTES_MAX = 512 * 1024 * 1024
@@ -79,7 +79,7 @@ class Columns:
                 pieces.extend(piece for _, piece in group)
         return pieces
 
-    def _piece(self, part: Part, field: int) -> pa.Array | None:
+    def _piece(self, part: Fragment, field: int) -> pa.Array | None:
         place = self._places.get((part.data, field))
         whole = None if place is None else self._columns.get(place[0])
         return None if place is None or whole is None else whole.slice(place[1], part.rows)
@@ -99,7 +99,7 @@ class Columns:
         ]
         return pa.concat_arrays(taken).take(pa.array(spread.back))
 
-    def _wanted(self, store: Store, pin: TablePin, part: Part, field: int, name: str) -> pa.Array | None:
+    def _wanted(self, store: Store, pin: TablePin, part: Fragment, field: int, name: str) -> pa.Array | None:
         known = self._piece(part, field)
         if known is not None or part.rows > READ_ROWS_MAX:
             return known
@@ -118,7 +118,7 @@ class Columns:
 class Spread:
     """How rows are spread over the fragments of a table."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     """The fragments that hold some of the rows."""
     offsets: Rows
     """Of every row its place in its fragment."""

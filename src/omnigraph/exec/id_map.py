@@ -19,7 +19,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Integers
 from omnigraph.storage.tables.array_cache import ArrayCache
 from omnigraph.storage.tables.columns_by_fragment import read_parts
-from omnigraph.storage.tables.row_layout import Part
+from omnigraph.storage.tables.row_layout import Fragment
 from omnigraph.storage.tables.store import Store
 
 FORMAT = 1
@@ -92,7 +92,7 @@ class IdMaps:
         self._known: Lru[str, IdMap] = Lru(MAPS_MAX)
         self._asked: Lru[str, int] = Lru(MAPS_MAX)
 
-    def is_worthwhile(self, pin: TablePin, parts: Sequence[Part], *, is_indexed: bool) -> bool:
+    def is_worthwhile(self, pin: TablePin, parts: Sequence[Fragment], *, is_indexed: bool) -> bool:
         """Whether to look ids up in maps: they are there, or ids were asked for before, or there is no index."""
         missing = [part for part in parts if self._known.get(part.data) is None]
         times = max((self._asked.get(part.data) or 0 for part in missing), default=0)
@@ -104,7 +104,7 @@ class IdMaps:
         is_there = all(self._known.get(part.data) is not None for part in missing)
         return is_there or not is_indexed or times >= LOOKUPS_BEFORE
 
-    def get(self, store: Store, pin: TablePin, part: Part) -> IdMap:
+    def get(self, store: Store, pin: TablePin, part: Fragment) -> IdMap:
         """The map of a fragment, from memory, from disk, or made."""
         known = self._known.get(part.data)
         if known is None:
@@ -112,7 +112,7 @@ class IdMaps:
             self._known.put(part.data, known)
         return known
 
-    def _stored(self, location: str, part: Part) -> IdMap | None:
+    def _stored(self, location: str, part: Fragment) -> IdMap | None:
         entry = self._files.entry(_group(location), _key(part))
         if entry is None or entry.about.get("format") != FORMAT:
             return None
@@ -122,7 +122,7 @@ class IdMaps:
         self._files.touch(entry)
         return IdMap(found, offsets)
 
-    def _made(self, store: Store, pin: TablePin, part: Part) -> IdMap:
+    def _made(self, store: Store, pin: TablePin, part: Fragment) -> IdMap:
         found = hashes(read_parts(store, pin, [part], "id"))
         order = np.argsort(found)
         made = IdMap(found[order], order.astype(np.int32))
@@ -135,5 +135,5 @@ def _group(location: str) -> str:
     return f"ids-{location.replace('/', '-')}"
 
 
-def _key(part: Part) -> str:
+def _key(part: Fragment) -> str:
     return hashlib.sha256(part.data.encode()).hexdigest()[:32]

@@ -18,7 +18,7 @@ from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.storage.index.indexes import Coverage, IndexKind
-from omnigraph.storage.tables.filters import AllOf, Comparison, Condition, Membership, Part
+from omnigraph.storage.tables.filters import AllOf, Comparison, Membership, RowFilter, Substring
 
 ITEMS_MAX = 200
 """Items of a list that are looked up: each costs some 30 us, and a scan of a few hundred thousand rows 10 ms."""
@@ -44,7 +44,7 @@ class Lookup:
     """A condition that an index answers, and the parts of the predicate that it stands for."""
 
     index: Coverage
-    condition: Condition
+    condition: RowFilter
     parts: tuple[ir.Expr, ...]
 
 
@@ -107,7 +107,7 @@ def _parts(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
             case ir.TextMatch(BinaryOperator.CONTAINS, ir.Property(name=column), ir.Constant(value=str() as text)):
                 index = table.index(column, IndexKind.NGRAM)
                 if index is not None and index.rows - index.covered_rows <= SCANNED_ROWS_MAX and _GRAM.search(text):
-                    yield Lookup(index, Part(column, text), (part,))
+                    yield Lookup(index, Substring(column, text), (part,))
             case _:
                 continue
 

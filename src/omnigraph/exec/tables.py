@@ -23,7 +23,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import known_indexes, look_up
 from omnigraph.storage.tables.columns_by_fragment import layout_of
-from omnigraph.storage.tables.filters import Comparison, Condition
+from omnigraph.storage.tables.filters import Comparison, RowFilter
 from omnigraph.storage.tables.row_layout import Layout
 from omnigraph.storage.tables.scan import find_ids, find_ids_in, matching_rows, rows_with_ids, take_rows
 from omnigraph.storage.tables.store import Store
@@ -187,7 +187,7 @@ class TableView:
         found = self.index(column, IndexKind.BTREE)
         return found is not None and found.rows - found.covered_rows <= TAIL_ROWS_MAX
 
-    def looked_up(self, condition: Condition) -> Rows:
+    def looked_up(self, condition: RowFilter) -> Rows:
         """Row numbers that satisfy a condition on an indexed column, ascending."""
         return self.at_addresses(look_up(self.store, self.pin, condition))
 

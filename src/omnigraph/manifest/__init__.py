@@ -1,1 +1,1 @@
-"""The manifest of a branch: reading it, branching it, and the one door through which it is changed."""
+"""The manifest of a branch: reading it, branching it, and the publisher, through which every change goes."""

@@ -1,7 +1,7 @@
 """Branch names: refs that map a name to an incarnation of a branch.
 
-A ref counts only if the manifest it leads to says the same name: so names change by a swap of the manifest, and a ref
-that a stopped process left behind does no harm. ``manifest.naming`` gives names and takes them away.
+A ref is valid only if the manifest that it leads to has the same name. So names change by a swap of the manifest, and a
+ref that a crashed process left behind is ignored. ``manifest.naming`` creates, renames and deletes branches.
 """
 
 from __future__ import annotations
@@ -26,12 +26,9 @@ from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, r
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
 
-LISTINGS_MAX = 100
-"""How often refs are listed because one of them vanished; each time only new ones are read."""
-
 
 def check_name(name: str) -> str:
-    """The trimmed name, or an error that says what a name looks like."""
+    """The trimmed name, or an error with the allowed form."""
     trimmed = name.strip()
     fits = _NAME.fullmatch(trimmed) is not None and len(trimmed) <= NAME_CHARS_MAX
     if not fits or ".." in trimmed or trimmed.endswith(".lock") or trimmed.startswith("__"):
@@ -43,7 +40,7 @@ def check_name(name: str) -> str:
 
 
 def main_ref(manifests: Manifests) -> Ref:
-    """``main`` needs no file: it has always been there."""
+    """The ref of ``main``, which has no file: the branch exists in every graph."""
     return Ref(MAIN, manifests.stamp.graph_id, None, None, manifests.stamp.created_at_us)
 
 
@@ -52,7 +49,7 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     if name == MAIN:
         return main_ref(manifests)
     ref = read_ref(manifests.store, check_name(name))
-    if ref is None or not _counts(manifests, ref):
+    if ref is None or not _is_valid(manifests, ref):
         raise no_such_branch(manifests, name)
     return ref
 
@@ -65,8 +62,11 @@ def find_head(manifests: Manifests, name: str) -> ManifestState:
     return state
 
 
-def _counts(manifests: Manifests, ref: Ref) -> bool:
-    """Whether the manifest agrees with the name. The state in memory may be older than a rename: a no is looked up."""
+def _is_valid(manifests: Manifests, ref: Ref) -> bool:
+    """True if the manifest has the name of the ref.
+
+    The cached state may be older than a rename, so a mismatch is checked against the store.
+    """
     try:
         known = manifests.warm(ref.incarnation)
         return known.branch == ref.name or manifests.fresh(ref.incarnation).branch == ref.name
@@ -75,7 +75,7 @@ def _counts(manifests: Manifests, ref: Ref) -> bool:
 
 
 def every_branch(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState] | Damaged]:
-    """``main``, then every branch by name, with its newest state, or with what is wrong with it; lost refs are last."""
+    """``main``, then every branch by name, with its newest state or its damage; lost refs come last."""
     for ref in (main_ref(manifests), *stored_refs(manifests.store)):
         if isinstance(ref, Damaged):
             yield ref
@@ -89,7 +89,7 @@ def every_branch(manifests: Manifests) -> Iterator[tuple[Ref, ManifestState] | D
 
 
 def named_states(manifests: Manifests) -> Iterator[tuple[str | None, ManifestState | Damaged]]:
-    """Every incarnation that a ref or a mark leads to, whether the ref counts or not, with its newest state.
+    """Every incarnation that a ref or a mark leads to, whether the ref is valid or not, with its newest state.
 
     The incarnation of a ref that cannot be read is not known. Main is read after the refs: a branch that is unconfirmed
     since main's fence was created before any newer fence.
@@ -103,7 +103,7 @@ def named_states(manifests: Manifests) -> Iterator[tuple[str | None, ManifestSta
             yield from _with_state(manifests, ref)
     for incarnation, mark in marks(manifests.store):
         if incarnation not in named:
-            # A mark that is damaged still names its incarnation: by the place where it lies.
+            # The path of a damaged mark still names its incarnation.
             yield from _with_state(
                 manifests, Ref("", incarnation, None, None, 0) if isinstance(mark, Damaged) else mark
             )
@@ -123,7 +123,7 @@ def _newest(manifests: Manifests, ref: Ref) -> ManifestState | Damaged | None:
 
 
 def newest_state(manifests: Manifests, incarnation: str) -> ManifestState | None:
-    """The newest state of an incarnation; None if cleanup took it before its creator had given it a name."""
+    """The newest state of an incarnation; None if cleanup deleted it before its creator had named it."""
     try:
         return manifests.fresh(incarnation)
     except NotFoundError:
@@ -133,8 +133,8 @@ def newest_state(manifests: Manifests, incarnation: str) -> ManifestState | None
 def lost_refs(manifests: Manifests) -> Iterator[Damaged]:
     """Branches that have a mark and no ref."""
     store = manifests.store
-    # Marks first: a ref is made before its mark and deleted after it. So a mark that is still there afterwards, and had
-    # no ref in between, has lost it.
+    # The order matters: list marks, list refs, read the marks again. A ref is created before its mark and deleted after
+    # it, so a mark that exists at both times without a ref in between has lost its ref.
     found = [incarnation for incarnation, _ in marks(store)]
     refs = list(stored_refs(store)) if found else []
     readable = {ref.incarnation for ref in refs if isinstance(ref, Ref)}
@@ -148,24 +148,24 @@ def lost_refs(manifests: Manifests) -> Iterator[Damaged]:
 
 
 def _is_deleted(manifests: Manifests, ref: Ref) -> bool:
-    """A branch whose deletion was decided, and whose mark could not be removed."""
+    """True for a branch that was deleted although its mark could not be removed."""
     state = _newest(manifests, ref)
     return isinstance(state, ManifestState) and state.branch == DELETED
 
 
 def check_confirmed(manifests: Manifests, state: ManifestState) -> None:
-    """Refuse a new branch whose files cleanup may have deleted while it was being made."""
+    """Refuse a new branch whose files cleanup may have deleted during its creation."""
     if state.unconfirmed is None or is_confirmed(state, manifests.fresh(manifests.stamp.graph_id)):
         return
-    during = f"branch {state.branch!r} was being made"
-    # Any of these cleanups may still be deleting the manifest, whatever the newest one found.
+    during = f"branch {state.branch!r} was being created"
+    # Any cleanup since then may still be deleting the manifest, whatever the newest one found.
     if was_nameless(manifests.store, state.incarnation, state.unconfirmed):
         raise _deleted(state, during)
     check_kept(manifests, state, during)
 
 
 def is_confirmed(state: ManifestState, main: ManifestState) -> bool:
-    """Whether no cleanup deleted anything while a branch was being made. ``main`` was read after the branch's ref.
+    """True if no cleanup deleted anything while a branch was being created. ``main`` was read after the branch's ref.
 
     Cleanup puts its fence on main as well, before it deletes anything and before it looks at the refs again.
     """
@@ -173,11 +173,11 @@ def is_confirmed(state: ManifestState, main: ManifestState) -> bool:
 
 
 def check_kept(manifests: Manifests, state: ManifestState, during: str) -> None:
-    """Refuse a state that cleanup has given up, or that no branch needs whose files are known to be there."""
+    """Refuse a state that cleanup has given up, or that is in the history of no branch with confirmed files."""
     record = manifests.record()
     head = find_commit(manifests.store, state, state.head)
     is_given_up = head is None or record.given_up_since(head) is not None or state.incarnation in record.nameless
-    # Another new branch proves nothing: it may have been made of the same deleted files.
+    # Another unconfirmed branch proves nothing: it may refer to the same deleted files.
     states = (other for _, other in named_states(manifests) if not isinstance(other, Damaged))
     sound = (other for other in states if other.unconfirmed is None)
     if is_given_up or not any(find_commit(manifests.store, other, state.head) is not None for other in sound):
@@ -187,7 +187,7 @@ def check_kept(manifests: Manifests, state: ManifestState, during: str) -> None:
 def _deleted(state: ManifestState, during: str) -> HistoryCleaned:
     return HistoryCleaned(
         f"cleanup may have deleted files of commit {state.head} while {during}",
-        hint="try again; if the commit or its branch is gone by now, start from a newer one",
+        hint="try again; if the commit or its branch was deleted, start from a newer one",
         commit=state.head,
     )
 

@@ -1,4 +1,4 @@
-"""Telling cleanup from damage, once a read has failed: a snapshot that is held for long may lose its files."""
+"""Distinguishing cleanup from damage after a failed read: a snapshot held for long may lose its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from omnigraph.storage.tables.store import Store
 
 @contextmanager
 def reading(store: Store, state: ManifestState) -> Iterator[None]:
-    """Raise HistoryCleaned if a read of a state fails because cleanup has deleted its files. Asks only then."""
+    """Raise HistoryCleaned if a read of a state fails because cleanup has deleted its files.
+
+    Costs nothing unless a read fails.
+    """
     try:
         yield
     except StorageError as error:
@@ -28,7 +31,7 @@ def reading(store: Store, state: ManifestState) -> Iterator[None]:
 
 
 def _reason(store: Store, state: ManifestState) -> HistoryCleaned | None:
-    """How cleanup came to delete a state; None if it is to be kept, so that a missing file is damage."""
+    """The reason why cleanup deleted a state; None if the state must be kept, so that a missing file is damage."""
     commit = state.commit(state.head)
     if commit is None:
         return None
@@ -39,12 +42,12 @@ def _reason(store: Store, state: ManifestState) -> HistoryCleaned | None:
         states = [other for _, other in named_states(manifests) if not isinstance(other, Damaged)]
         is_kept = any(find_commit(store, other, commit.id) for other in states)
     except StorageError:
-        # The store cannot be asked, and what the reader met says more.
+        # The store is not readable at all: the original error says more.
         return None
     if is_kept:
         return None
     return HistoryCleaned(
-        f"the branch of commit {commit.id} was deleted, and cleanup deletes what only it needed",
+        f"the branch of commit {commit.id} was deleted, and cleanup has deleted its files",
         hint="read a commit of another branch",
         commit=commit.id,
         is_gone=True,

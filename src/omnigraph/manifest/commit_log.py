@@ -1,8 +1,8 @@
 """The commit log: commits that no longer fit into the manifest, as rows of the ``__commits`` table.
 
 The table grows by detached versions, and its pin moves in the same swap that drops the commits from the manifest. So a
-commit is always in exactly one of the two. Rows are in the order of the commits, parents before children; a spill folds
-the last fragments, so that looking a commit up costs about as many requests after thousands of commits as after a few.
+commit is always in exactly one of the two. Rows are in the order of the commits, parents before children. A spill folds
+the last fragments, so the requests of a lookup grow with the logarithm of the number of spills.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CHECKSUM_KEY = ',"checksum":'
 
 
 def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
-    """The empty log of a new graph, durable, and its files: the first spill needs them, long after it was made."""
+    """The empty, durable log of a new graph, and its files, which the first spill will refer to."""
     staged = staging.create_table(store, COMMIT_LOG_LOCATION, _SCHEMA)
     staging.sync_created(store, [staged])
     return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0), staged.files
@@ -50,11 +50,11 @@ def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
 def spill(store: Store, state: ManifestState) -> ManifestState:
     """The state with its old commits moved to the log, if it holds too many.
 
-    Commits of the version that is being written stay: they are what undoing one of them needs.
+    Commits of the version being written stay: the state at one of them is computed by undoing the later ones.
     """
     if len(state.commits) <= RECENT_COMMITS_MAX or state.log is None:
         return state
-    # A version number says nothing without its incarnation: a fork carries commits of its parent's manifest.
+    # A version number is meaningless without its incarnation: a fork carries commits of its parent's manifest.
     newest = tuple(commit for commit in state.commits if _is_of(state, commit))
     old = tuple(commit for commit in state.commits if not _is_of(state, commit))
     pin = state.log
@@ -64,7 +64,7 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     staged = staging.stage_delta(store, base, pin.location, [written], [], replaced)
     staging.sync_staged(store, staged)
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
-    # The newest commit is the one whose state is the first to need these files.
+    # Recorded with the newest commit, because its state is the first that refers to these files.
     newest = (*newest[:-1], replace(newest[-1], files=(*newest[-1].files, *staged.files)))
     return replace(state, commits=newest, log=moved)
 
@@ -112,7 +112,7 @@ def _commit(body: str) -> GraphCommit:
 def _damaged(reason: str) -> CorruptionError:
     return CorruptionError(
         f"the commit log {COMMIT_LOG_LOCATION} is damaged: {reason}",
-        hint="omnigraph verify names the file, if its checksum was recorded",
+        hint="omnigraph verify lists the damaged file, if its checksum was recorded",
         location=COMMIT_LOG_LOCATION,
     )
 
@@ -154,7 +154,7 @@ def _find(store: Store, state: ManifestState, column: str, value: str) -> GraphC
 
 
 def commits_since(store: Store, current: ManifestState, base_head: str) -> list[GraphCommit]:
-    """The commits published after ``base_head``, oldest first; all there are if it is not among them."""
+    """The commits published after ``base_head``, oldest first; all commits if it is not among them."""
     since: list[GraphCommit] = []
     for commit in first_parents(newest_first(store, current), current.head):
         if commit.id == base_head:
@@ -165,7 +165,7 @@ def commits_since(store: Store, current: ManifestState, base_head: str) -> list[
 
 
 class Lineage:
-    """The commits of some states by id. The logs are read only when somebody asks for a commit that was spilled."""
+    """The commits of some states by id. A log is read only when a spilled commit is looked up."""
 
     def __init__(self, store: Store, *states: ManifestState) -> None:
         self._store = store

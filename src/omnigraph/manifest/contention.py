@@ -1,4 +1,4 @@
-"""Trying a swap again and again: pauses between tries, and a turn for a writer that keeps losing."""
+"""Retrying a swap: random backoff between attempts, and a turn for a writer that keeps losing."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 TURN_AFTER = 1
-"""Lost swaps after which a short write holds the turn: a second try in the open would most likely be lost as well."""
+"""Lost swaps after which a short write holds the turn: a second attempt without it would most likely fail too."""
 
 TURN_AFTER_LONG = 3
-"""The same for a write that takes long to prepare: while it holds the turn the others stand still, so that they go on
-for about three quarters of the time."""
+"""The same for a write that takes long to prepare. The others wait while it holds the turn, so they make progress for
+about three quarters of the time."""
 
 LONG_SECONDS = 0.1
-"""Preparation from which a write counts as long: many swaps of others."""
+"""Preparation time from which a write counts as long: other writers swap many times meanwhile."""
 
 BACKOFF_MS_MAX = 50
-"""Longest pause between two tries without a turn; a swap itself takes a few milliseconds."""
+"""Longest pause between two attempts without a turn; a swap itself takes a few milliseconds."""
 
 TURN_FACTOR = 3
-"""How much longer than its last try a writer announces its turn to last: the machine may be busy."""
+"""Announced duration of a turn, as a multiple of the longest attempt so far: the machine may be busy."""
 
 TURN_SECONDS_MIN = 1.0
 
 KNOCKS_MAX = 3
-"""Swaps tried to make the others notice a turn. Nothing has to be prepared for one, so most of them are won."""
+"""Swaps attempted to make other writers notice a turn. They need no preparation, so most of them win."""
 
 
 class Contention:
-    """The tries of one change of a branch. Used as a context, so that a turn ends with the change.
+    """The attempts of one change of a branch. A context manager, so that a turn ends with the change.
 
-    ``seconds`` is how long the change took to prepare: a try behind a turn will take as long again.
+    ``seconds`` is the time that preparing the change took: an attempt that restages takes as long again.
     """
 
     def __init__(self, manifests: Manifests, incarnation: str, attempts_max: int, seconds: float = 0.0) -> None:
@@ -59,7 +59,7 @@ class Contention:
         self._stack.close()
 
     def __iter__(self) -> Iterator[int]:
-        """Numbers of tries. Every try but the first comes after a lost swap."""
+        """Attempt numbers. Every attempt but the first follows a lost swap."""
         longest = self._seconds
         for attempt in range(self._attempts_max):
             if attempt:

@@ -1,4 +1,4 @@
-"""Making a graph: tables, schema, first manifest, and last the stamp that says it is one."""
+"""Creating a graph: tables, schema, first manifest, and last the stamp that makes it a graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def create_graph(
     created_at_us: int,
     actor: str | None,
 ) -> Stamp:
-    """Write a whole new graph. Until the stamp is there it is no graph, and starting again is safe."""
+    """Write a new graph. Without the stamp there is no graph, so a creation that crashed can be repeated."""
     if store.objects.read(STAMP_PATH) is not None:
         raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
     if store.root.path is not None and os.path.isfile(store.root.path):
@@ -41,7 +41,7 @@ def create_graph(
     if not honours_create_if_absent(store.objects):
         raise StorageError(
             f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",
-            hint="use a store that honours conditional writes, such as S3, MinIO or local disk",
+            hint="use a store that honours conditional writes, such as a local disk or a bucket with If-None-Match",
         )
     place = ManifestPlace(graph_id, 1, 1)
     schema_digest = digest(schema)
@@ -69,17 +69,17 @@ def create_graph(
 
 
 def _finish_other(store: Store, schema: SchemaIR) -> Stamp:
-    """A manifest without a stamp: another creator crashed or is at work.
+    """Complete the graph of another creator that crashed or is still running: it has a manifest without a stamp.
 
-    With the same schema its graph is as good as ours.
+    With the same schema both graphs are equal.
     """
     found = latest_manifest(store, MAIN_MANIFEST)
     assert found is not None
     state = from_rows(rows_from_arrow(found[1]), found[0].version)
     if shape_hash(read_schema(store, state.schema_digest)) != shape_hash(schema):
         raise AlreadyExistsError(
-            f"a graph with another schema was being created at {store.root} and was never finished",
-            hint="delete what is there, or create with that schema to finish it",
+            f"a graph with another schema was being created at {store.root} and was not completed",
+            hint="delete the directory, or run the creation with that schema to complete it",
         )
     return _write_stamp(store, Stamp(FORMAT, state.incarnation, state.commits[0].created_at_us))
 
@@ -93,7 +93,7 @@ def _write_stamp(store: Store, stamp: Stamp) -> Stamp:
 def create_tables(
     store: Store, table_schemas: Mapping[TableId, tuple[str, pa.Schema]]
 ) -> tuple[dict[str, TablePin], list[FileRecord]]:
-    """Empty tables, durable, and their pins by key; and their files."""
+    """Create empty, durable tables; returns their pins by key, and their files."""
     pins: dict[str, TablePin] = {}
     staged = []
     for table, (key, columns) in table_schemas.items():

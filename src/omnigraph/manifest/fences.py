@@ -1,8 +1,8 @@
-"""Fences: what keeps cleanup from deleting files that a sleeping writer is about to publish.
+"""Fences: they keep cleanup from deleting files that a suspended writer is about to publish.
 
-An age check before publishing is no protection, because a writer can sleep between the check and the swap. So cleanup
-swaps every branch before it deletes anything, and leaves its number there. A writer that staged before that swap loses
-its own and finds a newer fence: its plan is staged again, or refused.
+An age check before publishing is no protection, because a process can be suspended between the check and the swap.
+Therefore cleanup swaps every branch before it deletes anything, and records its number there. A writer that staged
+before that swap loses its own swap and finds a newer fence: its plan is staged again, or refused.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 FENCE_ATTEMPTS_MAX = 200
-"""Swaps tried to fence one branch, as for a write."""
+"""Swaps attempted to fence one branch, as for a write."""
 
 
 class Fenced(Exception):
-    """A plan that was staged before the newest fence of its branch: its files may be gone."""
+    """A plan that was staged before the newest fence of its branch: its files may have been deleted."""
 
     def __init__(self, fence: Fence) -> None:
         super().__init__(f"cleanup {fence.number} fenced the branch")
@@ -31,7 +31,7 @@ class Fenced(Exception):
 
 
 def raise_fence(manifests: Manifests, heads: Mapping[str, ManifestState], fence: Fence) -> bool:
-    """Put a fence on branches; False if a newer cleanup was there first, and this one has to start again.
+    """Put a fence on branches; False if a newer cleanup came first, and this one has to start again.
 
     Afterwards no plan that was staged before the fence can be published. ``heads`` are the states of all branches by
     incarnation, main's read after the refs.
@@ -64,4 +64,4 @@ def _raise_one(manifests: Manifests, incarnation: str, fence: Fence, *, is_confi
             except SwapNotDurable as error:
                 raise StorageError(f"a fence may not be durable, and nothing was deleted: {error}") from error
             return True
-    raise ContentionError("the branch could not be fenced: others wrote first, again and again", hint="try again")
+    raise ContentionError("the branch could not be fenced: other writers won every swap", hint="run cleanup again")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from omnigraph.errors import CorruptionError, FormatError, NotAGraphError
 from omnigraph.history.state import ManifestRow
-from omnigraph.storage.objects.places import what_is_there
+from omnigraph.storage.objects.places import diagnose
 from omnigraph.storage.objects.sealed import seal, unseal
 from omnigraph.storage.tables.store import Store
 
@@ -18,7 +18,7 @@ FORMAT = 1
 STAMP_PATH = "omnigraph.json"
 MAIN = "main"
 WITHDRAWN = ""
-"""The name in the manifest of a branch that was never finished. No ref can have it."""
+"""The name in the manifest of a branch whose creation was not completed. No ref can have it."""
 
 DELETED = ":deleted"
 """The name in the manifest of a deleted branch. No ref can have it."""
@@ -27,16 +27,16 @@ MAIN_MANIFEST = "__manifest"
 REFS_PREFIX = "refs/"
 BRANCHES = "branches"
 
-_AS_IT_IS = {"lance-encoding:compression": "none"}
-"""Every swap writes this column anew, and it is read once. From 32 KB on Lance would build a table of symbols for it,
-which costs more time than the rest of the swap and saves less than half of a small file."""
+_UNCOMPRESSED = {"lance-encoding:compression": "none"}
+"""No compression: every swap rewrites this column, and it is read once. From 32 KB on Lance would build a symbol table
+for it, which takes longer than the rest of the swap and saves less than half of a small file."""
 
 _SCHEMA = pa.schema(
     [
         pa.field("object_id", pa.string(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"}),
         pa.field("object_type", pa.string(), nullable=False),
         pa.field("location", pa.string()),
-        pa.field("metadata", pa.string(), metadata=_AS_IT_IS),
+        pa.field("metadata", pa.string(), metadata=_UNCOMPRESSED),
         pa.field("base_objects", pa.list_(pa.string())),
         pa.field("table_key", pa.string()),
         pa.field("table_version", pa.int64()),
@@ -48,7 +48,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What ``omnigraph.json`` says. The graph's id is also the incarnation of ``main``."""
+    """The content of ``omnigraph.json``. The graph's id is also the incarnation of ``main``."""
 
     format: int
     graph_id: str
@@ -59,7 +59,7 @@ class Stamp:
 
 
 def read_stamp(store: Store) -> Stamp:
-    """The stamp of a graph; refuses what is no graph, or a graph of another format."""
+    """The stamp of a graph; raises if there is no graph, or its format is not supported."""
     content = store.objects.read(STAMP_PATH)
     if content is None:
         raise _no_graph(store)
@@ -84,7 +84,7 @@ def read_stamp(store: Store) -> Stamp:
 
 
 def has_manifest(store: Store) -> bool:
-    """The existence of a manifest of main, with or without a stamp."""
+    """True if main has a manifest, with or without a stamp."""
     return bool(store.objects.level(f"{MAIN_MANIFEST}/_versions").files)
 
 
@@ -93,15 +93,15 @@ def _no_graph(store: Store) -> NotAGraphError:
         found = f": it looks like one, but {STAMP_PATH} is missing"
         hint = (
             "omnigraph repair restores it; if the graph was being created, omnigraph init with the same schema "
-            "finishes that"
+            "completes it"
         )
     else:
-        found, hint = what_is_there(store.root, STAMP_PATH)
+        found, hint = diagnose(store.root, STAMP_PATH)
     return NotAGraphError(f"there is no graph at {store.root}{found}", hint=hint, root=str(store.root), path=STAMP_PATH)
 
 
 def manifest_location(incarnation: str, graph_id: str) -> str:
-    """Where the manifest of an incarnation lies."""
+    """The location of an incarnation's manifest."""
     return MAIN_MANIFEST if incarnation == graph_id else f"{BRANCHES}/{incarnation}/__manifest"
 
 
@@ -116,7 +116,7 @@ def branch_of_ref(path: str) -> str:
 
 
 def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:
-    """Rows as they are stored."""
+    """Manifest rows as an Arrow table."""
     columns = list(zip(*rows, strict=True))
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA
@@ -124,6 +124,6 @@ def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:
 
 
 def rows_from_arrow(table: pa.Table) -> list[ManifestRow]:
-    """Rows as they were stored."""
+    """Manifest rows of an Arrow table."""
     columns = [table.column(name).to_pylist() for name in ManifestRow._fields]
     return [ManifestRow(*values) for values in zip(*columns, strict=True)]

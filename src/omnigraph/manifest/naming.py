@@ -1,13 +1,14 @@
-"""Giving names to branches and taking them away: create, delete, rename.
+"""Creating, deleting and renaming branches.
 
-Every step that decides something is a swap of the branch's manifest or a create-if-absent of a ref; refs are deleted
-only if they still have the content that was judged. So of several processes that want one name exactly one gets it, and
-a process that stops half-way leaves a ref that does not count, which the next one removes.
+Invariant: every deciding step is a swap of the branch's manifest or a create-if-absent of a ref. A ref is deleted only
+if it still has the content that was read. So of several processes that want one name exactly one gets it. A
+process that crashes half-way leaves a ref that is not valid, which the next process removes.
 
-A rename announces the new name in the manifest, takes the ref, swaps the name in the manifest (from here on it is
-renamed), and deletes the old ref. To take a name from a stopped rename is to swap its announcement away first: then
-that rename can no longer finish with the ref it took. A deletion takes the name out of the manifest, then deletes the
-ref.
+- A rename announces the new name in the manifest, creates the ref, swaps the name in the manifest (the commit point),
+  and deletes the old ref.
+- To take a name from an interrupted rename, its announcement is swapped away first: then that rename can no longer
+  complete with the ref that it created.
+- A deletion removes the name from the manifest (the commit point), then deletes the ref.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear, create_manifest
 
 ATTEMPTS_MAX = 200
-"""Swaps tried for one change of a name, as for a write."""
+"""Swaps attempted for one change of a name, as for a write."""
 
 
 def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], ManifestState]) -> tuple[Ref, ManifestState]:
     """Copy a state into a new incarnation, then take the name. A crash in between leaves only garbage.
 
-    The fence is read before ``capture`` reads the state: if cleanup deletes anything before the name is taken, it is
-    noticed here or by the first writer.
+    The fence is read before ``capture`` reads the state. If cleanup deletes anything before the name is taken, the
+    check below or the first writer detects it.
     """
     check_name(ref.name)
     if ref.name == MAIN:
@@ -50,14 +51,14 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
     _free(manifests, ref.name)
     fence = manifests.warm(manifests.stamp.graph_id).fence
     parent = capture()
-    # A new branch that is made of deleted files must not found another one.
+    # A branch that may refer to deleted files must not be forked.
     check_confirmed(manifests, parent)
     ref = replace(ref, parent_commit=parent.head)
     state = fork(parent, ref.name, ref.incarnation, fence)
     try:
         made = create_manifest(manifests.store, manifests.location(ref.incarnation), rows_to_arrow(to_rows(state)))
     except StorageError:
-        # Cleanup deletes what has no name yet.
+        # Cleanup deletes manifests without a name: then this failure is its doing.
         check_confirmed(manifests, state)
         raise
     if not manifests.store.objects.create(ref_path(ref.name), ref.to_bytes()):
@@ -70,7 +71,7 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
 
 
 def _confirm(manifests: Manifests, ref: Ref, state: ManifestState) -> None:
-    """Withdraw a branch whose files may be gone, unless it was found sound since."""
+    """Withdraw a branch whose files may have been deleted, unless it was confirmed since."""
     if is_confirmed(state, manifests.fresh(manifests.stamp.graph_id)):
         return
     refusal: HistoryCleaned | None = None
@@ -84,9 +85,9 @@ def _confirm(manifests: Manifests, ref: Ref, state: ManifestState) -> None:
             break
         if newest.unconfirmed is None:
             return
-        # The proof is noted: a parent that is deleted later would take it along.
-        judged = replace(newest, unconfirmed=None) if refusal is None else replace(newest, branch=WITHDRAWN)
-        if _swapped(manifests, newest, judged):
+        # Record the confirmation now: it is derived from the parent, which may be deleted later.
+        decided = replace(newest, unconfirmed=None) if refusal is None else replace(newest, branch=WITHDRAWN)
+        if _swapped(manifests, newest, decided):
             break
     if refusal is not None:
         manifests.store.objects.delete_if(ref_path(ref.name), ref.to_bytes())
@@ -98,16 +99,16 @@ def _taken(name: str) -> AlreadyExistsError:
 
 
 def check_deletable(name: str) -> None:
-    """Raises for the one branch that every graph has."""
+    """Raise for ``main``, which every graph has."""
     if name == MAIN:
         raise UsageError("main cannot be deleted")
 
 
 def delete_branch(manifests: Manifests, name: str) -> None:
-    """Take the name out of the manifest, then delete the ref. The incarnation is left to cleanup, and to readers.
+    """Remove the name from the manifest, then delete the ref. The incarnation stays for readers, and for cleanup.
 
-    The swap decides: with the ref alone gone, a rename on its way would bring the branch back. A ref that is damaged or
-    lost can be deleted too: this is how its name becomes free.
+    The swap is the commit point: if only the ref were deleted, a rename in progress would bring the branch back. A
+    damaged or lost ref can be deleted too, which frees its name.
     """
     check_deletable(name)
     objects, path = manifests.store.objects, ref_path(check_name(name))
@@ -119,18 +120,18 @@ def delete_branch(manifests: Manifests, name: str) -> None:
         try:
             is_decided = _taken_away(manifests, ref)
         except (NotFoundError, CorruptionError):
-            # No manifest that could be swapped: the ref is all there is of the branch.
+            # No manifest to swap: the ref is all that is left of the branch.
             is_decided = False
         else:
             if not is_decided:
-                # Left as it is: a rename may be about to make it count.
+                # Leave the ref: a rename may be about to make it valid.
                 raise no_such_branch(manifests, name)
     try:
         for incarnation in marked:
             remove_mark(manifests.store, incarnation)
         is_decided |= objects.delete_if(path, content) if content is not None else bool(marked)
         for incarnation in marked:
-            # The creator may have written it in between.
+            # Again: the creator of the branch may have written it in between.
             remove_mark(manifests.store, incarnation)
     except (StorageError, OutcomeUnknown):
         if not is_decided:
@@ -147,7 +148,7 @@ def _readable(manifests: Manifests, name: str) -> Ref | None:
 
 
 def _marked_as(manifests: Manifests, name: str, ref: Ref | None) -> list[str]:
-    """The incarnations whose marks go with the ref of a name, readable or not."""
+    """The incarnations whose marks belong to the ref of a name, readable or not."""
     if ref is not None:
         return [ref.incarnation]
     named = {other.incarnation for other in stored_refs(manifests.store) if isinstance(other, Ref)}
@@ -159,7 +160,7 @@ def _marked_as(manifests: Manifests, name: str, ref: Ref | None) -> list[str]:
 
 
 def _taken_away(manifests: Manifests, ref: Ref) -> bool:
-    """Swap the name away for good; False if the ref does not count."""
+    """Remove the name from the manifest; False if the ref is not valid."""
     change = f"branch {ref.name} was deleted"
     is_unclear = False
     for _ in range(ATTEMPTS_MAX):
@@ -180,7 +181,7 @@ def _taken_away(manifests: Manifests, ref: Ref) -> bool:
 
 
 def _looked_up(manifests: Manifests, incarnation: str, unclear_change: str | None) -> ManifestState:
-    """The newest state; after an unclear swap a store that cannot be asked leaves the outcome of the change open."""
+    """The newest state. If it cannot be read after an unclear swap, the outcome of the change is unknown."""
     try:
         return manifests.fresh(incarnation)
     except StorageError as error:
@@ -190,13 +191,13 @@ def _looked_up(manifests: Manifests, incarnation: str, unclear_change: str | Non
 
 
 def _stored(manifests: Manifests, name: str) -> tuple[Ref, bytes] | None:
-    """A ref with its content, which a conditional delete asks for."""
+    """A ref with its content, which a conditional delete needs."""
     content = manifests.store.objects.read(ref_path(name))
     return None if content is None else (Ref.from_bytes(content, ref_path(name)), content)
 
 
 def _free(manifests: Manifests, name: str) -> None:
-    """Remove a ref that does not count; AlreadyExistsError if it does."""
+    """Remove a ref that is not valid; AlreadyExistsError if it is."""
     for _ in range(ATTEMPTS_MAX):
         stored = _stored(manifests, name)
         if stored is None:
@@ -206,7 +207,7 @@ def _free(manifests: Manifests, name: str) -> None:
         if state is not None and state.branch == name:
             raise _taken(name)
         if state is not None and state.renaming is not None and _announced_name(state.renaming) == name:
-            # Its rename stopped, or is at this point now: without the announcement it cannot finish.
+            # Its rename crashed or is in progress: without the announcement it cannot complete.
             _swapped(manifests, state, replace(state, renaming=None))
             continue
         manifests.store.objects.delete_if(ref_path(name), content)
@@ -214,7 +215,7 @@ def _free(manifests: Manifests, name: str) -> None:
 
 
 def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) -> Ref:
-    """Give an incarnation another name. Repeated after it was stopped, it finishes what it had begun."""
+    """Give an incarnation another name. Idempotent: repeated after a crash, it completes the rename."""
     if name == MAIN:
         raise UsageError("main cannot be renamed")
     stored = _stored(manifests, check_name(name))
@@ -225,8 +226,8 @@ def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) ->
     if new.name in (MAIN, old.name):
         raise _taken(new.name)
     _move(manifests, old, new)
-    # The branch is renamed, and a failure from here on must not be reported as if it were not: an old ref that stays
-    # does not count, and the next process that wants the name removes it.
+    # The rename is committed: a failure from here on must not be reported as a failed rename. An old ref that stays is
+    # not valid, and the next process that wants the name removes it.
     with suppress(StorageError, OutcomeUnknown):
         manifests.store.objects.delete_if(ref_path(old.name), content)
     ref = read_ref(manifests.store, new.name) or new
@@ -235,14 +236,14 @@ def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) ->
 
 
 def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
-    """Announce the name, take its ref, swap the name: each as often as others change the manifest meanwhile."""
+    """Announce the name, create its ref, swap the name; repeat each step while other writers change the manifest."""
     change = f"branch {old.name} was renamed to {new.name}"
     is_unclear = False
     taking = new
     for attempt in range(ATTEMPTS_MAX):
         state = _looked_up(manifests, old.incarnation, change if is_unclear else None)
         if state.renaming == _announcement(old):
-            # The old ref is not left over: another rename has just taken it and is about to need it.
+            # The old ref is not a leftover: another rename has just created it and is about to use it.
             raise no_such_branch(manifests, old.name)
         if state.branch == new.name:
             return
@@ -250,23 +251,23 @@ def _move(manifests: Manifests, old: Ref, new: Ref) -> None:
             raise no_such_branch(manifests, old.name)
         check_confirmed(manifests, state)
         if state.renaming != _announcement(taking):
-            # Every announcement has a token of its own: one that was swapped away is never made again, so its ref can
-            # be removed by the next process that finds it.
+            # Every announcement has a token of its own. One that was swapped away is never repeated, so the next
+            # process that finds its ref may delete it.
             taking = replace(new, token=f"{new.token}.{attempt}")
             _swapped(manifests, state, replace(state, renaming=_announcement(taking)))
             continue
-        # The state was read before the ref is taken: if the announcement is swapped away in between, and the ref
-        # removed, the swap below is lost.
+        # The state was read before the ref is created: if another process swaps the announcement away in between and
+        # deletes the ref, the swap below is lost.
         renamed = replace(state, branch=new.name, renaming=None)
         if _took(manifests, state, taking) and _swapped(manifests, state, renamed, change):
-            # Not looked at again: others may have renamed or deleted it since, and it was renamed nevertheless.
+            # Not read again: other processes may have renamed or deleted it since, but this rename did happen.
             return
         is_unclear = True
     raise _contended(old.name)
 
 
 def _announcement(new: Ref) -> str:
-    """The name with the token of the rename, so that one rename does not finish with the ref of another."""
+    """The name with the token of the rename, so that no rename completes with the ref of another one."""
     return f"{new.name} {new.token}"
 
 
@@ -275,9 +276,9 @@ def _announced_name(announcement: str) -> str:
 
 
 def _took(manifests: Manifests, state: ManifestState, new: Ref) -> bool:
-    """Make the ref of the new name lead to the branch; AlreadyExistsError if another branch has it.
+    """Create the ref of the new name; AlreadyExistsError if another branch has the name.
 
-    False if another rename of the same branch is on its way to the name, or there.
+    False if another rename of the same branch to the name is in progress or done.
     """
     for _ in range(ATTEMPTS_MAX):
         if manifests.store.objects.create(ref_path(new.name), new.to_bytes()):
@@ -303,7 +304,7 @@ def _took(manifests: Manifests, state: ManifestState, new: Ref) -> bool:
 
 
 def _swapped(manifests: Manifests, current: ManifestState, state: ManifestState, change: str | None = None) -> bool:
-    """Swap a manifest; False if it is not known to have happened, and the caller looks again."""
+    """Swap a manifest; False if the swap is not known to have happened, and the caller reads the state again."""
     try:
         replace_state(manifests, current, state)
     except (SwapLost, SwapUnclear):
@@ -315,4 +316,6 @@ def _swapped(manifests: Manifests, current: ManifestState, state: ManifestState,
 
 
 def _contended(name: str) -> ContentionError:
-    return ContentionError(f"{ATTEMPTS_MAX} others changed {name!r} first", hint="try again")
+    return ContentionError(
+        f"branch {name!r} could not be changed: other writers won {ATTEMPTS_MAX} swaps", hint="try again"
+    )

@@ -1,8 +1,13 @@
-"""The one door: every change of a branch goes through here.
+"""The publisher: the only path by which a commit reaches a branch (optimistic concurrency with group commit).
 
-Writers of one process that wait for the same branch are published together, in one swap; each keeps its own commit
-and its own outcome. A lost swap is decided by ``history.rebase``. The three outcomes are done, not done, and unknown;
-a store's failure is never read as either of the first two, the manifest is looked at instead.
+Invariant: an acknowledged commit is in the history of its branch exactly once, and a commit reported as failed is not
+and never will be. Every write ends in one of three outcomes: published, failed, or unknown (``OutcomeUnknown``).
+A failure of the store proves neither of the first two, so the publisher looks the commit up in the manifest. It reports
+"unknown" only if the lookup fails as well, or a late request may still take effect.
+
+- Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
+- A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
+- Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
 
 from __future__ import annotations
@@ -38,20 +43,21 @@ from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 _logger = logging.getLogger(__name__)
 
 ATTEMPTS_MAX = 200
-"""Swaps tried for one write. With n writers one in n wins each round, so this is patience for very many of them."""
+"""Swaps attempted for one write. With n writers one in n wins each round, so this suffices for very many of them."""
 
 GROUP_MAX = 64
 """Writes published in one swap: one manifest holds that many commits."""
 
 Restage = Callable[[Capture, Decision], PublishPlan]
-"""Makes the plan again on a newer state. With RECHECK it raises if what it had read is no longer the same."""
+"""Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A commit that was made, and the state of its branch right after it. ``repeated``: an earlier call had made it.
+    """A commit, and the state of its branch right after it.
 
-    ``lost_swaps`` counts how often other processes published first.
+    ``repeated`` marks an idempotent retry: an earlier call made the commit. ``lost_swaps`` counts how often other
+    processes published first.
     """
 
     commit: GraphCommit
@@ -62,10 +68,13 @@ class Published:
 
 @dataclass(slots=True)
 class _Ticket:
-    """A write in the queue. The original plan is kept: every try starts from a base that was really published.
+    """A write in the queue.
 
-    ``unclear`` is the manifest version of a swap that failed without saying whether it happened, and its failure. In an
-    object store such a swap may still arrive, until somebody holds that version.
+    The original plan is kept: every attempt must start from a published base, and a batch rebases plans onto states
+    that are published only if its swap wins.
+
+    ``unclear`` is the manifest version of a swap with an unknown outcome, and its failure. In an object store such a
+    request may still take effect, until another swap has taken that version.
     """
 
     plan: PublishPlan
@@ -89,7 +98,7 @@ class _Ticket:
 
 @dataclass(slots=True)
 class _Door:
-    """Writers of one branch in this process: whoever holds the lock publishes for all who wait."""
+    """Writers of one branch in this process: the thread that holds the lock publishes for all that wait."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: deque[_Ticket] = field(default_factory=deque)
@@ -104,12 +113,14 @@ class Publisher:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def publish(self, plan: PublishPlan, restage: Restage, seconds: float = 0.0) -> Published:
-        """Make the plan's commit, rebasing it as often as it takes. ``seconds``: how long the plan took to make."""
+        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took."""
         door = self._door(plan.base.incarnation)
         ticket = _Ticket(plan, restage, seconds)
+        # Enqueue before taking the lock: the thread that publishes now can take this ticket along, and then this one
+        # finds it closed.
         door.waiting.append(ticket)
         with door.lock:
-            # The queue may be longer than a group, and then our turn is not the first one.
+            # The queue may be longer than a group, and then this ticket is not in the first batch.
             while ticket.is_open:
                 batch = [door.waiting.popleft() for _ in range(min(len(door.waiting), GROUP_MAX))]
                 self._publish_batch(plan.base.incarnation, batch, ticket)
@@ -124,7 +135,8 @@ class Publisher:
             seconds = max(ticket.seconds for ticket in batch)
             with Contention(self.manifests, incarnation, ATTEMPTS_MAX, seconds) as attempts:
                 for attempt in attempts:
-                    # While this writer waited for its turn others may have published: only the newest state will do.
+                    # While this writer waited for its turn other processes may have published. A swap on an outdated
+                    # state would be lost, and the turn wasted.
                     warm = attempt < attempts.turn_after
                     state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
                     self._try(state, batch)
@@ -136,16 +148,29 @@ class Publisher:
             for ticket in batch:
                 _fail(ticket, error)
         except BaseException as error:
-            # An interrupt of this thread, at whatever moment: the others did not fail, but nobody knows what they did.
+            # KeyboardInterrupt and the like arrive at any line, also after the swap. The other writers of the batch
+            # were not interrupted, but whether their commits were published is unknown.
             for ticket in batch:
                 if ticket is not own:
                     _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
             _fail(own, error)
 
     def _try(self, current: ManifestState, batch: list[_Ticket]) -> None:
-        """One swap for all tickets that are still open.
+        """One swap for all open tickets, each rebased on the commits of those before it.
 
-        A refusal that was decided from commits of this very swap waits for it: they may not be published after all.
+        A refusal stands only if it was decided from published commits (``state is current``). If it was decided from
+        commits of this very swap, the ticket stays open: they may not be published after all. Five tickets for one
+        table, all prepared on head H:
+
+        ======  ==================  ===========================================================
+        ticket  plan                result of this attempt
+        ======  ==================  ===========================================================
+        1       append              accepted as it is
+        2       upsert              accepted, restaged on the unpublished commit of ticket 1
+        3       overwrite           stays open: it conflicts with 1 and 2, which may lose the swap
+        4       append, expects H   stays open: the head it sees is unpublished
+        5       append              accepted, restaged on the commits of 1 and 2
+        ======  ==================  ===========================================================
         """
         version = current.version + 1
         state = current
@@ -158,7 +183,7 @@ class Publisher:
                 self._settle(ticket, current)
                 outcome = self._rebased(ticket, state)
             except Exception as error:
-                # Whatever it is, it is the failure of this one write.
+                # Any exception is the failure of this one write: the rest of the batch must not share it.
                 if state is current and not self._is_overtaken(current, error):
                     _fail(ticket, error)
                 continue
@@ -167,32 +192,39 @@ class Publisher:
                 accepted.append((ticket, outcome.info.id))
                 files += (record.path for record in outcome.files)
             elif state is current:
+                # Found as an earlier commit. In a later state it could be a commit of this batch, not yet published.
                 ticket.published = outcome
         if not accepted:
             return
+        # Before the swap: the new manifest refers to the log version that this writes.
         try:
             state = spill(self.manifests.store, state)
         except StorageError as error:
             if self._is_overtaken(current, error):
                 return
             raise
+        # From here on the store decides. No exception below may be reported as a plain failure unless the swap
+        # certainly did not happen.
         try:
             state = replace_state(self.manifests, current, state, files)
         except SwapLost:
-            _logger.info("version %d of branch %s was taken by another; trying again", version, state.branch)
+            # The winner may be this very swap, if its response was lost: the next attempt finds the commit in
+            # ``_rebased``.
+            _logger.info("version %d of branch %s was taken by another writer; retrying", version, state.branch)
             for ticket, _ in accepted:
                 ticket.lost_swaps += 1
             self.manifests.reload(state.incarnation)
         except SwapUnclear as error:
             self._resolve(state, accepted, error)
         except SwapNotDurable as error:
+            # Readers see the commit, but a power loss may still take it back: neither success nor failure is true.
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
         else:
             self._succeed(state, accepted)
 
     def _is_overtaken(self, current: ManifestState, error: Exception) -> bool:
-        """Whether a state failed only because it is so old that cleanup has deleted its files."""
+        """True if a state failed only because it is outdated and cleanup has deleted its files."""
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
@@ -203,29 +235,38 @@ class Publisher:
             ticket.published = Published(commit, state, lost_swaps=ticket.lost_swaps)
 
     def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> None:
-        """After a failure that says nothing: look. If the slot is still free, the same commits are tried again."""
+        """Look up the outcome of an inconclusive swap. If its version is still free, the same commits are retried."""
         try:
             found = self.manifests.reload(state.incarnation)
-            is_there = [find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted]
+            is_published = [
+                find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted
+            ]
         except Exception:
             for ticket, commit_id in accepted:
                 _fail(ticket, OutcomeUnknown(commit_id, str(error)))
             return
-        if all(is_there):
+        # One swap publishes all commits or none.
+        if all(is_published):
             self._succeed(found, accepted)
             return
-        if not self.manifests.store.root.is_local:
+        if self.manifests.store.root.capabilities.acts_late:
+            # The request may be in flight. Retrying is safe, because only one swap can take the version; reporting a
+            # failure is not, until that version is taken.
             for ticket, _ in accepted:
                 ticket.unclear = (state.version, str(error))
 
     def _settle(self, ticket: _Ticket, current: ManifestState) -> None:
-        """An unclear swap is out of the world once its version is taken and does not hold the ticket's commit."""
+        """Resolve an unclear swap: once its version is taken by other commits, it can no longer take effect."""
         if ticket.unclear is not None and ticket.unclear[0] <= current.version:
             made = find_commit(self.manifests.store, current, ticket.plan.info.id)
             ticket.unclear = None if made is None else ticket.unclear
 
     def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | Published:
-        """The ticket's plan for this state, or its commit if that is there already."""
+        """The ticket's plan for this state, or its commit if that exists already.
+
+        The order of the checks matters: a commit that exists is a success whatever else changed since, so it is
+        looked for before anything can refuse the write.
+        """
         plan, store = ticket.plan, self.manifests.store
         if plan.info.idempotency_key is not None:
             earlier = find_by_idempotency_key(store, state, plan.info.idempotency_key)
@@ -234,7 +275,7 @@ class Publisher:
         since = [] if state.head == plan.base.head else commits_since(store, state, plan.base.head)
         made = next((commit for commit in since if commit.id == plan.info.id), None)
         if made is not None:
-            # The store took an earlier try, lost the answer, and called the repetition a lost swap.
+            # The store applied an earlier attempt, its response was lost, and the retry was reported as a lost swap.
             return Published(made, state)
         if state.branch != plan.base.branch:
             gone = {DELETED: "deleted", WITHDRAWN: "withdrawn"}.get(state.branch)
@@ -244,6 +285,7 @@ class Publisher:
                 branch=plan.base.branch,
             )
         check_precondition(state, plan.expected_head)
+        # Cleanup may have deleted files that the plan staged before the fence: the caller stages again, or gives up.
         if state.fence.number != plan.fence:
             raise Fenced(state.fence)
         if state.unconfirmed is not None:
@@ -262,7 +304,7 @@ class Publisher:
 
 
 def check_precondition(state: ManifestState, expected_head: str | None) -> None:
-    """Refuse a write whose caller named another head."""
+    """Refuse a write whose caller expects another head."""
     if expected_head is not None and state.head != expected_head:
         raise PreconditionFailed(
             f"the head of {state.branch} is {state.head}, not {expected_head}",
@@ -284,7 +326,7 @@ def schema_conflict(base: ManifestState, current: ManifestState, reason: str | N
 
 
 def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:
-    """The error for a table that moved under a write which cannot move with it."""
+    """The error for a table that changed under a write which cannot be rebased."""
     if table == "schema":
         return schema_conflict(base, current)
     expected, actual = (
@@ -302,6 +344,7 @@ def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSet
 def _fail(ticket: _Ticket, error: BaseException) -> None:
     if not ticket.is_open:
         return
+    # An earlier swap of this ticket may still take effect, so whatever failed now is not the outcome.
     if ticket.unclear is not None:
         ticket.error = OutcomeUnknown(ticket.plan.info.id, ticket.unclear[1])
         ticket.error.__cause__ = error

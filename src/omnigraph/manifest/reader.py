@@ -1,6 +1,6 @@
-"""Capture: taking one coherent view of a branch before working on it.
+"""Snapshot isolation: capturing one coherent view of a branch before working on it.
 
-A state in memory may be old; a writer finds out when its swap is lost, a reader asks first for the newest version.
+A cached state may be outdated. A writer detects that by a lost swap; a reader looks up the newest version first.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from omnigraph.storage.publish.swap import ManifestVersion, is_newest, latest_ma
 from omnigraph.storage.tables.store import Store
 
 WARM_SECONDS_MAX = 600
-"""Age up to which a state in memory is worked on without asking. Cleanup deletes what it pins only much later."""
+"""Maximum age of a cached state that is used without a lookup. Cleanup deletes the files it pins only much later."""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """One coherent view: the state and what its schema means."""
+    """One coherent view: a state and the catalog of its schema."""
 
     state: ManifestState
     catalog: Catalog
@@ -47,20 +47,20 @@ class Manifests:
     _files: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
     """The files of the manifest version that the newest known state was read from or written as."""
     _seen: dict[str, float] = field(default_factory=dict)
-    """When the newest known state of an incarnation was the newest there is, by the clock on the wall: unlike others
-    it goes on while a machine sleeps."""
+    """When the newest known state was last verified to be the newest, in wall-clock time: a monotonic clock may stop
+    while the machine is suspended."""
     _catalogs: dict[str, Catalog] = field(default_factory=dict)
     _record: Record = field(default_factory=Record)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _checks: CheckedReads | None = None
 
     def __post_init__(self) -> None:
-        if self.store.root.is_local and wants_checks():
+        if self.store.root.capabilities.keeps_checksums and wants_checks():
             self._checks = CheckedReads(self.store)
             self.store.guard = self._checks
 
     def _know(self, state: ManifestState) -> None:
-        """Tell the guard of the store which checksums the commits of a state have recorded."""
+        """Pass the checksums that the commits of a state have recorded to the read guard."""
         if self._checks is None:
             return
         self._checks.know(record for commit in state.commits for record in commit.files)
@@ -74,14 +74,14 @@ class Manifests:
         return manifest_location(incarnation, self.stamp.graph_id)
 
     def warm(self, incarnation: str) -> ManifestState:
-        """The newest state this process knows; asks only if it knows none, or has not looked for long."""
+        """The newest cached state; reads the store only if there is none, or it was not verified recently."""
         with self._lock:
             known = self._states.get(incarnation)
             is_recent = abs(time.time() - self._seen.get(incarnation, 0)) < WARM_SECONDS_MAX
         return known if known is not None and is_recent else self.fresh(incarnation)
 
     def fresh(self, incarnation: str) -> ManifestState:
-        """The newest state there is: asks for the newest version and reads it if it is not known."""
+        """The newest state: looks up the newest version, and reads it if it is not cached."""
         with self._lock:
             known = self._states.get(incarnation)
         if known is None:
@@ -114,7 +114,7 @@ class Manifests:
         except (KeyError, CorruptionError) as error:
             raise CorruptionError(
                 f"{location} is damaged at version {version}: {error}",
-                hint="omnigraph verify names the commits that are hurt",
+                hint="omnigraph verify lists the affected commits",
                 location=location,
                 version=version,
             ) from error
@@ -122,7 +122,7 @@ class Manifests:
     def remember(
         self, state: ManifestState, seen: float | None = None, files: tuple[FileRecord, ...] | None = None
     ) -> None:
-        """Keep a state if it is newer than the one known; it was the newest there is when it was ``seen``, or is."""
+        """Cache a state unless a newer one is cached. ``seen``: when it was verified to be the newest; default now."""
         self._know(state)
         with self._lock:
             known = self._states.get(state.incarnation)
@@ -140,25 +140,25 @@ class Manifests:
             return self._files.get(state.incarnation, ()) if is_newest_known else ()
 
     def record(self) -> Record:
-        """What cleanups have decided so far."""
+        """The current record of cleanup."""
         found = newest_record(self.store, self._record)
         self._record = found
         return found
 
     def at(self, commit: GraphCommit) -> ManifestState:
-        """The state as it was right after a commit, unless cleanup has given it up."""
+        """The state right after a commit; raises if cleanup has given it up."""
         record = self.record()
         if record.given_up_since(commit) is not None:
             raise history_cleaned(commit, is_gone=record.is_gone(commit))
         return self.stored(commit)
 
     def check_files_kept(self, commit: GraphCommit) -> None:
-        """Refuse a commit whose files cleanup may have deleted; one that was only given up can still be read."""
+        """Refuse a commit whose files cleanup may have deleted. One that was only given up is still readable."""
         if self.record().is_gone(commit):
             raise history_cleaned(commit, is_gone=True)
 
     def stored(self, commit: GraphCommit) -> ManifestState:
-        """The state right after a commit, whether or not anybody may still rely on it."""
+        """The state right after a commit, whether or not cleanup has given it up."""
         state = self.version(commit.manifest.incarnation, commit.manifest.version)
         return state if state.head == commit.id else _before(state, commit)
 
@@ -170,7 +170,7 @@ class Manifests:
         return state
 
     def catalog(self, digest: str) -> Catalog:
-        """The catalog of an accepted schema. Schemas are content-addressed, so one that was read stays right."""
+        """The catalog of an accepted schema. Schemas are content-addressed, so a cached one is never stale."""
         with self._lock:
             known = self._catalogs.get(digest)
         if known is not None:
@@ -197,12 +197,16 @@ def history_cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
 
 
 def _before(state: ManifestState, commit: GraphCommit) -> ManifestState:
-    """The state at a commit that shares its manifest version with later ones: undo those, newest first."""
+    """The state at a commit that shares its manifest version with later ones: undo those, newest first.
+
+    A group commit of a, b and c in one version, where c changed table t from version 4 to 5: the state at b is that
+    of the version with t at 4, head b and commits up to b.
+    """
     tables = dict(state.tables)
     commits = list(state.commits)
     while commits and commits[-1].id != commit.id:
         later = commits.pop()
-        # What a merge brought along was made elsewhere; only the merge itself moved these tables.
+        # A merge brings commits of other incarnations along; only the merge commit itself changed these tables.
         moved = later.tables if later.manifest.incarnation == state.incarnation else ()
         for change in reversed(moved):
             if change.before is None:

@@ -1,7 +1,8 @@
-"""The records of cleanup, ``cleanup/<number>.json``: which commits are given up or gone, in one small file each.
+"""The records of cleanup, ``cleanup/<number>.json``: the commits that are given up or deleted, one small file per run.
 
-The highest number counts. A record is created if absent on top of the one it was decided from, so decisions happen one
-after the other however many cleanups run. Readers learn from it that a commit was given up, and not damaged.
+The record with the highest number is the current one. A record is created if absent on top of the one it was decided
+from, so decisions are serialized however many cleanups run. Readers use it to tell a commit that was given up from a
+damaged one.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from omnigraph.storage.tables.store import Store
 DIRECTORY = "cleanup"
 
 RECORDS_KEPT = 100
-"""Newest records that stay. A cleanup that was overtaken by that many finds its own base gone and gives up."""
+"""Newest records that are kept. A cleanup overtaken by that many finds its base deleted and stops."""
 
 
 def newest_record(store: Store, known: Record) -> Record:
-    """The record that counts: one LIST, and a GET if it is not the known one."""
+    """The current record: one LIST, and a GET if it is newer than the known one."""
     while True:
         number = max((_number(file) for file in _records(store)), default=0)
         if number <= known.number:
@@ -29,7 +30,7 @@ def newest_record(store: Store, known: Record) -> Record:
 
 
 def read_record(store: Store, path: str) -> Record | None:
-    """One record by its path; None if it is gone."""
+    """One record by its path; None if it was deleted."""
     content = store.objects.read(path)
     return None if content is None else _from_bytes(content, path)
 
@@ -40,17 +41,17 @@ def record_paths(store: Store) -> list[str]:
 
 
 def create_record(store: Store, record: Record, run: str) -> Listed | None:
-    """Make this the record that counts, and say when by the clock of the store; None if somebody else was faster."""
+    """Make this the current record; returns its file with the store's time, or None if another cleanup was faster."""
     if not store.objects.create(_path(record.number), _to_bytes(record, run)):
         return None
     listed = {_number(file): file for file in _records(store)}
-    # Old records go from the oldest on. If the base is gone, ours is older than what is gone too.
+    # Old records are deleted from the oldest on. If the base is deleted, this number was used before and deleted too.
     is_overtaken = record.number > 1 and record.number - 1 not in listed
     return None if is_overtaken else listed[record.number]
 
 
 def was_nameless(store: Store, incarnation: str, since: int) -> bool:
-    """Whether a cleanup after record ``since`` found an incarnation without a name, or nothing can be said about it."""
+    """True if a cleanup after record ``since`` found an incarnation without a name, or its record is missing."""
     newest = max((_number(file) for file in _records(store)), default=0)
     contents = {path: store.objects.read(path) for path in map(_path, range(since + 1, newest + 1))}
     return any(
@@ -59,7 +60,7 @@ def was_nameless(store: Store, incarnation: str, since: int) -> bool:
 
 
 def drop_old_records(store: Store) -> None:
-    """Delete records that nobody will read."""
+    """Delete records beyond ``RECORDS_KEPT``."""
     files = sorted(_records(store), key=_number)
     for file in files[:-RECORDS_KEPT]:
         store.objects.delete(file.path)

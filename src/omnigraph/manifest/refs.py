@@ -1,8 +1,8 @@
-"""Refs, the files that map branch names to incarnations, and the marks that tell when one is lost.
+"""Refs, the files that map branch names to incarnations, and marks, which detect a lost ref.
 
 A mark, ``branches/<incarnation>/named.json``, is a copy of the ref. It is written after the ref and removed before it,
-so an incarnation with a mark and without a ref has lost its ref. A branch needs no mark: a crash or an earlier version
-may have left it without one.
+so an incarnation with a mark and without a ref has lost its ref. A mark is optional: a crash or an earlier release may
+have left a branch without one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from omnigraph.storage.objects.sealed import damaged, seal, unseal
 from omnigraph.storage.tables.store import Store
 
 LISTINGS_MAX = 100
-"""How often refs are listed because one of them vanished; each time only new ones are read."""
+"""Maximum listings when refs disappear between listing and reading; each time only new refs are read."""
 
 _KEYS = ("name", "incarnation", "parent_commit", "actor", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The branch that a name stands for, by its incarnation."""
+    """A branch name and the incarnation that it stands for."""
 
     name: str
     incarnation: str
@@ -32,7 +32,7 @@ class Ref:
     actor: str | None
     created_at_us: int
     token: str | None = None
-    """Tells the refs of several renames apart, so that a conditional delete never removes the ref of another one."""
+    """Distinguishes the refs of several renames, so that a conditional delete never removes the ref of another one."""
 
     def to_bytes(self) -> bytes:
         return seal(
@@ -48,7 +48,7 @@ class Ref:
 
     @classmethod
     def from_bytes(cls, content: bytes, path: str) -> Ref:
-        """The ref that a file holds, be it the ref itself or its mark."""
+        """The ref in a ref file or in a mark."""
         fields = unseal(content, path, _KEYS)
         if not fields.keys() >= set(_KEYS):
             raise damaged(path, "it is not a ref")
@@ -58,7 +58,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A file that leads to parts of the graph and cannot be read, and the branch that it belongs to."""
+    """An unreadable file that other parts of the graph are reached through, and its branch."""
 
     path: str
     what: str
@@ -66,7 +66,7 @@ class Damaged:
 
     @classmethod
     def of(cls, error: OmnigraphError, path: str, branch: str | None = None) -> Damaged:
-        """The damage that an error tells of; ``path`` is used if the error names no file."""
+        """The damage that an error reports; ``path`` is used if the error names no file."""
         named = str(error.facts.get("path") or path)
         return cls(named, error.message.removeprefix(f"{named} "), branch)
 
@@ -90,7 +90,7 @@ def _named(ref: Ref, path: str) -> Ref:
 def stored_refs(store: Store) -> list[Ref | Damaged]:
     """Every ref by name, readable or not.
 
-    A ref that vanished after it was listed may have been renamed: its new name is looked for.
+    A ref that disappeared after it was listed may have been renamed, so the refs are listed again.
     """
     found: dict[str, Ref | Damaged] = {}
     for _ in range(LISTINGS_MAX):
@@ -99,7 +99,7 @@ def stored_refs(store: Store) -> list[Ref | Damaged]:
         found |= {name: ref for name, ref in read.items() if ref is not None}
         if None not in read.values():
             return [found[name] for name in sorted(found)]
-    raise ContentionError("branches come and go faster than they can be listed", hint="try again")
+    raise ContentionError("branches are created and deleted faster than they can be listed", hint="try again")
 
 
 def _readable(store: Store, name: str) -> Ref | Damaged | None:
@@ -115,7 +115,7 @@ def mark_path(incarnation: str) -> str:
 
 
 def add_mark(store: Store, ref: Ref) -> None:
-    """Note that a ref exists. A failure is no reason to fail the caller: the branch is there without it."""
+    """Write the mark of a ref. A failure is ignored: the branch is valid without it."""
     with suppress(StorageError, OutcomeUnknown):
         store.objects.replace(mark_path(ref.incarnation), ref.to_bytes())
         # A branch that was deleted meanwhile must not look as if its ref were lost.
@@ -124,11 +124,11 @@ def add_mark(store: Store, ref: Ref) -> None:
 
 
 def remove_mark(store: Store, incarnation: str) -> None:
-    """Note that a ref is about to be deleted; ``StorageError`` if that cannot be done, and then the ref must stay."""
+    """Remove the mark of a ref that is about to be deleted; after a ``StorageError`` the ref must stay."""
     try:
         store.objects.delete(mark_path(incarnation))
     except OutcomeUnknown as error:
-        # The branch is as it was, with or without its mark.
+        # The branch is unchanged, with or without its mark, so the outcome of the deletion is known: it failed.
         raise StorageError(f"the mark of a branch could not be removed: {error.message}") from error
 
 

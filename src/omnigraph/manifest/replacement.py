@@ -1,6 +1,7 @@
 """Replacing a branch's state by the next one: the only caller of the swap.
 
-Every version records the files of the version before it. What the swap raises is for the caller to decide about.
+Every version records the files of the version before it. Exceptions of the swap are passed on: only the caller knows
+whether to retry.
 """
 
 from __future__ import annotations

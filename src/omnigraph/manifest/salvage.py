@@ -11,7 +11,7 @@ from omnigraph.storage.tables.store import Store
 
 
 def stored_versions(store: Store, location: str) -> list[int]:
-    """The versions that a manifest has a file of, newest first."""
+    """The versions of a manifest that have a file, newest first."""
     found = (version_of(file.path) for file in store.objects.level(f"{location}/_versions").files)
     return sorted((version for version in found if version is not None), reverse=True)
 
@@ -27,11 +27,11 @@ def newest_readable(manifests: Manifests, incarnation: str) -> ManifestState | N
 
 
 def salvaged_stamp(store: Store) -> tuple[Stamp, str | None]:
-    """The stamp, and what is wrong with its file. A lost one is made again from what the manifest of ``main`` says."""
+    """The stamp, and the damage of its file. A lost stamp is reconstructed from the manifest of ``main``."""
     try:
         return read_stamp(store), None
     except (CorruptionError, NotAGraphError) as error:
-        # The id of the graph is the incarnation of main, and its manifest lies where it lies whatever the id is.
+        # The id of the graph is the incarnation of main, and the location of main's manifest does not depend on it.
         main = Manifests(store, Stamp(FORMAT, MAIN_MANIFEST, 0))
         state = newest_readable(main, MAIN_MANIFEST)
         if state is None:

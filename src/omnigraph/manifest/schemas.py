@@ -1,6 +1,6 @@
-"""Accepted schemas on disk: the compiled form under its own digest, and the text as it was written beside it.
+"""Accepted schemas in the store: the compiled form under its own digest, and its source text beside it.
 
-The digest is that of the compiled form, and each read checks it. The text may be any that means the same, which each
+The digest is that of the compiled form, and each read checks it. Any text with the same meaning is valid, which each
 read checks too; commits record its checksum.
 """
 
@@ -26,13 +26,13 @@ def text_path(schema_digest: str) -> str:
 
 
 def store_schema(store: Store, schema: SchemaIR, schema_text: str) -> tuple[FileRecord, ...]:
-    """Store an accepted schema under its digest, and record both files. They may be there already."""
+    """Store an accepted schema under its digest, unless it is stored already, and record both files."""
     name = digest(schema)
     compiled, text = to_json_text(schema).encode(), schema_text.encode()
     if not store.objects.create(schema_path(name), compiled):
         read_schema(store, name)
     if not store.objects.create(text_path(name), text):
-        # Another text with the same meaning may have come first, and stays.
+        # Another text with the same meaning may have been stored first, and stays.
         text = read_text(store, name).encode()
     return (
         FileRecord(schema_path(name), len(compiled), digest_bytes(compiled)),
@@ -72,5 +72,5 @@ def read_text(store: Store, schema_digest: str) -> str:
 
 
 def _damaged(path: str, what: str) -> CorruptionError:
-    hint = "omnigraph verify names the commits that are hurt; copy the file from a copy of the graph"
+    hint = "omnigraph verify lists the affected commits; restore the file from a copy of the graph"
     return CorruptionError(f"schema {path} {what}", hint=hint, path=path)

@@ -1,8 +1,8 @@
-"""Checking files before they are read: the first time a process opens a table version, against recorded checksums.
+"""Verifying files against recorded checksums, the first time a process opens a table version.
 
 Lance files carry no checksum, so a flipped bit in a data file is read as another value. With ``OMNIGRAPH_CHECK_READS``
 every file of a version (manifest, data, deletions, blobs, indexes) whose checksum a commit has recorded is digested
-once per process. That costs one read of all these files, and local graphs only have checksums.
+once per process. That costs one read of all these files. Only local graphs have checksums.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from omnigraph.storage.tables.store import Store
 VARIABLE = "OMNIGRAPH_CHECK_READS"
 
 Records = Callable[[], Iterable[FileRecord]]
-"""Records that are read when they are first asked for, such as those of the commit log."""
+"""Records that are read on first use, such as those of the commit log."""
 
 
 def wants_checks(environment: Mapping[str, str] = os.environ) -> bool:
-    """The setting of the environment: anything but an empty text and 0 switches the checks on."""
+    """The setting of the environment: any value except an empty one and 0 enables the checks."""
     return environment.get(VARIABLE, "") not in ("", "0")
 
 
 class CheckedReads:
-    """The guard of one store: knows records by path, and which files were found as they were written."""
+    """The read guard of one store: the records by path, and the files that were verified."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -42,12 +42,12 @@ class CheckedReads:
         self._lock = threading.RLock()
 
     def know(self, records: Iterable[FileRecord]) -> None:
-        """Take in records of commits."""
+        """Add records of commits."""
         with self._lock:
             self._records.update((record.path, record) for record in records)
 
     def know_later(self, key: Hashable, records: Records) -> None:
-        """Take in a source of records, to be read once a file is not among the known ones."""
+        """Add a source of records that is read only when a file has no known record."""
         with self._lock:
             self._later.setdefault(key, records)
 
@@ -60,7 +60,7 @@ class CheckedReads:
         self._check(location, dataset_files(self._store, location, dataset, SegmentFiles(self._store)))
 
     def _check(self, location: str, paths: Iterable[str]) -> None:
-        # Manifests of branches and the commit log have checksums inside.
+        # Manifests of branches and the commit log carry checksums in their rows.
         if not location.startswith(("nodes/", "edges/")):
             return
         for path in paths:
@@ -69,9 +69,7 @@ class CheckedReads:
                 continue
             what = mismatch(self._store.root, record)
             if what is not None:
-                raise CorruptionError(
-                    f"{path} {what}", hint="omnigraph verify names the commits that are hurt", path=path
-                )
+                raise CorruptionError(f"{path} {what}", hint="omnigraph verify lists the affected commits", path=path)
             self._checked.add(path)
 
     def _record(self, path: str) -> FileRecord | None:

@@ -1,4 +1,4 @@
-"""Which files a pinned version needs."""
+"""The files that a pinned version refers to."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from omnigraph.storage.tables.store import Store
 
 
 class SegmentFiles:
-    """The files of index segments. A version names its segments and not their files: those are what lies in their
-    directories. All of a table are listed at once and remembered, so versions that are asked for have to be there
-    before the first is."""
+    """The files of index segments, found by listing.
+
+    A version names its segments, not their files. The segments of a table are listed together and cached, so every
+    version that is looked up must exist before the first lookup.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -44,7 +46,7 @@ def version_files(store: Store, pin: TablePin, segments: SegmentFiles) -> Iterat
 
 
 def dataset_files(store: Store, location: str, dataset: LanceDataset, segments: SegmentFiles) -> Iterator[str]:
-    """The same of an open version, without its manifest."""
+    """The same for an open version, without its manifest."""
     with translated(f"version {dataset.version} of {location} cannot be read", location=location):
         named = segment_ids(dataset)
         fragments = [fragment.metadata for fragment in dataset.get_fragments()]

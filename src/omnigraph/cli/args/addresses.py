@@ -62,7 +62,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        from omnigraph.storage.objects.uri import parse_root
+        from omnigraph.storage.objects.backends import parse_root
 
         return parse_root(self.uri).is_local
 

@@ -11,7 +11,8 @@ import click
 from omnigraph.cli.args.data_files import STDIN
 from omnigraph.engine.engine_choice import is_large
 from omnigraph.errors import InputError
-from omnigraph.storage.objects.source_files import find_files, is_remote
+from omnigraph.storage.objects.source_files import find_files
+from omnigraph.storage.objects.uri import is_remote
 
 
 def chosen_engine(

@@ -14,8 +14,7 @@ from omnigraph.cli.args.files import replacing
 from omnigraph.cli.args.options import at_option, json_option, read_branch_option, types_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
-from omnigraph.errors import UsageError
-from omnigraph.storage.objects.source_files import bucket_and_key, is_remote
+from omnigraph.storage.objects.uri import is_remote
 
 
 @click.command("export")
@@ -67,9 +66,6 @@ def _writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[Bi
     """A file that is there when it is complete."""
     if not is_remote(path):
         return replacing(path)
-    from omnigraph.storage.objects.target_files import TargetDirectory
+    from omnigraph.storage.objects.target_files import write_file
 
-    bucket, key = bucket_and_key(path)
-    if not key or key.endswith("/"):
-        raise UsageError(f"{path!r} names no object", hint="write s3://bucket/key", path=path)
-    return TargetDirectory.at(bucket, options).writing(key)
+    return write_file(path, options)

@@ -28,7 +28,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.cli.show.progress import progress_bar, stage_bar
-from omnigraph.storage.objects.source_files import is_remote
+from omnigraph.storage.objects.uri import is_remote
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview

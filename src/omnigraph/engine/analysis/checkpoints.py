@@ -8,8 +8,7 @@ from collections.abc import Mapping
 
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.analytics.rounds import NOTHING_KEPT, KeptRounds, Rounds
-from omnigraph.storage.objects.open import open_objects
-from omnigraph.storage.objects.uri import parse_root
+from omnigraph.storage.objects.backends import open_objects, parse_root
 
 
 def rounds_of(

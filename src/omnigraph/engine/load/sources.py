@@ -17,7 +17,9 @@ from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.objects.source_files import SourceFile, find_files, is_remote, open_ranges, unreadable
+from omnigraph.storage.objects.outside_files import SourceFile, unreadable
+from omnigraph.storage.objects.source_files import find_files, open_ranges
+from omnigraph.storage.objects.uri import is_remote
 
 Loadable: TypeAlias = (
     str

@@ -102,7 +102,7 @@ class _Plan:
     def _go_back(self, state: ManifestState, head: Damaged) -> RepairStep:
         location = self._manifests.location(state.incarnation)
         lost = [version for version in stored_versions(self._store, location) if version > state.version]
-        mark = newest_mark(self._store.root, location) if self._store.root.is_local else None
+        mark = newest_mark(self._store.root, location)
         newest = max([*lost, mark.version if mark is not None else 0])
 
         def run() -> None:
@@ -121,7 +121,7 @@ class _Plan:
         )
 
     def _renew_mark(self, location: str, version: int) -> None:
-        if not self._store.root.is_local:
+        if not self._store.root.capabilities.links_versions:
             return
         mark = newest_mark(self._store.root, location)
         if mark is not None:
@@ -187,7 +187,11 @@ class _Plan:
             elif (ref := named.get(path.split("/")[1] if "/" in path else "")) is not None:
                 yield self._renew_ref_mark(path, what, ref)
         for incarnation, head in branches.named_states(self._manifests):
-            if incarnation is not None and isinstance(head, ManifestState) and self._store.root.is_local:
+            if (
+                incarnation is not None
+                and isinstance(head, ManifestState)
+                and self._store.root.capabilities.links_versions
+            ):
                 yield from self._published_marks(self._manifests.location(incarnation), head)
 
     def _renew_ref_mark(self, path: str, what: str, ref: Ref) -> RepairStep:

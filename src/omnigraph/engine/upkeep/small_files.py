@@ -56,7 +56,7 @@ def _unreadable(path: str, read: Callable[[str], object]) -> Iterator[tuple[str,
 
 def damaged_version(store: Store, location: str) -> Iterator[VerifyProblem]:
     """Files of the newest published version of a manifest that are not as they were written."""
-    mark = newest_mark(store.root, location) if store.root.is_local else None
+    mark = newest_mark(store.root, location)
     for record in mark.files if mark is not None else ():
         what = mismatch(store.root, record)
         if what is not None:

@@ -129,7 +129,7 @@ class _Survey:
         """Damage that hurts no commit: names of given-up versions, marks of published ones."""
         locations = [self.manifests.location(incarnation) for incarnation in sorted(self._named)]
         yield from lost_versions(locations, sizes)
-        if self.manifests.store.root.is_local:
+        if self.manifests.store.root.capabilities.links_versions:
             for head in self._heads:
                 yield from damaged_mark(self.manifests.store, self.manifests.location(head.incarnation), head.version)
 
@@ -182,14 +182,14 @@ class _Survey:
     def _add_previous(self, state: ManifestState) -> None:
         """Take in the checksums of manifest versions: each holds those of the one before, the newest has a mark."""
         store, location = self.manifests.store, self.manifests.location(state.incarnation)
-        mark = newest_mark(store.root, location) if store.root.is_local else None
+        mark = newest_mark(store.root, location)
         if mark is not None:
             self._version_files[state.incarnation, mark.version] = mark.files
         self._version_files[state.incarnation, state.version - 1] = state.previous
 
     def _files_of(self, incarnation: str, version: int) -> tuple[FileRecord, ...]:
         """The files of a manifest version, if it is the newest or the one after it can be read."""
-        if self.manifests.store.root.is_local and (incarnation, version) not in self._version_files:
+        if self.manifests.store.root.capabilities.keeps_checksums and (incarnation, version) not in self._version_files:
             # The next version may be of no commit that was looked at: a renaming, or one that was given up.
             with suppress(StorageError):
                 self._add_previous(self.manifests.version(incarnation, version + 1))

@@ -17,7 +17,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.tables.array_cache import Entry
-from omnigraph.storage.tables.row_layout import Layout, Part
+from omnigraph.storage.tables.row_layout import Fragment, Layout
 
 FORMAT = 1
 SIDES = ("edge", "source", "target")
@@ -168,9 +168,9 @@ def read_base(entry: Entry) -> Base | None:
 def _recorded(side: Mapping[str, Any], dead: Integers | None) -> Recorded | None:
     if dead is None:
         return None
-    parts: list[Part] = []
+    parts: list[Fragment] = []
     start = 0
     for fragment, data, deletions, rows in side["parts"]:
-        parts.append(Part(fragment, data, deletions, start, rows))
+        parts.append(Fragment(fragment, data, deletions, start, rows))
         start += rows
     return Recorded(TablePin(*side["pin"]), Layout(tuple(parts), dead.astype(np.int64), {}))

@@ -18,7 +18,7 @@ from omnigraph.rows.violations import Violation
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.input import LoadInput, Sources
 from omnigraph.spark.load.rejected_rows import Reasons
-from omnigraph.storage.objects.source_files import is_remote
+from omnigraph.storage.objects.uri import is_remote
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
 """Finds the records of lines, by slice and line; the text of a line that is not a record."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from omnigraph.spark.cluster import limits
-from omnigraph.storage.objects.source_files import ReadRange, SourceFile, find_files, open_ranges
+from omnigraph.storage.objects.outside_files import ReadRange, SourceFile
+from omnigraph.storage.objects.source_files import find_files, open_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from omnigraph.spark.load.publish import publish_input
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.source.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
 from omnigraph.spark.source.options import SourceOptions, parse_options
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
@@ -115,7 +115,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
     then lack rows (ADR 15). The option ``where`` belongs to the frame instead.
     """
 
-    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: Condition | None = None) -> None:
+    def __init__(self, store: Store, pin: TablePin, schema: StructType, where: RowFilter | None = None) -> None:
         self._store = store
         self._pin = pin
         self._schema = schema

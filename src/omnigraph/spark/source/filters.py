@@ -32,7 +32,7 @@ from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.source import syntax as c
 from omnigraph.spark.source.parser import IN_QUOTES, parse_predicate
-from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Condition, Membership, Missing, Not, Part
+from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Membership, Missing, Not, RowFilter, Substring
 
 CODE = "W001"
 """The code of every error in ``where``."""
@@ -48,7 +48,7 @@ _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def read_filter(text: str, columns: Mapping[str, PropertyType]) -> Condition:
+def read_filter(text: str, columns: Mapping[str, PropertyType]) -> RowFilter:
     """Parse and translate a text; raises CompileError with the position of the error."""
     source = Source(text, "where")
     try:
@@ -59,7 +59,7 @@ def read_filter(text: str, columns: Mapping[str, PropertyType]) -> Condition:
         raise CompileError([Diagnostic(CODE, problem.message, problem.span, source, hint=problem.hint)]) from None
 
 
-def where(node: c.Node, wanted: bool = True) -> Condition:
+def where(node: c.Node, wanted: bool = True) -> RowFilter:
     """The filter for rows on which a predicate is true, or false with ``wanted=False``."""
     match node:
         case c.Compare(column, operator, constant):
@@ -88,7 +88,7 @@ def _missing(column: c.Column) -> Missing:
     return Missing(column.name)
 
 
-def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool) -> Condition:
+def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool) -> RowFilter:
     if operator != "<=>":
         return _compared(column, operator if wanted else _NEGATED[operator], constant)
     if constant.kind is c.Kind.NULL:
@@ -98,7 +98,7 @@ def _compare(column: c.Column, operator: str, constant: c.Constant, wanted: bool
     return AnyOf((_compared(column, "!=", constant), Missing(column.name)))
 
 
-def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> Condition:
+def _one_of(column: c.Column, constants: Sequence[c.Constant], wanted: bool) -> RowFilter:
     known = _of_one_type([constant for constant in constants if constant.kind is not c.Kind.NULL])
     # `x not in (..., null)` is never true: x might equal the null.
     if not wanted and len(known) < len(constants):
@@ -123,13 +123,13 @@ def _of_one_type(constants: list[c.Constant]) -> list[c.Constant]:
     return constants
 
 
-def _holds(column: c.Column, position: c.TextPosition, text: str, wanted: bool) -> Condition:
+def _holds(column: c.Column, position: c.TextPosition, text: str, wanted: bool) -> RowFilter:
     if not column.type.is_text:
         raise c.Problem(f"`{column.name}` ({column.type}) is not a text", column.span)
     if not text:
         return Not(Missing(column.name)) if wanted else NOTHING
     if position is not c.TextPosition.START:
-        part = Part(column.name, text, at_end=position is c.TextPosition.END)
+        part = Substring(column.name, text, at_end=position is c.TextPosition.END)
         return part if wanted else Not(part)
     # Texts with a common prefix are one range in sort order, so a B-tree index applies.
     after = _text_after(text)
@@ -149,7 +149,7 @@ def _text_after(start: str) -> str | None:
     return None
 
 
-def _compared(column: c.Column, operator: str, constant: c.Constant) -> Condition:
+def _compared(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
     """Comparison of a column with a constant; never true if either is null."""
     type_ = column.type
     if not type_.is_plain_scalar:
@@ -173,7 +173,7 @@ def _compared(column: c.Column, operator: str, constant: c.Constant) -> Conditio
             return _whole(column, operator, value, INTEGER_RANGES[type_.scalar])
 
 
-def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> Condition:
+def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> RowFilter:
     """Comparison of an integer column with any number: the number is rounded; beyond the type's range it is folded."""
     low, high = range_
     bound = math.floor(value) if operator in ("<=", ">") else math.ceil(value)
@@ -190,7 +190,7 @@ def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, i
     return Comparison(column.name, operator, pa.scalar(bound, plain).cast(kind))
 
 
-def _float(column: c.Column, operator: str, value: float) -> Condition:
+def _float(column: c.Column, operator: str, value: float) -> RowFilter:
     """Comparison in Spark's order of floats: NaN equals NaN and is greater than every other value."""
     kind = scalar_type(column.type.scalar)
 
@@ -201,7 +201,7 @@ def _float(column: c.Column, operator: str, value: float) -> Condition:
     is_number = AllOf((compare("<=", math.inf), compare(">=", -math.inf)))
     present = Not(Missing(column.name))
     if math.isnan(value):
-        of_nan: dict[str, Condition]
+        of_nan: dict[str, RowFilter]
         of_nan = {"=": is_nan, ">=": is_nan, "!=": is_number, "<": is_number, "<=": present, ">": NOTHING}
         return of_nan[operator]
     low, high = _neighbours(value, kind)
@@ -227,7 +227,7 @@ def _neighbours(value: float, kind: pa.DataType) -> tuple[float, float]:
     return float(below), float(above)
 
 
-def _boolean(column: c.Column, operator: str, constant: c.Constant) -> Condition:
+def _boolean(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
     value = constant.value
     if constant.kind in (c.Kind.TEXT, c.Kind.PLAIN) and str(value).lower() in ("true", "false"):
         value = str(value).lower() == "true"

@@ -15,7 +15,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.source.filters import read_filter
-from omnigraph.storage.tables.filters import Condition
+from omnigraph.storage.tables.filters import RowFilter
 
 _NAMES = (
     "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
@@ -76,7 +76,7 @@ class SourceOptions:
                 raise UsageError(f"{entity.name} has no column {name!r}", hint=hint)
         return self.columns
 
-    def filter(self, entity: Entity) -> Condition | None:
+    def filter(self, entity: Entity) -> RowFilter | None:
         """The storage filter of the option ``where``; raises CompileError if it is no predicate over the columns."""
         if self.where is None:
             return None

@@ -1,12 +1,13 @@
-"""Building index segments: which fragments go into which, and writing one.
+"""Building index segments: choosing the fragments of each, and writing one.
 
-A segment is built from what its plan says and nothing else, so it can be built anywhere. It is part of no version until
-somebody commits it.
+A segment depends on its plan and nothing else, so any machine can build it. It is part of no version until it is
+committed. The choice is a set of tiers, as in a log-structured merge tree: small segments are rebuilt together with
+uncovered rows, large ones stay.
 """
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,35 +16,16 @@ from lance import LanceDataset
 from lance.dataset import Index
 
 from omnigraph.core.tables import FileRecord
-from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, segment_rows_max
+from omnigraph.storage.index.indexes import Coverage, Segment, fragment_rows, segment_of
+from omnigraph.storage.index.kinds import TRAITS, segment_rows_max
+from omnigraph.storage.index.segment_builders import SegmentPlan
 from omnigraph.storage.objects.durability import record_files, sync_directories
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.tables.store import Store
 
-VECTORS_PER_PARTITION = 4_096
-"""Vectors of one partition of rounded vectors. A search looks at whole partitions, the closest ones first."""
-
-GRAPH_VECTORS_MIN = 250_000
-"""Vectors of a segment from which on a graph of neighbours is built over them. Below, looking at rounded vectors is as
-fast and finds more, and building takes a hundredth of the time: 0.4 against 43 s for 50,000 vectors of 64 numbers."""
-
-GRAPH_INDEX = "IVF_HNSW_SQ"
-
-# Lance divides the n-grams of a segment, writes every part, and then joins the parts two by two, which takes most of
-# the time of a small segment: 8 instead of 1.5 s for 1,000 rows. It asks once per process, and only the environment.
-os.environ.setdefault("LANCE_NGRAM_NUM_PARTITIONS", "1")
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentPlan:
-    """A segment to be built: the fragments that it will cover, and their rows."""
-
-    spec: IndexSpec
-    name: str
-    fragments: tuple[int, ...]
-    rows: int
-    is_first: bool
-    """Whether the index has no segment yet."""
+ABSORBED_SHARE = 2
+"""A small segment is rebuilt together with uncovered rows if it holds at most this many times as many rows. The number
+of segments, and the times a row is indexed, then grow with the logarithm of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +42,11 @@ class BuiltSegment:
 
 
 def planned_segments(coverage: Coverage, rows: Mapping[int, int]) -> list[SegmentPlan]:
-    """The uncovered fragments as segments: no more than it takes, of about the same size. A fragment is not divided."""
+    """Divide the uncovered fragments into the fewest segments of about equal size. A fragment is not divided.
+
+    Fragments of 5, 5, 5, 5 and 5 rows with at most 10 rows per segment need three segments, so each gets a share of 9:
+    [5, 5], [5, 5], [5].
+    """
     total = sum(rows[number] for number in coverage.uncovered)
     if not total:
         return []
@@ -68,7 +54,7 @@ def planned_segments(coverage: Coverage, rows: Mapping[int, int]) -> list[Segmen
     groups: list[list[int]] = []
     size = 0
     for number in coverage.uncovered:
-        # A group is full as soon as it has its share, so there is never one more than planned.
+        # A group is closed once it has its share, not before it exceeds it: there is never one more than planned.
         if not groups or size >= bound:
             groups.append([])
             size = 0
@@ -84,45 +70,51 @@ def planned_segments(coverage: Coverage, rows: Mapping[int, int]) -> list[Segmen
 
 def build_segment(store: Store, location: str, version: int, plan: SegmentPlan) -> BuiltSegment | None:
     """Index the fragments of a plan, as they are in that version; None if there is no value to index."""
-    spec = plan.spec
-    index_type, options = spec.kind.value, dict[str, Any]()
     # Building blocks every other use of the handle.
     dataset = store.open_own(location, version)
-    with translated(f"index {spec} of {location} could not be built", location=location):
-        if spec.kind is IndexKind.VECTOR:
-            if not _has_vectors(dataset, spec.column, plan.fragments):
-                return None
-            index_type, partitions = _vector_index(plan.rows)
-            options = {"num_partitions": partitions, "metric": "L2"}
-        built = dataset.create_index_uncommitted(
-            spec.column,
-            index_type,
-            name=plan.name,
-            fragment_ids=list(plan.fragments),
-            replace=not plan.is_first,
-            **options,
-        )
-        if spec.kind is IndexKind.TEXT:
-            # Until then its files are in a staging directory, where no search finds them.
-            built = dataset.merge_existing_index_segments([built])
+    with translated(f"index {plan.spec} of {location} could not be built", location=location):
+        built = TRAITS[plan.spec.kind].build(dataset, plan)
+    if built is None:
+        return None
     directory = f"{location}/_indices/{built.uuid}"
     sizes = {f"{directory}/{file.path}": file.size_bytes for file in built.files or []}
     sync_directories(store.root, [directory], store.durability)
     return BuiltSegment(built, record_files(store.root, list(sizes), sizes))
 
 
-def _vector_index(vectors: int) -> tuple[str, int]:
-    """The type of a segment over so many vectors, and its partitions. Types may be mixed in one index.
+def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple[Segment, ...]:
+    """Segments whose statistics would keep counting the deleted rows of fragments that a rewrite drops.
 
-    A graph is searched as a whole and finds more if it is one, so there is one per segment, and nothing to train.
+    After the rewrite the fragments have no deletions any more, so nothing would show that the statistics are wrong.
     """
-    if vectors >= GRAPH_VECTORS_MIN:
-        return GRAPH_INDEX, 1
-    return IndexKind.VECTOR.value, 1 + vectors // VECTORS_PER_PARTITION
+    losing = {part.id for part in rewritten if part.num_deletions}
+    rows = fragment_rows(dataset)
+    counting = {traits.statistics_type for traits in TRAITS.values()}
+    text = [item for item in dataset.describe_indices() if item.index_type in counting] if losing else []
+    segments = (segment_of(item, part, rows) for item in text for part in item.segments)
+    return tuple(segment for segment in segments if segment.fragments & losing)
 
 
-def _has_vectors(dataset: LanceDataset, column: str, fragments: tuple[int, ...]) -> bool:
-    """Whether there is something to train with. Reads until the first vector."""
-    parts = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in set(fragments)]
-    scanner = dataset.scanner(columns=[column], fragments=parts)
-    return any(batch.column(0).null_count < len(batch) for batch in scanner.to_batches())
+def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsize) -> tuple[Segment, ...]:
+    """Small segments to rebuild together with the uncovered rows, as long as all have at most ``rows_max`` rows.
+
+    A segment that is half full stays: it would only be divided again. With 100 uncovered rows and segments of 50, 90,
+    480, 2,000 and 9,000 rows, the size grows 100 -> 150 -> 240 -> 720. The first three are absorbed, because 2,000 is
+    more than twice 720.
+    """
+    if coverage.is_complete:
+        return ()
+    bound = segment_rows_max(coverage.spec.kind) // 2
+    size = sum(rows[number] for number in coverage.uncovered)
+    chosen: list[Segment] = []
+    for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
+        held = _live_rows(segment, rows)
+        if held > min(bound, ABSORBED_SHARE * size, rows_max - size):
+            break
+        size += held
+        chosen.append(segment)
+    return tuple(chosen)
+
+
+def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
+    return sum(rows[number] for number in segment.fragments)

@@ -1,15 +1,13 @@
-"""Lance indexes of a table: which it has, which fragments they cover, and building what is missing.
+"""Lance indexes of a table: its segments, and the fragments they cover.
 
-An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are found by
-looking at them, so coverage decides how long an answer takes and never what it is. Rows that are deleted or replaced
-later do not come back through a segment. BTREE segments name rows by address and have to be built again when their
-fragments are rewritten; all others name them by stable ids and outlive that. Building segments is ``index_building``.
+An index is a set of segments. A segment covers the fragments it was built from; rows of other fragments are scanned, so
+coverage affects latency and never the answer. Rows that were deleted or replaced later do not come back through a
+segment. The properties of each kind are in ``kinds``; ``building`` builds segments.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -17,13 +15,9 @@ from typing import Any
 from lance import LanceDataset
 from lance.dataset import Index
 
-ABSORBED_SHARE = 2
-"""A segment is built anew together with uncovered rows if it holds at most this many times as many rows. So there are
-as many segments as the logarithm of the rows, and a row is indexed as often."""
-
 
 class IndexKind(Enum):
-    """What an index is for; the value is Lance's name of it."""
+    """The purpose of an index; the value is Lance's name of its type."""
 
     BTREE = "BTREE"
     TEXT = "INVERTED"
@@ -31,21 +25,9 @@ class IndexKind(Enum):
     VECTOR = "IVF_SQ"
 
 
-def segment_rows_max(kind: IndexKind) -> int:
-    """Rows of one segment at most. A search asks every segment, and building one is the piece of work that cannot be
-    divided: words and vectors take much longer than values."""
-    match kind:
-        case IndexKind.BTREE:
-            return 16_777_216
-        case IndexKind.TEXT | IndexKind.NGRAM:
-            return 4_194_304
-        case IndexKind.VECTOR:
-            return 1_048_576
-
-
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """An index that a table shall have."""
+    """An index of a column."""
 
     column: str
     kind: IndexKind
@@ -56,7 +38,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of an index: the live fragments it covers, and the value that removes it."""
+    """A part of an index: the live fragments that it covers, and the value with which Lance removes it."""
 
     index: Index
     fragments: frozenset[int]
@@ -77,7 +59,7 @@ class Coverage:
     covered_rows: int
     rows: int
     has_dead_rows: bool = False
-    """Whether segments may hold rows that are deleted since; they are never found, but they count in statistics."""
+    """True if segments may hold rows deleted since. They are never found, but they count in statistics."""
 
     def __str__(self) -> str:
         return f"index {self.spec}, {100 * self.covered_rows / max(self.rows, 1):.0f} % covered"
@@ -88,7 +70,7 @@ class Coverage:
 
     @property
     def dead(self) -> tuple[Segment, ...]:
-        """Segments whose fragments are all gone."""
+        """Segments without a live fragment."""
         return tuple(segment for segment in self.segments if not segment.fragments)
 
 
@@ -98,7 +80,7 @@ def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
 
 
 def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Coverage]:
-    """What these indexes of a table cover, whether they exist or not. Reads manifests only."""
+    """The coverage of these indexes of a table, existing or not. Reads manifests only."""
     rows = fragment_rows(dataset)
     shortened = {item.fragment_id for item in dataset.get_fragments() if item.metadata.num_deletions}
     described = {item.name: item for item in dataset.describe_indices()}
@@ -106,7 +88,7 @@ def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Cover
 
 
 def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
-    """Named by the number of the field: a column that is renamed keeps its index, and its name is free again."""
+    """A name made of the field's number: a renamed column keeps its index, and its old name can be used again."""
     numbers = {field.name(): field.id() for field in dataset.lance_schema.fields()}
     return f"{spec.kind.name.lower()}_{numbers[spec.column]}"
 
@@ -114,7 +96,7 @@ def index_name(dataset: LanceDataset, spec: IndexSpec) -> str:
 def _coverage(
     dataset: LanceDataset, spec: IndexSpec, described: Any, rows: dict[int, int], shortened: set[int]
 ) -> Coverage:
-    segments = () if described is None else tuple(_segment(described, part, rows) for part in described.segments)
+    segments = () if described is None else tuple(segment_of(described, part, rows) for part in described.segments)
     covered = frozenset[int]().union(*(segment.fragments for segment in segments))
     return Coverage(
         spec,
@@ -127,7 +109,8 @@ def _coverage(
     )
 
 
-def _segment(described: Any, part: Any, rows: dict[int, int]) -> Segment:
+def segment_of(described: Any, part: Any, rows: dict[int, int]) -> Segment:
+    """A segment as Lance describes it, with those of its fragments that are live."""
     every = set(part.fragment_ids)
     index = Index(
         uuid=part.uuid,
@@ -151,46 +134,17 @@ def segment_fragments(dataset: LanceDataset) -> dict[str, frozenset[int]]:
 
 
 def dead_segments(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Segment]:
-    """Segments of these indexes that cover nothing any more."""
+    """Segments of these indexes without a live fragment."""
     return [segment for item in coverage_of(dataset, specs) for segment in item.dead]
 
 
 def highest_number(dataset: LanceDataset) -> int:
-    """The highest number that a fragment has, or had when an index was built over it: such a number is not given
-    again, or the index would be taken to cover rows it has never seen."""
+    """The highest number that a fragment has, or had when an index was built over it.
+
+    Such a number must not be reused: the index would be taken to cover rows that it does not hold.
+    """
     numbers = [item.fragment_id for item in dataset.get_fragments()]
     numbers += [
         max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids
     ]
     return max(numbers, default=-1)
-
-
-def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple[Segment, ...]:
-    """Text segments over fragments whose deleted rows a rewrite drops: they would go on counting those rows, and
-    nothing would tell that any more."""
-    losing = {part.id for part in rewritten if part.num_deletions}
-    rows = fragment_rows(dataset)
-    text = [item for item in dataset.describe_indices() if item.index_type == "Inverted"] if losing else []
-    segments = (_segment(item, part, rows) for item in text for part in item.segments)
-    return tuple(segment for segment in segments if segment.fragments & losing)
-
-
-def absorbed(coverage: Coverage, rows: dict[int, int], rows_max: int = sys.maxsize) -> tuple[Segment, ...]:
-    """Segments that are built anew when the uncovered rows are indexed: the small ones among them, as long as all have
-    no more than ``rows_max`` together. One that is half full stays as it is: it would only be cut again."""
-    if coverage.is_complete:
-        return ()
-    bound = segment_rows_max(coverage.spec.kind) // 2
-    size = sum(rows[number] for number in coverage.uncovered)
-    chosen: list[Segment] = []
-    for segment in sorted(coverage.segments, key=lambda item: _live_rows(item, rows)):
-        held = _live_rows(segment, rows)
-        if held > min(bound, ABSORBED_SHARE * size, rows_max - size):
-            break
-        size += held
-        chosen.append(segment)
-    return tuple(chosen)
-
-
-def _live_rows(segment: Segment, rows: dict[int, int]) -> int:
-    return sum(rows[number] for number in segment.fragments)

@@ -1,4 +1,4 @@
-"""Asking the indexes of a pinned table. Rows are given by their addresses."""
+"""Searching the indexes of a pinned table. Rows are given by their addresses."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.index.building import VECTORS_PER_PARTITION
 from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, coverage_of
-from omnigraph.storage.index.text_index import asked_for, match_text
+from omnigraph.storage.index.kinds import TRAITS
+from omnigraph.storage.index.probes import Neighbours, Question, Words
+from omnigraph.storage.index.text_index import analyzed_query
 from omnigraph.storage.objects.failures import translated
-from omnigraph.storage.tables.filters import Condition, condition_filter
+from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.store import Store
 
 Addresses = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
-
-EFFORT = 4
-"""Nodes that a search of a vector graph keeps in view, per row that is asked for. With 2, it found 94 % of the ten
-closest among random vectors, which is the hardest case."""
-
-PROBED_BYTES = 64 * 1024 * 1024
-"""Rounded vectors that a search looks at, in bytes: all of them in most tables, the closest ones in large tables."""
-
-PROBES_MIN = 8
-"""Partitions that a search looks at, however wide the vectors are."""
 
 
 def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind], Coverage]:
@@ -45,19 +36,18 @@ def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind],
 
 def search_text(store: Store, pin: TablePin, column: str, query: str, edits: int) -> tuple[Addresses, Scores]:
     """Covered rows that hold a token of the query, and their scores among all rows that the index knows."""
-    asked = asked_for(query, edits)
-    if not asked:
+    analyzed = analyzed_query(query, edits)
+    if not analyzed:
         return np.zeros(0, np.uint64), np.zeros(0, np.float32)
-    dataset = store.open(pin.location, pin.lance_version)
-    found = match_text(dataset, column, asked, edits, with_row_address=True, fast_search=True)
+    found = _probe(store, pin, IndexKind.TEXT, column, Words(analyzed, edits))
     return found.column("_rowaddr").to_numpy(), found.column("_score").to_numpy()
 
 
-def look_up(store: Store, pin: TablePin, condition: Condition) -> Addresses:
-    """Rows that satisfy a condition on a column with an index."""
-    dataset = store.open(pin.location, pin.lance_version)
+def look_up(store: Store, pin: TablePin, row_filter: RowFilter) -> Addresses:
+    """Rows that satisfy a filter on a column with an index."""
     with translated(f"the index of {pin.key} cannot be read", table=pin.key):
-        found = dataset.scanner(columns=[], filter=condition_filter(condition), with_row_address=True).to_table()
+        # Lance chooses between value and n-gram index by the form of the filter; both are probed alike.
+        found = _probe(store, pin, IndexKind.BTREE, "", row_filter)
     addresses: Addresses = found.column("_rowaddr").to_numpy()
     return addresses
 
@@ -65,18 +55,12 @@ def look_up(store: Store, pin: TablePin, condition: Condition) -> Addresses:
 def nearest_rows(
     store: Store, pin: TablePin, column: str, query: Sequence[float], count: int
 ) -> tuple[Addresses, pa.Array]:
-    """About that many of the closest rows, and their vectors. Rows that the index does not cover are all looked at."""
-    dataset = store.open(pin.location, pin.lance_version)
-    probes = max(PROBES_MIN, PROBED_BYTES // (VECTORS_PER_PARTITION * len(query)))
-    nearest = {
-        "column": column,
-        "q": np.array(query, np.float32),
-        "k": count,
-        "ef": EFFORT * count,
-        "nprobes": probes,
-    }
+    """About ``count`` of the closest rows, and their vectors. Rows that the index does not cover are all compared."""
     with translated(f"the vectors of {pin.key} cannot be searched", table=pin.key):
-        scanner = dataset.scanner(columns=[column, "_distance"], nearest=nearest, with_row_address=True)
-        found = scanner.to_table().combine_chunks()
+        found = _probe(store, pin, IndexKind.VECTOR, column, Neighbours(query, count))
     addresses: Addresses = found.column("_rowaddr").to_numpy()
     return addresses, found.column(column).combine_chunks()
+
+
+def _probe(store: Store, pin: TablePin, kind: IndexKind, column: str, question: Question) -> pa.Table:
+    return TRAITS[kind].probe(store.open(pin.location, pin.lance_version), column, question)

@@ -1,4 +1,4 @@
-"""BM25 of texts that lie in several places: every place counts words, and the sums of all counts give every score.
+"""Distributed BM25: every partition counts words, and the sums of all counts give every score.
 
 Scores are those of Lance's full-text index over all the texts together, to the last bit: its analyzer, and its formula
 in floats of 32 bits. ``text_index`` searches texts that one process holds.
@@ -18,17 +18,17 @@ from omnigraph.storage.index.text_index import Found, words_of
 
 K1 = np.float32(1.2)
 B = np.float32(0.75)
-"""Lance's constants: how soon another occurrence of a word counts less, and how much the length of a text matters."""
+"""Lance's BM25 constants: saturation of term frequency, and normalization by length."""
 
 SEPARATOR = "omnigraphseparator"
-"""A word that stands between pieces of texts which are analyzed together."""
+"""A word between pieces of texts that are analyzed together."""
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class TextCounts:
-    """What scores depend on: texts that have words, words in all of them, and texts that hold each word asked for."""
+    """The statistics of BM25: texts that have words, words in all of them, and texts that hold each query word."""
 
     texts: int
     words: int
@@ -36,7 +36,7 @@ class TextCounts:
 
     @classmethod
     def sum(cls, parts: Iterable[TextCounts], words: Sequence[str]) -> TextCounts:
-        """The counts of several places together."""
+        """The sum of the counts of several partitions."""
         total = np.zeros(2 + len(words), np.int64)
         for part in parts:
             total += np.array([part.texts, part.words, *part.holding])
@@ -45,15 +45,15 @@ class TextCounts:
 
     @property
     def found_max(self) -> int:
-        """Texts that hold one of the words, at most."""
+        """Upper bound of the texts that hold one of the words."""
         return min(self.texts, sum(self.holding))
 
 
 class CountedTexts:
-    """Some texts of a column, and how often each holds the words that are asked for."""
+    """Some texts of a column, and the frequency of the query words in each."""
 
     def __init__(self, texts: pa.Array, words: Sequence[str]) -> None:
-        # Most pieces are in many texts. Each is analyzed once.
+        # Most pieces occur in many texts: each distinct piece is analyzed once.
         pieces = pc.ascii_split_whitespace(texts)
         encoded = pieces.flatten().dictionary_encode()
         self._rows = len(texts)
@@ -65,8 +65,11 @@ class CountedTexts:
         self._times = {word: self._added(counts) for word, counts in held.items()}
 
     def _added(self, counts: Counts) -> Counts:
-        """What is counted in pieces, added up by text."""
-        # Floats hold whole numbers of this size exactly, and are added faster.
+        """Sum counts of pieces by text.
+
+        Texts "a b", "b", "" are pieces [0, 1, 1] of texts [0, 0, 1]; counts [2, 3] of the pieces give [5, 3, 0].
+        """
+        # Float64 holds integers of this size exactly, and bincount sums it faster.
         weights = counts[self._pieces].astype(np.float64)
         return np.bincount(self._texts, weights, self._rows).astype(np.int64)
 
@@ -80,7 +83,8 @@ class CountedTexts:
         scores = np.zeros(self._rows, np.float32)
         found = np.zeros(self._rows, bool)
         one, length = np.float32(1), np.float32(total.words) / np.float32(max(total.texts, 1))
-        # As Lance does: in the order in which words are asked for, and twice if a word is asked for twice.
+        # As Lance does: in the order of the query, and twice for a word that occurs twice. Float addition is not
+        # associative, so another order would give other scores.
         for word, holding in zip(self._words, total.holding, strict=True):
             here = np.flatnonzero(self._times[word])
             times = self._times[word][here].astype(np.float32)
@@ -92,16 +96,18 @@ class CountedTexts:
 
 
 def _analyzed(pieces: list[str], words: set[str]) -> tuple[Counts, dict[str, Counts]]:
-    """How many words every piece has, and how often it holds those that are asked for.
+    """The number of words of every piece, and the frequency of each query word in it.
 
-    No word reaches beyond white space, so pieces between white space can be analyzed in any company.
+    No word contains white space, so pieces between white space can be analyzed in one call, joined by a separator:
+    pieces ["a-b", "c"] become words [a, b, SEPARATOR, c], and the running count of separators [0, 0, 1, 1] numbers the
+    pieces.
     """
     [separator] = words_of(SEPARATOR)
     found = pa.array(words_of(f" {SEPARATOR} ".join(pieces)), pa.string())
     between = pc.equal(found, separator).to_numpy(zero_copy_only=False)
     piece = np.cumsum(between)
     if np.count_nonzero(between) != max(len(pieces) - 1, 0):
-        # A piece holds the separator itself.
+        # A piece contains the separator itself: analyze every piece on its own.
         apart = [words_of(text) for text in pieces]
         found = pa.array([word for one in apart for word in one], pa.string())
         piece = np.repeat(np.arange(len(pieces)), [len(one) for one in apart])
@@ -116,8 +122,8 @@ def _analyzed(pieces: list[str], words: set[str]) -> tuple[Counts, dict[str, Cou
 
 
 def _weight(holding: int, texts: int) -> np.float32:
-    """How much a word says: the fewer texts hold it, the more."""
+    """Inverse document frequency of a word."""
     half = np.float32(0.5)
     rarity = (np.float32(texts) - np.float32(holding) + half) / (np.float32(holding) + half) + np.float32(1)
-    # Arrow asks the C library for the logarithm, as Lance does. NumPy computes its own, which may differ in a bit.
+    # Arrow uses the logarithm of the C library, as Lance does. NumPy's own may differ in the last bit.
     return np.float32(pc.ln(pa.scalar(rarity, pa.float32())).as_py())

@@ -17,12 +17,12 @@ from omnigraph.errors import InputError
 from omnigraph.storage.objects.failures import foreign
 
 EXPANSIONS_MAX = 2**31 - 1
-"""Words that a fuzzy search may find; every one of them counts."""
+"""Words that a fuzzy search may expand to: no limit, so that every match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Rows that match, with their scores."""
+    """Matching rows and their scores."""
 
     rows: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float32]
@@ -46,22 +46,22 @@ class TextIndex:
 
     def search(self, query: str, edits: int) -> Found:
         """Rows with at least one token of the query; with ``edits`` also tokens that many changes away."""
-        if self.dataset is None or not (query := asked_for(query, edits)):
+        if self.dataset is None or not (query := analyzed_query(query, edits)):
             return Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
         found = match_text(self.dataset, "text", query, edits, shown=("row",))
         return Found(found.column("row").to_numpy().astype(np.int64), found.column("_score").to_numpy())
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text or a query as Lance's full-text index sees them, repeated ones repeatedly."""
+    """The tokens of a text or query by Lance's full-text analyzer, with repetitions."""
     return [token.text for token in lance.tokenize(text)]
 
 
-def asked_for(query: str, edits: int) -> str:
-    """The text to give to Lance for a query, or nothing if there is nothing to look for.
+def analyzed_query(query: str, edits: int) -> str:
+    """The text to pass to Lance for a query; empty if there is nothing to search for.
 
-    With edits Lance compares the letters of the query as they are with the words of the index, which are in lower case
-    and stemmed: `Introduction` would be four edits away from itself. So the query is analyzed here.
+    With edits Lance does not analyze the query, but the words of the index are in lower case and stemmed:
+    `Introduction` would be four edits away from itself. So the query is analyzed here.
     """
     return " ".join(words_of(query)) if edits else query.strip()
 
@@ -69,8 +69,8 @@ def asked_for(query: str, edits: int) -> str:
 def match_text(
     dataset: lance.LanceDataset, column: str, query: str, edits: int, shown: Sequence[str] = (), **options: Any
 ) -> pa.Table:
-    """Rows whose text holds a token of a query (see ``asked_for``), with their scores."""
-    # Left to itself Lance would look at fifty similar words only.
+    """Rows whose text holds a token of a query (see ``analyzed_query``), with their scores."""
+    # By default Lance expands a fuzzy word to fifty similar ones only.
     match = MatchQuery(query, column, fuzziness=edits, max_expansions=EXPANSIONS_MAX)
     try:
         return dataset.scanner(columns=[*shown, "_score"], full_text_query=match, **options).to_table()

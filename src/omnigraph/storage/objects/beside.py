@@ -1,13 +1,13 @@
-"""Committing manifest versions beside their dataset, so that a version is durable before its name exists.
+"""Staging area for manifest commits on a local disk: a version is durable before its name exists.
 
 Lance links ``_versions/N.manifest`` before the content is on disk: a power cut in between leaves a newest version of
 zero bytes. Therefore Lance commits into a scratch directory that holds nothing but a hard link to the current version;
 the new manifest is synced there and then linked into the real ``_versions``. That link is the compare-and-swap: it
-fails if the version exists. The data files are written into the real dataset before; a commit does not read them.
+fails if the version exists. The data files are already in the real dataset; a commit does not read them.
 
-A process keeps one scratch directory per manifest, and the handle of the version that it committed last: then the next
-commit has nothing to link and nothing to open. The directory goes with the process; cleanup removes those of killed
-processes, and a process whose directory was removed makes another one.
+A process keeps one scratch directory per manifest, and the handle of the version that it committed last, so the next
+commit has nothing to link and nothing to open. The directory is removed when the process ends; cleanup removes those of
+killed processes, and a process whose directory was removed creates another one.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Beside:
 
     @contextmanager
     def committed(self, transaction: Transaction) -> Iterator[str]:
-        """Commit on top of the version that the transaction has read; gives the path of the new manifest.
+        """Commit on top of the version that the transaction has read; yields the path of the new manifest.
 
-        The block links the manifest into the dataset. If it fails, the commit is forgotten.
+        The block links the manifest into the dataset. If it fails, the commit is discarded.
         """
         with self._lock:
             with translated("the manifest could not be staged", location=self._location):
@@ -60,21 +60,21 @@ class Beside:
             except BaseException:
                 self._clear()
                 raise
-            # From here on the version is published: nothing may fail any more.
+            # The version is published: from here on nothing may raise.
             self._base = made
             with suppress(OSError):
                 self._remove_all_but(made.version)
 
     def _commit(self, transaction: Transaction) -> LanceDataset:
         if self._base is not None and self._base.version == transaction.read_version:
-            # Cleanup may have removed the directory of a process that was idle for long.
+            # Cleanup may have removed the directory of a process that was idle for long: then commit in a new one.
             with suppress(*foreign()):
                 return LanceDataset.commit(self._base, transaction, max_retries=0)
         base = self._opened(transaction.read_version)
         return LanceDataset.commit(base, transaction, max_retries=0)
 
     def _opened(self, version: int) -> LanceDataset:
-        """The current version in a directory that holds no other. A new handle has read nothing of earlier tries."""
+        """The current version, alone in the scratch directory, with a new handle that has cached no earlier attempt."""
         self._clear()
         target = self._root.local(manifest_file(self._scratch, version))
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -86,11 +86,11 @@ class Beside:
         try:
             self._remove_all_but(None)
         except OSError:
-            # A version that stays would be taken for the newest one: go on elsewhere.
+            # Lance would take a version that stays for the newest one: use another directory.
             self._scratch = self._new_scratch()
 
     def _remove_all_but(self, version: int | None) -> None:
-        """Remove what a commit left. Directories stay: removing them takes longer than the commit."""
+        """Remove the files of a commit. Directories stay: removing them takes longer than the commit."""
         kept = None if version is None else os.path.basename(manifest_file(self._scratch, version))
         for directory in ("_versions", "_transactions"):
             with suppress(FileNotFoundError), os.scandir(self._root.local(f"{self._scratch}/{directory}")) as entries:

@@ -1,8 +1,8 @@
 """Failures of Lance and of the operating system, translated once.
 
-Lance says ``OSError``, ``ValueError`` or ``RuntimeError`` with a text for everything that is not a conflict, so the
-type tells nothing and the text is for people only. Damaged bytes can also make it panic, which is a ``BaseException``
-of a class that exists only once there was a panic.
+Lance raises ``OSError``, ``ValueError`` or ``RuntimeError`` for everything that is not a conflict, so the type carries
+no information and the text is for people only. Damaged bytes can also make it panic, which raises a ``BaseException``
+whose class exists only after the first panic.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ _FOREIGN: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError)
 
 
 def foreign() -> tuple[type[BaseException], ...]:
-    """What Lance, Arrow and the operating system raise when a store fails. To be called in the ``except`` clause."""
+    """Exceptions of Lance, Arrow and the operating system for a failing store.
+
+    Call it in the ``except`` clause: the class of a panic does not exist earlier.
+    """
     return (*_FOREIGN, *_panics())
 
 
 def _panics() -> tuple[type[BaseException], ...]:
     return tuple(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException")
+
+
+def first_line(error: Exception) -> str:
+    """The message of a client of obstore, without the internal detail that follows its first line."""
+    return str(error).partition("\n")[0]
 
 
 @contextmanager
@@ -32,4 +40,4 @@ def translated(what: str, **facts: str) -> Iterator[None]:
     except _FOREIGN as error:
         raise StorageError(f"{what}: {error}", **facts) from error
     except _panics() as error:
-        raise CorruptionError(f"{what}: {error}", hint="omnigraph verify names what is damaged", **facts) from error
+        raise CorruptionError(f"{what}: {error}", hint="omnigraph verify lists the damaged files", **facts) from error

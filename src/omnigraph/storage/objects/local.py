@@ -1,18 +1,24 @@
-"""Small files in a local directory. Create-if-absent is a hard link of a finished file."""
+"""Backend of a local disk: small files of a directory. Create-if-absent is a hard link of a finished file."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import BinaryIO
+from urllib.parse import unquote, urlparse
 
 from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.objects.durability import Durability, sync_directory
+from omnigraph.storage.objects.local_files import create_local, find_local, open_local, replacing
 from omnigraph.storage.objects.locks import only_process
+from omnigraph.storage.objects.outside_files import ReadRange, SourceFile
 from omnigraph.storage.objects.places import local_reason
-from omnigraph.storage.objects.protocol import Level, Listed
-from omnigraph.storage.objects.uri import Root
+from omnigraph.storage.objects.protocol import Level, Listed, Objects, Turns
+from omnigraph.storage.objects.turns import LocalTurns
+from omnigraph.storage.objects.uri import LOCAL_SCHEME, Capabilities, Root
 
 
 class LocalObjects:
@@ -41,7 +47,7 @@ class LocalObjects:
         except OSError as error:
             raise _unusable(self._root, path, error) from error
         finally:
-            # Its name says what it is; cleanup finds it if it cannot be removed here.
+            # A leftover is harmless: cleanup recognises it by its name.
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         self._sync_directory(path, f"{path} was created")
@@ -73,7 +79,7 @@ class LocalObjects:
         return temporary
 
     def _make_directory(self, directory: str) -> None:
-        """Make a directory and those above it, each durable in the one that holds it."""
+        """Create a directory and its missing parents, syncing each entry in its parent."""
         if os.path.isdir(directory):
             return
         parent = os.path.dirname(directory)
@@ -84,7 +90,7 @@ class LocalObjects:
             sync_directory(parent)
 
     def _sync_directory(self, path: str, change: str) -> None:
-        """Make a change of a name durable. It is visible already, so a failure leaves its outcome open."""
+        """Make a change of a name durable. The change is already visible, so a failure leaves its outcome unknown."""
         if self._durability is Durability.FSYNC:
             try:
                 sync_directory(os.path.dirname(self._root.local(path)))
@@ -103,8 +109,8 @@ class LocalObjects:
 
     def delete_if(self, path: str, content: bytes) -> bool:
         try:
-            # A file gets its content when it gets its name. So while every conditional delete holds the lock, what was
-            # compared is what is deleted.
+            # A file gets its content together with its name, and every conditional delete takes this lock: the
+            # content that was compared is the content that is deleted.
             with only_process(os.path.dirname(self._root.local(path))):
                 return self.read(path) == content and self.delete(path)
         except FileNotFoundError:
@@ -172,7 +178,7 @@ class LocalObjects:
 
     def prune(self, directory: str) -> None:
         for path, _, _ in os.walk(self._root.local(directory), topdown=False):
-            # Somebody who writes there at this moment keeps it.
+            # Not empty: a concurrent writer has put a file there.
             with contextlib.suppress(OSError):
                 os.rmdir(path)
 
@@ -180,3 +186,49 @@ class LocalObjects:
 def _unusable(root: Root, path: str, error: OSError) -> StorageError:
     reason, hint = local_reason(error)
     return StorageError(f"cannot use {path!r} below {root}: {reason}", hint=hint, root=str(root), path=path)
+
+
+class LocalBackend:
+    """A disk of this machine, or one that several machines mount."""
+
+    schemes = ("file", LOCAL_SCHEME)
+    example = "file://"
+    capabilities = Capabilities(
+        is_local=True,
+        links_versions=True,
+        keeps_checksums=True,
+        renames=True,
+        # A system call that failed has no effect later.
+        acts_late=False,
+        create_attempts_max=1,
+    )
+
+    def parse_root(self, text: str) -> Root:
+        parsed = urlparse(text)
+        path = unquote(parsed.path) if parsed.scheme in self.schemes else text
+        absolute = os.path.abspath(os.path.expanduser(path))
+        return Root(f"{LOCAL_SCHEME}://{absolute}", self.capabilities, absolute)
+
+    def open_objects(self, root: Root, options: Mapping[str, str], durability: Durability) -> Objects:
+        return LocalObjects(root, durability)
+
+    def open_turns(self, root: Root, objects: Objects) -> Turns:
+        return LocalTurns(root)
+
+    def lance_options(self, options: Mapping[str, str]) -> dict[str, str] | None:
+        return dict(options) or None
+
+    def find_files(self, path: str, options: Mapping[str, str]) -> list[SourceFile]:
+        return [find_local(path)]
+
+    def open_ranges(self, file: SourceFile) -> AbstractContextManager[ReadRange]:
+        return open_local(file)
+
+    def target_directory(self, path: str) -> str:
+        return os.path.abspath(path)
+
+    def create_directory(self, path: str, options: Mapping[str, str], name: str, content: bytes) -> None:
+        create_local(path, name, content)
+
+    def write_file(self, path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
+        return replacing(path)

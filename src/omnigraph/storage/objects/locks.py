@@ -1,7 +1,7 @@
 """Locks between the processes of one machine. The operating system releases them when a process ends, however it ends.
 
-Nothing's correctness in the write protocol rests on them: they order work that would otherwise be lost or repeated, and
-protect changes of names that a local file system cannot make conditional.
+The correctness of the write protocol does not depend on them: they order work that would otherwise be lost or repeated,
+and protect changes of names that a local file system cannot make conditional.
 """
 
 from __future__ import annotations

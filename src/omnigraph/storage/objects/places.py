@@ -1,10 +1,9 @@
-"""What is at a place that cannot be used as a graph's root, said so that a person knows what to do next."""
+"""Diagnosis of a path that is not the root of a graph, with the next step for the user."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 
@@ -13,27 +12,17 @@ from omnigraph.storage.objects.uri import Root
 GRAPHS_SHOWN_MAX = 3
 
 _HINTS = {
-    errno.EACCES: "ask whoever owns it for permission, or choose another place",
-    errno.EPERM: "ask whoever owns it for permission, or choose another place",
-    errno.EROFS: "it is on a read-only file system: it can be read, and be copied to another place",
+    errno.EACCES: "ask its owner for permission, or choose another path",
+    errno.EPERM: "ask its owner for permission, or choose another path",
+    errno.EROFS: "it is on a read-only file system: open it for reading, or copy it to another path",
     errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "your share of the disk is used up",
-    errno.ENOTDIR: "a part of the path is a file; a graph is a directory",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.ENOTDIR: "one component of the path is a file; a graph is a directory",
 }
 
-_CREDENTIALS = ("aws_access_key_id", "access_key_id", "aws_profile", "profile", "aws_skip_signature", "skip_signature")
-CREDENTIAL_VARIABLES = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_PROFILE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_SKIP_SIGNATURE",
-)
 
-
-def what_is_there(root: Root, marker: str) -> tuple[str, str]:
-    """Why there is no graph, and what to do. ``marker`` is the file that every graph has."""
+def diagnose(root: Root, marker: str) -> tuple[str, str]:
+    """The reason why a path holds no graph, and the next step. ``marker`` is the file that every graph has."""
     create = f"create one: omnigraph init --schema SCHEMA.pg {root}"
     if root.path is None:
         return "", create
@@ -57,30 +46,19 @@ def _above(path: str) -> list[str]:
 
 
 def _graphs_below(path: str, marker: str) -> list[str]:
-    # Who may not look there is told so by whoever reads.
+    # A directory that cannot be listed gives no suggestion; the read itself reports the permission.
     with suppress(OSError), os.scandir(path) as entries:
         return sorted(entry.path for entry in entries if os.path.isfile(os.path.join(entry.path, marker)))
     return []
 
 
 def _graphs_like(path: str, marker: str) -> list[str]:
-    """Graphs beside the path whose names are like its own."""
+    """Graphs beside the path with similar names."""
     directory, name = os.path.split(path)
     names = [os.path.basename(graph) for graph in _graphs_below(directory, marker)]
     return [os.path.join(directory, close) for close in get_close_matches(name, names)]
 
 
 def local_reason(error: OSError) -> tuple[str, str | None]:
-    """What the disk said, and what to do."""
+    """The message of the operating system, and the next step."""
     return (error.strerror or str(error)).lower(), _HINTS.get(error.errno or 0)
-
-
-def remote_hint(options: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """What to do about a bucket that cannot be used."""
-    given = {key.lower() for key, value in options.items() if value}
-    if given.isdisjoint(_CREDENTIALS) and not any(environment.get(name) for name in CREDENTIAL_VARIABLES):
-        return (
-            "no credentials were given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass storage options "
-            "(--storage-option KEY=VALUE); a public bucket needs aws_skip_signature=true"
-        )
-    return "check the address, the credentials, the region and the endpoint (AWS_* variables or storage options)"

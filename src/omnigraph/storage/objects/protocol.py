@@ -1,18 +1,25 @@
-"""Small files below the root: read, create if absent, delete, list. The protocol that every kind of store implements.
+"""Protocols of an object store: small files below a root, turns of writers, and the backend that opens both.
 
-Create-if-absent is what branch names and the format stamp stand on; a store that ignores the condition is found out by
-``honours_create_if_absent``.
+Create-if-absent is what branch names and the format stamp rely on; ``honours_create_if_absent`` detects a store that
+ignores the condition. To support another store, implement ``Backend`` and add a row to ``backends.BACKENDS``; a store
+with a client in obstore only extends ``bucket.BucketBackend``.
 """
 
 from __future__ import annotations
 
+import random
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import BinaryIO, NamedTuple, Protocol
+
+from omnigraph.storage.objects.durability import Durability
+from omnigraph.storage.objects.outside_files import ReadRange, SourceFile
+from omnigraph.storage.objects.uri import Capabilities, Root
 
 
 class Listed(NamedTuple):
-    """A file that is there, and when it was last written by the clock of the store (microseconds)."""
+    """An existing file, with the time of its last write by the clock of the store (microseconds)."""
 
     path: str
     size: int
@@ -20,7 +27,7 @@ class Listed(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is directly below a prefix."""
+    """The entries directly below a prefix."""
 
     files: list[Listed]
     directories: list[str]
@@ -42,11 +49,11 @@ class Objects(Protocol):
         ...
 
     def delete(self, path: str) -> bool:
-        """Delete the file; False if there was none."""
+        """Delete the file; False if it does not exist."""
         ...
 
     def delete_if(self, path: str, content: bytes) -> bool:
-        """Delete the file if it still has this content; False if it has another, or is gone."""
+        """Delete the file if it still has this content; False if its content differs or it does not exist."""
         ...
 
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
@@ -66,20 +73,102 @@ class Objects(Protocol):
         ...
 
     def level(self, directory: str) -> Level:
-        """Files and directories directly below a directory; nothing if there is no such directory."""
+        """Files and directories directly below a directory; empty if there is no such directory."""
         ...
 
     def delete_all(self, paths: Sequence[str]) -> None:
-        """Delete files, those that are there. It need not be durable: garbage may come back with a loss of power."""
+        """Delete files; missing ones are skipped. Need not be durable: garbage may return after a power loss."""
         ...
 
     def prune(self, directory: str) -> None:
-        """Remove a directory of which nothing is left. In an object store there is none."""
+        """Remove empty directories below and including this one. A no-op in an object store."""
         ...
 
 
+class Turns(Protocol):
+    """The turns of all branches of one graph, by the location of their manifests."""
+
+    needs_knock: bool
+    """True if other writers look for a turn only after losing a swap, so the holder must make them lose one."""
+
+    def wait(self, location: str) -> None:
+        """Wait until no other writer holds the turn, before a swap."""
+        ...
+
+    def note_lost(self, location: str) -> None:
+        """Remember that a swap was lost: another writer may hold the turn."""
+        ...
+
+    def hold(self, location: str, seconds: float) -> AbstractContextManager[None]:
+        """Hold the turn for about that many seconds. If another writer has it, wait for the end of that turn first."""
+        ...
+
+
+class Backend(Protocol):
+    """One kind of store: everything the rest of the system needs to know about it."""
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """URI schemes that name this store."""
+        ...
+
+    @property
+    def example(self) -> str:
+        """An address to which ``/prefix`` or ``/key`` can be appended, for hints."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Properties that decide how the layers above write to the store."""
+        ...
+
+    def parse_root(self, text: str) -> Root:
+        """The root at an address with one of the schemes."""
+        ...
+
+    def open_objects(self, root: Root, options: Mapping[str, str], durability: Durability) -> Objects:
+        """The small files of a root."""
+        ...
+
+    def open_turns(self, root: Root, objects: Objects) -> Turns:
+        """The turns of a root's branches."""
+        ...
+
+    def lance_options(self, options: Mapping[str, str]) -> dict[str, str] | None:
+        """The storage options that Lance gets."""
+        ...
+
+    def find_files(self, path: str, options: Mapping[str, str]) -> list[SourceFile]:
+        """Source files at a path or, for a prefix of an object store, every JSON-lines file below it."""
+        ...
+
+    def open_ranges(self, file: SourceFile) -> AbstractContextManager[ReadRange]:
+        """Open a source file for reads by byte range; raises if it changed since it was found."""
+        ...
+
+    def target_directory(self, path: str) -> str:
+        """The canonical address of a directory, valid on every machine that can reach it."""
+        ...
+
+    def create_directory(self, path: str, options: Mapping[str, str], name: str, content: bytes) -> None:
+        """Create a directory with one file in it; raises if the directory holds anything."""
+        ...
+
+    def write_file(self, path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
+        """Write a file that appears whole when the block ends, replacing one of the same name."""
+        ...
+
+
+CREATE_BACKOFF_SECONDS = 0.02
+
+
+def create_backoff_seconds(attempt: int) -> float:
+    """Random exponential backoff before another attempt of a conditional create that collided (409)."""
+    return random.uniform(0, 2**attempt) * CREATE_BACKOFF_SECONDS
+
+
 def honours_create_if_absent(objects: Objects) -> bool:
-    """Whether the store refuses to create a file twice. Some S3 servers do not, and every writer would win."""
+    """Probe whether the store refuses to create a file twice. If it does not, every concurrent writer would win."""
     probe = f"probe-{uuid.uuid4().hex}"
     first = objects.create(probe, b"1")
     second = objects.create(probe, b"2")

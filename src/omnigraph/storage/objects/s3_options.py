@@ -1,7 +1,7 @@
-"""One set of storage options for two clients: what Lance takes as it is, sorted for the client of small objects.
+"""Translation of storage options: Lance takes them as they are, the client of small objects takes them by group.
 
-Lance's client ignores options it does not know, ours refuses them, and it takes those about connections and retries
-apart from those about S3.
+Lance's client ignores unknown options. The client of small objects refuses them, and takes options of connections and
+of retries separately from those of S3.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _CONNECTION = frozenset(
 )
 _RENAMED = {"request_timeout": "timeout"}
 _LANCE_ALONE = frozenset({"download_retry_count", "client_max_retries", "client_retry_timeout"})
-"""Options of Lance's own that mean nothing to an S3 client, and those that are taken up as the retry policy."""
+"""Options that only Lance knows, and those that become the retry policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """Options by what they are about."""
+    """Options by group."""
 
     config: dict[str, str]
     client: dict[str, Any]
@@ -30,7 +30,7 @@ class ClientOptions:
 
 
 def split_options(options: Mapping[str, str], environment: Mapping[str, str]) -> ClientOptions:
-    """Sort the options a user gave. The client finds all but ``AWS_ALLOW_HTTP`` in the environment by itself."""
+    """Group the user's options. The client itself reads every variable of the environment except ``AWS_ALLOW_HTTP``."""
     known = {key.lower(): value for key, value in options.items()}
     known.setdefault("allow_http", known.pop("aws_allow_http", environment.get("AWS_ALLOW_HTTP", "")))
     config: dict[str, str] = {}

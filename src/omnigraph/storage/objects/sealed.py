@@ -1,7 +1,7 @@
 """Sealed files: small JSON objects that carry a checksum of themselves.
 
-The stamp, refs, records of cleanup and notes of jobs are sealed. A sealed file has one key per line and the checksum in
-the last one. It is valid only if sealing its fields again gives the same bytes, so no flipped bit goes unnoticed.
+The stamp, refs, cleanup records and job notes are sealed. A sealed file has one key per line and the checksum in the
+last one. It is valid only if sealing its fields again gives the same bytes, so every flipped bit is detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def seal(fields: Mapping[str, Any]) -> bytes:
 
 
 def unseal(content: bytes, path: str, earlier: Collection[str] = ()) -> dict[str, Any]:
-    """The fields of a sealed file; ``CorruptionError`` with its path if it is not as it was written.
+    """The fields of a sealed file; ``CorruptionError`` with its path if it was changed.
 
     Earlier versions wrote the same files without a checksum: content with exactly the ``earlier`` keys is accepted.
     """
@@ -42,7 +42,7 @@ def unseal(content: bytes, path: str, earlier: Collection[str] = ()) -> dict[str
 
 
 def damaged(path: str, reason: str) -> CorruptionError:
-    """The error for a small file that is not as it was written."""
+    """The error for a small file that was changed."""
     return CorruptionError(
-        f"{path} is damaged: {reason}", hint="omnigraph repair shows what can be done about it", path=path
+        f"{path} is damaged: {reason}", hint="omnigraph repair lists the possible repairs", path=path
     )

@@ -1,13 +1,12 @@
-"""Turns: a writer that keeps losing its swap asks the others to let it go first.
+"""Turns: advisory locks that make optimistic concurrency fair to a writer that keeps losing its swap.
 
-Optimistic concurrency alone is not fair: a writer whose preparation takes longer than the others' period loses for
-ever. After some lost swaps it holds the turn of its branch, and every other writer waits before its own swap. A turn is
-a courtesy and never needed for correctness: the swap stays strict, a turn ends with its process, and a writer waits no
-longer than the holder has announced.
+A writer whose preparation takes longer than the interval between other swaps would starve. After some lost swaps it
+holds the turn of its branch, and every other writer waits before its own swap. Correctness never depends on a turn: the
+swap stays strict, a turn ends with its process, and a writer waits no longer than the holder has announced.
 
-On a local disk the turn is a lock that the operating system releases, and looking for it costs a few microseconds. In
-an object store it is a small object, which a writer looks for only after it lost a swap: a write that wins costs no
-request more. So the holder of a turn also makes the others lose once (``needs_knock``).
+On a local disk the turn is a lock that the operating system releases; checking it costs a few microseconds. In an
+object store it is a small object. A writer looks for it only after losing a swap, so a winning write sends no extra
+request. Therefore the holder also makes the others lose once (``needs_knock``).
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Protocol
+from contextlib import contextmanager, suppress
 
 from omnigraph.errors import OmnigraphError
 from omnigraph.storage.objects.protocol import Objects
@@ -30,7 +28,7 @@ from omnigraph.storage.objects.uri import Root
 _logger = logging.getLogger(__name__)
 
 TURN_SECONDS_MAX = 600.0
-"""Longest turn that others respect, however much its holder asks for."""
+"""Longest turn that other writers respect, whatever its holder announces."""
 
 _LOCAL_PAUSE_SECONDS = 0.002
 _REMOTE_PAUSE_SECONDS = 0.2
@@ -38,27 +36,8 @@ _REMOTE_PAUSE_SECONDS = 0.2
 FILE = "_turn"
 
 
-class Turns(Protocol):
-    """The turns of all branches of one graph, by the location of their manifests."""
-
-    needs_knock: bool
-    """Whether other writers look for a turn only after they lost a swap."""
-
-    def wait(self, location: str) -> None:
-        """Wait until no other writer holds the turn, before a swap."""
-        ...
-
-    def note_lost(self, location: str) -> None:
-        """Remember that a swap was lost: another writer may hold the turn."""
-        ...
-
-    def hold(self, location: str, seconds: float) -> AbstractContextManager[None]:
-        """Hold the turn for about so long. If another writer has it, wait for the end of that turn first."""
-        ...
-
-
 class LocalTurns:
-    """Turns as locks on ``<manifest>/_turn``, a file that holds until when the turn is meant to last."""
+    """Turns as locks on ``<manifest>/_turn``; the file holds the announced end of the turn."""
 
     needs_knock = False
 
@@ -105,10 +84,10 @@ class LocalTurns:
 
 
 def _lock(descriptor: int, kind: int) -> bool:
-    """Take a lock, but wait no longer than its holder announced: a stopped process must not stop the others.
+    """Take a lock, but wait no longer than its holder announced: a suspended process must not block the others.
 
-    False without the lock, also if the file system has none or the disk fails: a turn is done without, and if the disk
-    is of no use the swap says so.
+    Returns False without the lock, also if the file system has no locks or the disk fails. The writer then proceeds
+    without a turn, and the swap reports a failing disk.
     """
     began = time.time()
     with suppress(OSError):
@@ -116,10 +95,10 @@ def _lock(descriptor: int, kind: int) -> bool:
             try:
                 until = float(os.pread(descriptor, 20, 0))
             except ValueError:
-                # Between taking the lock and announcing its end.
+                # The holder has taken the lock and not yet announced its end.
                 until = began + 1
             if time.time() > min(until, began + TURN_SECONDS_MAX):
-                _logger.info("a writer holds its turn longer than it announced; going on without waiting")
+                _logger.info("a writer holds its turn longer than announced; proceeding without waiting")
                 return False
             time.sleep(random.uniform(0, 2 * _LOCAL_PAUSE_SECONDS))
         return True
@@ -135,7 +114,7 @@ def _is_locked(descriptor: int, kind: int) -> bool:
 
 
 class RemoteTurns:
-    """Turns as objects ``<manifest>/_turn`` that say who holds it and for how many seconds.
+    """Turns as objects ``<manifest>/_turn`` with a token of the holder and the announced seconds.
 
     Every waiting process counts the seconds from when it first saw the object, so clocks need not agree.
     """
@@ -163,7 +142,7 @@ class RemoteTurns:
         path = f"{location}/{FILE}"
         content = json.dumps({"token": uuid.uuid4().hex, "seconds": seconds}).encode()
         self._wait_until_free(location)
-        # A turn that cannot be had is done without.
+        # Without a turn the writer only loses fairness.
         with suppress(OmnigraphError):
             self._objects.create(path, content)
         self._held.add(location)
@@ -187,7 +166,7 @@ class RemoteTurns:
             if content is None or token in self._expired:
                 return
             if time.monotonic() - began > min(seconds, TURN_SECONDS_MAX):
-                # Its holder was killed, or needs longer than it thought: it is not waited for again.
+                # The holder was killed, or needs longer than announced: do not wait for it again.
                 self._expired.add(token)
                 with suppress(OmnigraphError):
                     self._objects.delete_if(path, content)

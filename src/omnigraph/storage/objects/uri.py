@@ -1,4 +1,4 @@
-"""Where a graph's root is, and what its tables are called for Lance.
+"""The root of a graph: its address, its tables' URIs for Lance, and the capabilities of the store that holds it.
 
 Local roots are always opened as ``file-object-store://``: with a plain path Lance swallows the error of a file's last
 write and acknowledges a commit whose data cannot be read.
@@ -8,23 +8,41 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from urllib.parse import unquote, urlparse
-
-from omnigraph.errors import UsageError
 
 LOCAL_SCHEME = "file-object-store"
 
 
 @dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Properties of a backend that decide how the layers above write to it. They branch on these, never on a scheme."""
+
+    is_local: bool
+    """Files of this machine, opened by path."""
+    links_versions: bool
+    """A manifest version gets its name by a hard link, once its content is durable, and leaves a published mark.
+    Otherwise the swap is Lance's own commit, a conditional PUT."""
+    keeps_checksums: bool
+    """New files are digested, because the store itself does not verify what it returns."""
+    renames: bool
+    """A file can be moved without reading it."""
+    acts_late: bool
+    """A request whose response was lost may still take effect after the caller has looked."""
+    create_attempts_max: int
+    """Attempts of a conditional create. More than one where the store may refuse two concurrent requests (409) and
+    keep neither: the other request is finished long before the last attempt."""
+
+
+@dataclass(frozen=True, slots=True)
 class Root:
-    """A root on local disk (``path`` set) or in an object store (``url`` set)."""
+    """A root on local disk (``path`` set) or in an object store."""
 
     url: str
+    capabilities: Capabilities
     path: str | None = None
 
     @property
     def is_local(self) -> bool:
-        return self.path is not None
+        return self.capabilities.is_local
 
     def table_uri(self, location: str) -> str:
         """The URI under which Lance opens a table."""
@@ -39,20 +57,6 @@ class Root:
         return self.path or self.url
 
 
-def parse_root(uri: str | os.PathLike[str]) -> Root:
-    """The root a user named: a path, ``file://...`` or ``s3://bucket/prefix``."""
-    text = os.fspath(uri)
-    if not text:
-        raise UsageError("a graph's address must not be empty", hint="give a path or an s3:// address")
-    parsed = urlparse(text)
-    if parsed.scheme in ("", "file", LOCAL_SCHEME) or len(parsed.scheme) == 1:
-        path = unquote(parsed.path) if parsed.scheme in ("file", LOCAL_SCHEME) else text
-        absolute = os.path.abspath(os.path.expanduser(path))
-        return Root(f"{LOCAL_SCHEME}://{absolute}", absolute)
-    if parsed.scheme == "s3":
-        if not parsed.netloc:
-            raise UsageError(f"{text!r} names no bucket", hint="write s3://bucket/prefix")
-        return Root(text.rstrip("/"))
-    if parsed.scheme in ("http", "https"):
-        raise UsageError(f"{text!r} is a server's address, not a store's", hint="open a store: a path or s3://...")
-    raise UsageError(f"{parsed.scheme}:// is not supported", hint="use a path or s3://bucket/prefix")
+def is_remote(path: str) -> bool:
+    """Return true for an address with a scheme other than ``file``; a path without a scheme is local."""
+    return "://" in path and not path.startswith("file://")

@@ -16,6 +16,6 @@ def manifest_file(location: str, version: int) -> str:
 
 
 def version_of(path: str) -> int | None:
-    """The ordinary version that a file is the manifest of; None for every other file."""
+    """The ordinary version whose manifest a file is; None for every other file."""
     name = path.rpartition("/")[2].removesuffix(".manifest")
     return LAST_NUMBER - int(name) if path.endswith(".manifest") and name.isdecimal() else None

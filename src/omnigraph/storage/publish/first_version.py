@@ -1,31 +1,30 @@
-"""The first version of a dataset, which Lance makes with a conditional PUT and without trying again."""
+"""The first version of a dataset, which Lance creates with a conditional PUT and does not retry."""
 
 from __future__ import annotations
 
-import random
 import time
 from typing import Any
 
 from lance import LanceDataset
 
 from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.objects.s3 import CREATE_ATTEMPTS_MAX, CREATE_BACKOFF_SECONDS
+from omnigraph.storage.objects.protocol import create_backoff_seconds
 from omnigraph.storage.tables.store import Store
 
 
 def commit_first(store: Store, location: str, operation: Any, **options: Any) -> LanceDataset:
-    """Commit to a dataset that does not exist; raises what Lance raises if it does by then.
+    """Commit to a dataset that does not exist; if it exists by then, the exception of Lance is passed on.
 
-    A bucket answers 409 when it sees two conditional requests for a path at once, and may keep neither. Lance calls
-    this "exists already", so the commit is tried again while there is nothing.
+    A bucket answers 409 to concurrent conditional requests for one path, and may keep neither. Lance reports this as
+    "exists already", so the commit is retried as long as no dataset exists.
     """
     uri = store.root.table_uri(location)
-    for attempt in range(CREATE_ATTEMPTS_MAX):
+    attempts_max = store.root.capabilities.create_attempts_max
+    for attempt in range(attempts_max):
         try:
             return LanceDataset.commit(uri, operation, storage_options=store.lance_options, **options)
         except foreign():
-            is_last = store.root.is_local or attempt == CREATE_ATTEMPTS_MAX - 1
-            if is_last or store.open_latest(location) is not None:
+            if attempt == attempts_max - 1 or store.open_latest(location) is not None:
                 raise
-            time.sleep(random.uniform(0, 2**attempt) * CREATE_BACKOFF_SECONDS)
+            time.sleep(create_backoff_seconds(attempt))
     raise AssertionError("the last attempt returns or raises")

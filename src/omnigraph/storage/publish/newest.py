@@ -1,8 +1,8 @@
-"""The newest version of a manifest on a local disk, past what a power cut left of an unfinished commit.
+"""The newest version of a manifest on a local disk, ignoring a version torn by a power loss.
 
 Versions are numbered without gaps and their names are never reused, so the newest one is found by probing upwards from
 a version that is known to exist. A torn newest version (empty, zeros, cut short) without a published mark was never
-acknowledged: it is set aside and the version before it counts. With a mark it is damage, and an error.
+acknowledged: it is set aside, and the version before it is the newest. With a mark it is damage, and an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ASIDE = "aside"
 """Directory below the root for damaged files that were set aside, under their own paths. Nothing deletes them."""
 
 _TRAILER = b"LANC"
-"""Last bytes of every complete Lance manifest. A file system that lost the content gives zeros or a shorter file."""
+"""Last bytes of every complete Lance manifest. A file system that lost the content shows zeros or a shorter file."""
 
 
 def newest_version(root: Root, location: str, known: int = 0) -> int | None:
@@ -53,7 +53,7 @@ def _newest_name(root: Root, location: str, known: int) -> int | None:
 
 
 def has_version(root: Root, location: str, version: int) -> bool:
-    """The existence of a version's manifest. A failing disk raises: taken for a no, it would hide commits."""
+    """True if the manifest of a version exists. A failing disk raises: read as "missing", it would hide commits."""
     try:
         os.stat(root.local(manifest_file(location, version)))
     except (FileNotFoundError, NotADirectoryError):
@@ -71,7 +71,7 @@ def _listed(root: Root, location: str) -> list[int]:
 
 
 def is_torn(root: Root, location: str, version: int) -> bool:
-    """A manifest whose end never reached the disk."""
+    """True for a manifest whose end never reached the disk."""
     try:
         with open(root.local(manifest_file(location, version)), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -87,7 +87,7 @@ def lost_version(location: str, version: int, what: str) -> CorruptionError:
     path = manifest_file(location, version)
     return CorruptionError(
         f"{path} {what}, and its version was published: a commit may be lost",
-        hint="restore the file from a copy, or run omnigraph repair to go on from the version before it",
+        hint="restore the file from a copy, or run omnigraph repair to return to the version before it",
         path=path,
         location=location,
         version=version,
@@ -99,8 +99,8 @@ def _set_aside_torn(root: Root, location: str, version: int, known: int) -> bool
     path = manifest_file(location, version)
     try:
         with only_process(root.local(f"{location}/_versions")):
-            # Judged again under the lock: another process may have set it aside, and a writer may have published a
-            # complete version under the name since.
+            # Checked again under the lock: another process may have set it aside, and a writer may have published a
+            # complete version under the name since. Moving that one away would lose a commit.
             if not has_version(root, location, version) or not is_torn(root, location, version):
                 return True
             mark = newest_mark(root, location)
@@ -110,10 +110,10 @@ def _set_aside_torn(root: Root, location: str, version: int, known: int) -> bool
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.rename(root.local(path), target)
     except OSError as error:
-        _logger.warning("%s is torn and cannot be set aside (%s); version %d counts", path, error, version - 1)
+        _logger.warning("%s is torn and cannot be set aside (%s); using version %d", path, error, version - 1)
         return False
     _logger.warning(
-        "%s was torn by a crash before its commit was acknowledged: set aside below %s/, version %d counts",
+        "%s was torn by a crash before its commit was acknowledged: set aside below %s/, using version %d",
         path,
         ASIDE,
         version - 1,

@@ -2,9 +2,9 @@
 
 A mark is written after its version was published and made durable, and is not synced itself. So the name of a mark
 proves that the version was published: if its manifest is missing or damaged, a commit that may have been acknowledged
-is lost. A damaged newest version *without* a mark is what a power cut leaves of a commit that never succeeded.
-The content of a mark are size and checksum of the version's files, for ``verify``. Only the newest mark is kept.
-Object stores create objects atomically and check what they store; a mark would cost them a request per commit.
+is lost. A damaged newest version *without* a mark is the remainder of a commit that a power loss interrupted.
+A mark holds size and checksum of the version's files, for ``verify``. Only the newest mark is kept.
+Object stores create objects atomically and verify their content; there a mark would cost a request per commit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def mark_path(location: str, version: int) -> str:
 
 
 def mark_published(root: Root, location: str, version: int, files: Sequence[FileRecord]) -> None:
-    """Leave the mark of a version that is published and durable, and remove older marks."""
+    """Write the mark of a version that is published and durable, and remove older marks."""
     content = seal({"files": [[record.path, record.size, record.checksum] for record in files]})
-    # The commit is made: a mark that cannot be written costs protection, not the commit.
+    # The commit is published: a mark that cannot be written reduces protection and must not fail the commit.
     with suppress(OSError):
         os.makedirs(root.local(f"{location}/{DIRECTORY}"), exist_ok=True)
         with open(root.local(mark_path(location, version)), "wb") as file:
@@ -53,14 +53,16 @@ def mark_published(root: Root, location: str, version: int, files: Sequence[File
 
 
 def renew_mark(store: Store, location: str, version: int) -> None:
-    """Mark a version that was found whole, with its files as they are."""
+    """Mark a version that was verified, with its present files."""
     files = [manifest_file(location, version)]
     files += dataset_files(store, location, store.open(location, version), SegmentFiles(store))
     mark_published(store.root, location, version, record_files(store.root, files, {}))
 
 
 def newest_mark(root: Root, location: str) -> PublishedMark | None:
-    """The mark that counts. Its content is empty if it cannot be read: the name alone is the proof."""
+    """The newest mark; None where versions are not linked. Unreadable content gives no files: the name is the proof."""
+    if not root.capabilities.links_versions:
+        return None
     version = max(_versions(root, location), default=None)
     if version is None:
         return None

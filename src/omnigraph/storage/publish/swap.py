@@ -1,9 +1,17 @@
-"""The one compare-and-swap of the system: a strict overwrite of a manifest dataset.
+"""The compare-and-swap that every commit depends on: a strict overwrite of a manifest dataset.
 
-In an object store the swap is Lance's own commit, a conditional PUT: only ``Overwrite`` is strict there, an append with
-no retries is rebased silently. On a local disk Lance commits beside the dataset and the swap is a hard link
-(``storage.objects.beside``), so the content of a version is durable before the version exists.
-A lost swap has a type of its own; every other failure leaves the outcome open, and the caller looks it up.
+Invariant: of all swaps on version N at most one creates version N + 1. With durability ``fsync``, all files that
+version N + 1 refers to are durable before its name exists. A reader sees a whole version or none,
+also after a power loss.
+
+- In an object store the swap is Lance's own commit, a conditional PUT. Only ``Overwrite`` is strict there: Lance
+  rebases an append silently, even with no retries.
+- On a local disk Lance commits beside the dataset and the swap is a hard link (``storage.objects.beside``), because
+  Lance itself creates the name before the content is durable.
+
+``SwapLost`` proves that version N + 1 exists, not whose it is: a client that repeats a request whose response was lost
+gets a conflict with itself. So the caller looks for its own commit before it retries. Every other failure leaves
+the outcome unknown, and the caller looks it up.
 """
 
 from __future__ import annotations
@@ -29,11 +37,11 @@ from omnigraph.storage.tables.store import Store
 
 
 class SwapLost(Exception):
-    """Somebody else published first."""
+    """The next version is taken, by another writer or by an earlier attempt whose response was lost."""
 
 
 class SwapUnclear(Exception):
-    """The store failed in a way that does not say whether the swap happened."""
+    """The store failed, and whether the swap happened is unknown."""
 
 
 class SwapNotDurable(Exception):
@@ -42,7 +50,7 @@ class SwapNotDurable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ManifestVersion:
-    """A manifest dataset at a version. ``files`` are the version's own files, as far as they were measured."""
+    """A manifest dataset at a version. ``files`` are the version's own files, if they were measured."""
 
     location: str
     version: int
@@ -50,21 +58,22 @@ class ManifestVersion:
 
 
 def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVersion:
-    """Version 1 of a new manifest; SwapLost if somebody else's is there already."""
+    """Version 1 of a new manifest; SwapLost if another writer's version exists."""
     uri = store.root.table_uri(location)
-    if store.root.is_local:
-        # What a power cut left of an earlier try is in the way of Lance.
+    if store.root.capabilities.links_versions:
+        # Sets a torn version aside that a power cut left of an earlier attempt: Lance could not create over it.
         newest_version(store.root, location)
     try:
         fragments = write_fragments(rows, uri, mode="create", storage_options=store.lance_options)
         operation = LanceOperation.Overwrite(rows.schema, fragments)
         dataset = commit_first(store, location, operation, max_retries=0)
     except foreign() as error:
-        # Lance has a type of its own neither for "exists already" nor for a lost answer: look what is there.
+        # Lance has distinct types neither for "exists already" nor for a lost response: look up what exists.
         found = store.open_latest(location)
         if found is None:
             raise StorageError(f"{location} could not be created: {error}", location=location) from error
         dataset = found
+    # The rows hold a unique commit id: equal rows are this attempt's own, whose response was lost.
     if dataset.version != 1 or _rows(dataset) != rows:
         raise SwapLost(location)
     _sync_new(store, location, dataset)
@@ -76,17 +85,19 @@ def swap_manifest(
 ) -> ManifestVersion:
     """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise.
 
-    The staged files that the rows rely on are made durable before, together with the manifest's own data.
+    The staged files that the rows refer to are made durable first, together with the manifest's own data.
     """
     base = store.manifest_writer(current.location, current.version)
     with translated("the manifest could not be staged", location=current.location):
         fragments = write_fragments(rows, base, mode="overwrite")
     data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
     transaction = Transaction(current.version, LanceOperation.Overwrite(rows.schema, fragments))
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         return _link_in(store, current, transaction, data, staged)
+    # The writer's handle may be at an older version; the commit needs the version that was read.
     base = store.open(current.location, current.version)
     try:
+        # No retries: they would commit on top of a version that this writer has not read.
         dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
     except CommitConflictError as error:
         raise SwapLost(current.location) from error
@@ -99,25 +110,34 @@ def swap_manifest(
 def _link_in(
     store: Store, current: ManifestVersion, transaction: Transaction, data: list[str], staged: Sequence[str]
 ) -> ManifestVersion:
-    """The swap on a local disk. Everything before the link can be undone, everything after it is visible."""
+    """The swap on a local disk. The link is the commit point: nothing before it is visible, everything after it is.
+
+    The order is fixed: sync the content, link the name, sync the directory, write the mark. A power loss after any step
+    leaves the old version, or the new one with all its content.
+    """
     root, target = store.root, manifest_file(current.location, current.version + 1)
+    # Cheap early exit. The link below is what decides.
     if os.path.exists(root.local(target)):
         raise SwapLost(current.location)
     try:
         with store.beside(current.location).committed(transaction) as made:
+            # Before the link: a durable name with content that is still in the page cache would be a torn commit.
             sync_files(root, [*staged, *data], store.durability, contents=[made])
             manifest, *others = record_files(root, [made, *data], {})
             try:
+                # Fails if the name exists: this is the compare-and-swap. A rename would replace the winner.
                 os.link(root.local(made), root.local(target))
             except FileExistsError as error:
                 raise SwapLost(current.location) from error
             except OSError as error:
                 raise SwapUnclear(str(error)) from error
     except StorageError as error:
-        # Behind its fence cleanup deletes scratch directories and staged files: then the version is taken.
+        # Staged files or the scratch directory may be gone because cleanup deleted them. It fences the branch first, so
+        # in that case the version is taken, and the swap is lost rather than failed.
         if os.path.exists(root.local(target)):
             raise SwapLost(current.location) from error
         raise
+    # The version is visible from here on. A failure must not be reported as "not published".
     try:
         sync_names(root, f"{current.location}/_versions", store.durability)
     except StorageError as error:
@@ -127,7 +147,7 @@ def _link_in(
 
 
 def _published(store: Store, place: ManifestVersion) -> ManifestVersion:
-    if store.root.is_local:
+    if store.root.capabilities.links_versions:
         mark_published(store.root, place.location, place.version, place.files)
     return place
 
@@ -148,7 +168,7 @@ def _measured(store: Store, location: str, dataset: LanceDataset) -> tuple[FileR
 
 def latest_manifest(store: Store, location: str, known: int = 0) -> tuple[ManifestVersion, pa.Table] | None:
     """The newest version and its rows, or None if there is no such manifest. ``known`` is a version seen before."""
-    if not store.root.is_local:
+    if not store.root.capabilities.links_versions:
         dataset = store.open_latest(location)
         if dataset is None:
             return None
@@ -167,7 +187,7 @@ def latest_manifest(store: Store, location: str, known: int = 0) -> tuple[Manife
 
 
 def read_manifest(store: Store, location: str, version: int) -> pa.Table:
-    """The rows of an older version."""
+    """The rows of a version."""
     return _rows(store.open(location, version))
 
 
@@ -177,21 +197,21 @@ def _rows(dataset: LanceDataset) -> pa.Table:
     except foreign() as error:
         raise CorruptionError(
             f"{dataset.uri} cannot be read at version {dataset.version}: {error}",
-            hint="omnigraph verify names the commits that are hurt",
+            hint="omnigraph verify lists the affected commits",
         ) from error
 
 
 def is_newest(store: Store, current: ManifestVersion) -> bool:
-    """Whether no newer version has been published: one LIST, or two looks at a local disk; nothing is read."""
+    """True if no newer version was published. Costs one LIST, or two calls of stat on a local disk; reads nothing."""
     with translated(f"{current.location} cannot be read", location=current.location):
-        if store.root.is_local:
-            # Every swap makes the next number, and older versions go before newer ones: if this one is still there and
-            # the next is not, nothing came after it.
+        if store.root.capabilities.links_versions:
+            # Swaps create consecutive numbers, and cleanup deletes older versions first. If this version exists and the
+            # next one does not, there is no later one.
             is_there = has_version(store.root, current.location, current.version)
             return is_there and not has_version(store.root, current.location, current.version + 1)
         try:
             known = store.open(current.location, current.version)
         except CorruptionError:
-            # Cleanup deletes the manifests of branches without a name: there is none, or a newer one.
+            # Cleanup deletes the manifests of unnamed branches: there is no version at all, or a newer one.
             return False
         return int(known.latest_version) == current.version

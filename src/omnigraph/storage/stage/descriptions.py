@@ -1,4 +1,4 @@
-"""Fragments that were written and belong to no version yet, as JSON: what another process needs to commit them."""
+"""Uncommitted fragments as JSON: everything that another process needs to commit them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.storage.tables.store import Store
 
 
 def rows_to_json(written: WrittenRows) -> dict[str, Any]:
-    """The description, of plain values only."""
+    """The description, made of plain JSON values."""
     return {
         "location": written.location,
         "fragments": [fragment.to_json() for fragment in written.fragments],
@@ -24,14 +24,14 @@ def rows_to_json(written: WrittenRows) -> dict[str, Any]:
     }
 
 
-def rows_from_json(said: Mapping[str, Any]) -> WrittenRows:
-    """The rows that a description tells of. Whether their files are there is another question."""
-    fragments = tuple(FragmentMetadata.from_json(json.dumps(fragment)) for fragment in said["fragments"])
-    files = tuple(FileRecord(*file) for file in said["files"])
-    columns = frozenset((name, number) for name, number in said["columns"])
-    return WrittenRows(said["location"], fragments, said["rows"], files, columns=columns)
+def rows_from_json(described: Mapping[str, Any]) -> WrittenRows:
+    """The rows of a description. Their files may be missing; see ``is_there``."""
+    fragments = tuple(FragmentMetadata.from_json(json.dumps(fragment)) for fragment in described["fragments"])
+    files = tuple(FileRecord(*file) for file in described["files"])
+    columns = frozenset((name, number) for name, number in described["columns"])
+    return WrittenRows(described["location"], fragments, described["rows"], files, columns=columns)
 
 
 def is_there(store: Store, written: WrittenRows) -> bool:
-    """Whether every file of the rows exists in full."""
+    """True if every file of the rows exists with its recorded size."""
     return all(store.objects.size(record.path) == record.size for record in written.files)

@@ -1,4 +1,4 @@
-"""Taking back what was written and never published. What a published version refers to is never deleted here."""
+"""Deleting staged files that will not be published. Files of published versions are never deleted here."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def discard_rows(store: Store, written: WrittenRows) -> None:
 
 
 def discard_version(store: Store, staged: StagedVersion) -> None:
-    """Delete a version that nobody will name, but not its data files: other versions may have them too.
+    """Delete a version that will never be published, but not its data files: other versions may share them.
 
-    Its deletion files must be its own: it was made of new fragments, or of a version of new fragments.
+    Precondition: its deletion files are its own, because it was made of new fragments, or of a version of such.
     """
     dataset = store.open(staged.location, staged.version)
     for fragment in dataset.get_fragments():

@@ -1,7 +1,7 @@
-"""Other columns for the same rows: detached versions that add, drop and rename columns without touching data.
+"""Schema evolution of a table: detached versions that add, drop and rename columns without rewriting data.
 
-Data files know their columns by number. A column that stays keeps its number whatever it is called, and one that comes
-gets a number that no file has, so bytes of a dropped column are never taken for those of another one.
+Invariant: data files identify columns by number. A column that stays keeps its number under any name, and a new column
+gets a number that no file uses. So the bytes of a dropped column are never read as those of another one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import stored_schema
 
 Identity = Callable[[pa.Field], object]
-"""What makes a column the same one under another name."""
+"""Maps a column to its identity, which survives a rename."""
 
 
 def stage_columns(
@@ -26,8 +26,8 @@ def stage_columns(
 ) -> StagedVersion | None:
     """A version with exactly the columns of the schema, in its order; None if the base has them already.
 
-    Rows have null in columns that are new. That these may be null, and that columns which must not be null hold no
-    null, is the caller's business.
+    Existing rows have null in new columns. The caller ensures that new columns are nullable, and that columns which
+    become non-nullable hold no null.
     """
     wanted = stored_schema(schema)
 
@@ -48,7 +48,7 @@ def stage_columns(
     if not added:
         return staged_version(store, dataset, location, [])
     between = _Columns(dataset)
-    # The base counts the columns that were dropped just now, too.
+    # The maximum over both: the base also counts columns dropped just now, whose bytes are still in files.
     numbered = _numbered(added, max(base.max_field_id, dataset.max_field_id) + 1)
     parts = [between.protos[field.name] if field.name in kept else numbered[field.name] for field in wanted]
     fragments = [fragment.metadata for fragment in dataset.get_fragments()]
@@ -57,7 +57,7 @@ def stage_columns(
 
 
 class _Columns:
-    """The columns of a version as Lance describes them: one description for each column and each part of one."""
+    """The columns of a version as Lance describes them: one description per column and nested field."""
 
     def __init__(self, dataset: LanceDataset) -> None:
         self._metadata, self.protos = _described(dataset.lance_schema)
@@ -65,7 +65,7 @@ class _Columns:
         self._numbers = {field.name(): field.id() for field in dataset.lance_schema.fields()}
 
     def changed(self, name: str, wanted: pa.Field) -> list[Any]:
-        """A column as the wanted field says, with the number it has."""
+        """A column changed to the wanted field, with its present number."""
         if self._stored.field(name).equals(wanted):
             return self.protos[name]
         return _numbered([wanted], self._numbers[name])[wanted.name]
@@ -75,14 +75,14 @@ class _Columns:
 
 
 def _numbered(fields: list[pa.Field], first: int) -> dict[str, list[Any]]:
-    """Descriptions of fields whose numbers begin at ``first``. Lance counts from 0, so others come before them."""
+    """Descriptions of fields with numbers from ``first`` on. Lance numbers from 0, so dummy fields come first."""
     others = [pa.field(f"{number}", pa.int8()) for number in range(first)]
     _, described = _described(LanceSchema.from_pyarrow(pa.schema([*others, *fields])))
     return {field.name: described[field.name] for field in fields}
 
 
 def _described(schema: LanceSchema) -> tuple[Any, dict[str, list[Any]]]:
-    """The metadata of a schema, and its descriptions by column: each stands before those of its parts."""
+    """The metadata of a schema, and its descriptions by column: each precedes those of its nested fields."""
     pickled: Any = schema.__reduce__()
     metadata, *protos = pickled[1]
     rest = iter(protos)

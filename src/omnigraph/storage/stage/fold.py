@@ -1,9 +1,12 @@
-"""Self-maintenance: a small write takes the small fragments at the end of its table along.
+"""Incremental compaction during writes: a small write rewrites small fragments together with its own rows.
 
-Fragments are kept in tiers by size. When a tier has too many, the write that would add one more rewrites them
-together with its own rows, in the same detached commit. So a table that grows row by row has a number of fragments
-that grows with the logarithm of its rows, and no write ever does more than a fixed amount of extra work. The rows of
-small fragments are remembered by the process that wrote them, so that folding them asks the store nothing.
+Fragments are kept in size tiers, as in a log-structured merge tree. When a tier is full, the write that would add one
+more fragment rewrites the tier with its own rows, in the same detached commit.
+
+Invariant: the new rows and the live rows of the replaced fragments are exactly the rows written; a removed row is
+dropped here or by a deletion file, never both and never neither. So the number of fragments grows with the logarithm of
+the rows, and the extra work of one write is bounded by the largest tier. The process that wrote a small fragment keeps
+its rows in memory, so folding them sends no request.
 """
 
 from __future__ import annotations
@@ -21,26 +24,28 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_table
 
 TIERS = ((16, 16), (256, 2), (4096, 2))
-"""Upper bounds of the tiers in rows, and the fragments a tier may hold before they are folded.
+"""Upper bounds of the tiers in rows, and the fragments that a tier may hold before they are folded.
 
-The smallest tier is wide, because it is what most writes add to; the others are narrow, so that the number of
-fragments hardly grows with the table. A row is rewritten some fifteen times on its way up. Larger fragments are left to
-``optimize``.
+The smallest tier is wide, because most writes add to it; the others are narrow, so that the number of fragments hardly
+grows with the table. A row is rewritten some fifteen times on its way up. Larger fragments are left to ``optimize``.
 """
 
 FRAGMENT_BYTES_MAX = 4 * 1024 * 1024
-"""Fragments with more bytes are left alone: wide rows would make a fold slow."""
+"""Fragments with more bytes are not folded: wide rows would make a write slow."""
 
 
 def fold_tail(
     store: Store, base: LanceDataset, location: str, rows: pa.Table, removed: set[int]
 ) -> tuple[pa.Table, tuple[int, ...]]:
-    """The rows to write and the ids of the fragments they replace; removed addresses inside those are dropped here."""
+    """The rows to write, and the ids of the fragments they replace.
+
+    ``removed`` is changed: addresses inside replaced fragments are taken out, because those rows are not written again.
+    """
     if rows.num_rows >= TIERS[-1][0]:
         return rows, ()
     victims = _victims(base, rows.num_rows, _file_bytes)
     if victims and has_blobs(base.schema):
-        # Now it is worth asking how large the blobs beside the fragments are.
+        # Sizes of blobs cost requests, so they are looked up only once a fold is due.
         victims = _victims(base, rows.num_rows, partial(_all_bytes, store, location))
     if not victims:
         return rows, ()
@@ -54,8 +59,9 @@ def fold_tail(
 def fold_in_order(store: Store, base: LanceDataset, location: str, rows: pa.Table) -> tuple[pa.Table, tuple[int, ...]]:
     """The same for a table whose rows stay in the order they were written: only its last fragments are folded.
 
-    A fragment is folded once as many rows come after it, so that their number is about the logarithm of the number of
-    writes, and a row is rewritten about as many times. No row of such a table is ever removed.
+    A fragment is folded once as many rows come after it, as in a binary counter. The number of fragments is about the
+    logarithm of the number of writes, and a row is rewritten about as many times. No row of such a table is ever
+    removed. Five writes of one row give fragments of [1], [2], [2, 1], [4] and [4, 1] rows.
     """
     victims: list[Any] = []
     size = rows.num_rows
@@ -109,7 +115,7 @@ def fold_choice(sizes: Sequence[int], new_rows: int) -> list[int]:
     size = new_rows
     for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
         if size >= bound:
-            # The rows do not make this tier any fuller, but perhaps the next one.
+            # Too many rows for a fragment of this tier: they fill the next one.
             continue
         if len(tier) + 1 <= fragments_max:
             break
@@ -119,9 +125,11 @@ def fold_choice(sizes: Sequence[int], new_rows: int) -> list[int]:
 
 
 def _live_rows(store: Store, location: str, numbers: ColumnNumbers, fragment: Any, removed: set[int]) -> pa.Table:
+    """The rows of a fragment that are neither deleted in its version nor removed by this write."""
     metadata = fragment.metadata
     base = metadata.id << 32
     known = store.recent.get(f"{location}/data/{metadata.files[0].path}", numbers)
+    # Remembered rows are all that were written: they are usable only while no row was deleted since.
     if known is not None and metadata.deletion_file is None:
         gone = {address - base for address in removed if address >> 32 == metadata.id}
         keep = [offset for offset in range(known.num_rows) if offset not in gone]
@@ -131,5 +139,6 @@ def _live_rows(store: Store, location: str, numbers: ColumnNumbers, fragment: An
         addresses = scanned.column("_rowaddr").to_pylist()
         known = scanned.drop_columns(["_rowaddr"])
         keep = [position for position, address in enumerate(addresses) if address not in removed]
+    # A fragment cannot be both replaced and shortened: its removed rows need no deletion file.
     removed.difference_update({address for address in removed if address >> 32 == metadata.id})
     return known if len(keep) == known.num_rows else known.take(pa.array(keep, pa.int64()))

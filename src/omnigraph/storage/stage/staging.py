@@ -1,8 +1,8 @@
-"""Writing what nobody can see yet: fragments, and detached versions on top of a pinned one.
+"""Staging: fragments, and detached versions on top of a pinned one, that no reader can see yet.
 
-A delta of a table is (rows to add, row addresses to remove). However it came about, it becomes one detached commit:
-an append if nothing is removed, else an update that names the shortened and emptied fragments. Fragments do not
-depend on the version they are committed on, so a lost swap commits the same ones again.
+A delta of a table is (rows to add, row addresses to remove). It becomes one detached commit: an append if nothing is
+removed, else an update that names the shortened and emptied fragments. Fragments do not depend on the version they are
+committed on, so after a lost swap the same fragments are committed again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
 
 ROWS_PER_FILE_MAX = 1_048_576
-"""Rows of one data file: Lance's own default, and the unit in which compaction thinks."""
+"""Maximum rows of one data file: Lance's own default, and the target of compaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class WrittenRows:
 
 @dataclass(frozen=True, slots=True)
 class StagedVersion:
-    """A detached version: complete, and named by nobody. Whoever names it makes its files durable first."""
+    """A detached version: complete, but no manifest refers to it. Its files are made durable before one does."""
 
     location: str
     version: int
@@ -59,12 +59,12 @@ class StagedVersion:
 def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersion:
     """A new, empty table. Its first version is an ordinary one: Lance cannot create a dataset detached.
 
-    If something is there already, a crash left it: nobody refers to it, and the empty table becomes a version on top
-    of it.
+    An existing dataset is the remainder of a crash, and no manifest refers to it: the empty table becomes a version on
+    top of it.
     """
     operation = LanceOperation.Overwrite(stored_schema(schema), [])
-    if store.root.is_local:
-        # A first version that a power cut has torn cannot be opened, and Lance cannot put another one in its place.
+    if store.root.capabilities.links_versions:
+        # A first version torn by a power loss cannot be opened, and Lance cannot replace it: set it aside.
         newest_version(store.root, location)
     leftover = store.open_latest(location)
     if leftover is not None:
@@ -78,7 +78,7 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
 
 
 def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table | pa.RecordBatchReader) -> WrittenRows:
-    """Write rows as uncommitted fragments. Streams: memory is bounded whatever the number of rows."""
+    """Write rows as uncommitted fragments. A reader is streamed in bounded memory."""
     stored = fit_table(base.schema, rows) if isinstance(rows, pa.Table) else fit_reader(base.schema, rows)
     try:
         fragments = write_fragments(stored, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
@@ -106,7 +106,7 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
 
 def _blob_sizes(store: Store, data_paths: list[str], rows: pa.Table | pa.RecordBatchReader) -> dict[str, int]:
     if isinstance(rows, pa.Table) and rows.nbytes <= INLINE_BYTES_MAX:
-        # No value can be large, so there is nothing to ask for.
+        # No value can be larger than all rows together, so there are no blob files to list.
         for path in data_paths:
             store.blob_files.remember(path, ())
     return dict(file for path in data_paths for file in store.blob_files.of(path))
@@ -132,7 +132,7 @@ def stage_grouped(
     removed: Iterable[FragmentRows],
     replaced: Sequence[int] = (),
 ) -> StagedVersion:
-    """The same for any number of removed rows, which come fragment by fragment."""
+    """The same for removed rows grouped by fragment, as a stream of any length."""
     shortened = (shorten_fragment(store, base, location, rows) for rows in removed)
     return stage_shortened(store, base, location, added, shortened, replaced)
 
@@ -176,19 +176,19 @@ def stage_shortened(
 def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> StagedVersion:
     """One detached version that holds the added rows and nothing else."""
     fragments = _fitting(base, location, added)
-    # An Arrow schema would number the columns anew, and the fragments know them by their numbers.
+    # Lance would renumber the columns of an Arrow schema, and fragments identify columns by number.
     dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments))
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
 
 
 def _fitting(base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> list[FragmentMetadata]:
-    """The fragments of rows that were written for a version with these columns. Files know columns by number only."""
+    """The fragments of rows written for a version with these columns. Files identify columns by number only."""
     known = column_numbers(base)
     if not all(part.columns <= known for part in added):
         raise ReadSetConflict(
             f"the columns of {location} changed while rows were written for it",
-            hint="write again",
+            hint="run the write again",
             member="schema",
             location=location,
         )
@@ -201,14 +201,14 @@ def stage_without(store: Store, staged: StagedVersion, removed: Iterable[tuple[s
     numbers = {fragment.metadata.files[0].path: fragment.fragment_id for fragment in base.get_fragments()}
     groups = ((numbers[name], offsets) for name, offsets in removed)
     version = stage_grouped(store, base, staged.location, [], groups)
-    # Nobody will read the version in between, so nobody needs its manifest.
+    # The intermediate version is never published, so its manifest is not among the needed files.
     between = manifest_file(staged.location, staged.version)
     needed = tuple(record for record in staged.files if record.path != between)
     return replace(version, files=(*needed, *version.files))
 
 
 def stage_operation(store: Store, base: LanceDataset, location: str, operation: Any | None) -> LanceDataset:
-    """A detached version made by one operation, or the base itself if there is none. Its files are the caller's."""
+    """A detached version made by one operation, or the base itself if there is none. The caller records its files."""
     return base if operation is None else _commit(store, location, base, operation)
 
 
@@ -256,7 +256,7 @@ def _update(
         removed_fragment_ids=removed,
         updated_fragments=shortened,
         new_fragments=fragments,
-        # Every field: with fewer, full-text and vector indexes would go on answering for the removed rows.
+        # Every field: with fewer, full-text and vector indexes would still return the removed rows.
         fields_for_preserving_frag_bitmap=list(_field_ids(base)),
         update_mode="rewrite_rows",
     )

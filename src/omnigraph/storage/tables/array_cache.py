@@ -1,8 +1,8 @@
 """Derived arrays on local disk: memory-mapped, shared by processes, bounded, and safe to delete at any time.
 
-An entry is a directory that appears whole, by a rename. Its key says what it was derived from, so an entry is never
-stale, only unused; the least recently used go when the directory grows over its bound. Nothing here is an error: what
-cannot be read is derived again, what cannot be written is kept in memory.
+An entry is a directory that appears atomically, by a rename. Its key names its inputs, so an entry is never stale, only
+unused; when the directory exceeds its bound, the least recently used entries are evicted. Failures are no errors: an
+entry that cannot be read is derived again, one that cannot be written stays in memory.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _ABOUT = "about.json"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One derived thing: what it says of itself, and its directory."""
+    """One derived value: its description and its directory."""
 
     about: Mapping[str, Any]
     path: str
 
     def array(self, name: str) -> Array | None:
-        """An array of the entry, mapped and not read; None if it is not there or damaged."""
+        """An array of the entry, memory-mapped; None if it is missing or damaged."""
         try:
             loaded: Array = np.load(os.path.join(self.path, f"{name}.npy"), mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
@@ -43,14 +43,14 @@ class Entry:
         return loaded
 
     def add(self, arrays: Mapping[str, Array]) -> None:
-        """Put more arrays into the entry, if it can be written."""
+        """Add arrays to the entry, if it can be written."""
         with suppress(OSError):
             for name, array in arrays.items():
                 _write(self.path, name, array)
 
 
 class ArrayCache:
-    """Entries by group and key below one directory; without a directory nothing is kept."""
+    """Entries by group and key below one directory; without a directory the cache is off."""
 
     def __init__(self, directory: str | None, bytes_max: int | None = None) -> None:
         self._directory = directory
@@ -69,7 +69,7 @@ class ArrayCache:
         return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
 
     def entry(self, group: str, key: str) -> Entry | None:
-        """The entry of a key, if it is there."""
+        """The entry of a key, if it exists."""
         if self._directory is None:
             return None
         path = os.path.join(self._directory, group, key)
@@ -78,7 +78,7 @@ class ArrayCache:
         return None
 
     def touch(self, entry: Entry) -> None:
-        """Note that an entry was used."""
+        """Mark an entry as used."""
         with suppress(OSError):
             os.utime(os.path.join(entry.path, _ABOUT))
 
@@ -122,7 +122,7 @@ class ArrayCache:
 
 
 def _age_file(path: str) -> str:
-    """What tells the age of an entry: its description, or the directory itself if a crash left it unfinished."""
+    """The file whose time is the age of an entry: its description, or the directory if a crash left it unfinished."""
     about = os.path.join(path, _ABOUT)
     return about if os.path.exists(about) else path
 
@@ -148,7 +148,7 @@ def _write(directory: str, name: str, array: Array) -> None:
 
 
 def cache_directory(root_path: str | None, graph_id: str) -> str | None:
-    """Where a graph's derived arrays lie: below a local root, else in the user's cache directory."""
+    """The directory of a graph's derived arrays: below a local root, else in the user's cache directory."""
     chosen = os.environ.get("OMNIGRAPH_CACHE_DIR")
     if chosen is not None:
         return os.path.join(chosen, graph_id) if chosen else None

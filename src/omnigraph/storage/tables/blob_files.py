@@ -1,7 +1,7 @@
-"""The files beside data files: Lance writes every large blob value to a file of its own.
+"""Blob files: Lance writes every large blob value to a file of its own, beside the data file.
 
-They lie in a directory named like the data file, and no fragment names them. Whoever syncs, records, checks or deletes
-data files asks here for what belongs to them. A data file never changes, so what was listed once stays true.
+They lie in a directory named like the data file, and no fragment names them. Code that syncs, records, checks or
+deletes data files must include them. A data file never changes, so a listing stays valid.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.storage.objects.protocol import Objects
 
 INLINE_BYTES_MAX = 64 * 1024
-"""Values up to this size lie in the data file itself."""
+"""Values up to this size are stored in the data file itself."""
 
 REMEMBERED_MAX = 65_536
 """Data files whose blob files are remembered per store."""
@@ -22,7 +22,7 @@ SizedFiles = tuple[tuple[str, int], ...]
 
 
 def has_blobs(schema: pa.Schema) -> bool:
-    """Whether a table, by its stored schema, has blob columns."""
+    """True if a stored schema has blob columns."""
     return any(isinstance(field.type, pa.ExtensionType) for field in schema)
 
 
@@ -34,7 +34,7 @@ class BlobFiles:
         self._known: Lru[str, SizedFiles] = Lru(REMEMBERED_MAX)
 
     def of(self, data_path: str) -> SizedFiles:
-        """The blob files of a data file; asks the store once."""
+        """The blob files of a data file, listed once."""
         known = self._known.get(data_path)
         if known is None:
             known = tuple(sorted(self._objects.list(f"{data_path.removesuffix('.lance')}/")))
@@ -42,5 +42,5 @@ class BlobFiles:
         return known
 
     def remember(self, data_path: str, files: SizedFiles) -> None:
-        """Take note of what belongs to a data file, such as nothing where every value is small."""
+        """Cache the blob files of a data file, such as none if every value is small."""
         self._known.put(data_path, files)

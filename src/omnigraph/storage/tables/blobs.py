@@ -25,11 +25,11 @@ class StoredBlob:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def read(self, start: int, length: int) -> bytes:
-        """Exactly these bytes; whoever calls has checked that they are there."""
+        """Exactly these bytes; the caller has checked that they are inside the value."""
         parts: list[bytes] = []
         missing = length
         try:
-            # The place in the file is one for all, so seeking and reading must not be torn apart.
+            # All threads share one file position, so seek and read form a critical section.
             with self._lock:
                 self._file.seek(start)
                 while missing and (part := self._file.read(missing)):
@@ -55,7 +55,7 @@ def find_blob(store: Store, pin: TablePin, address: int, column: str) -> StoredB
 def _unreadable(pin: TablePin, reason: object) -> CorruptionError:
     return CorruptionError(
         f"a blob of {pin.key} at version {pin.table_version} cannot be read: {reason}",
-        hint="omnigraph verify names what is missing",
+        hint="omnigraph verify lists missing files",
         table=pin.key,
     )
 
@@ -63,7 +63,7 @@ def _unreadable(pin: TablePin, reason: object) -> CorruptionError:
 def blob_places(
     store: Store, pin: TablePin, addresses: pa.Array, described: pa.Array, type_: pa.StructType
 ) -> pa.StructArray:
-    """Lance's descriptions of blobs as size and place: equal places hold equal bytes, in whatever version."""
+    """Lance's descriptions of blobs as size and place: equal places hold equal bytes in every version."""
     dataset = store.open(pin.location, pin.lance_version)
     files = {item.fragment_id: item.metadata.files[0].path for item in dataset.get_fragments()}
     places: list[dict[str, object] | None] = []

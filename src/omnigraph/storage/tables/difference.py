@@ -1,8 +1,19 @@
-"""Which rows can differ between two versions of a table, told from their fragment lists, and reading only those.
+"""The difference between two versions of a table, computed from their fragment lists; only differing rows are read.
 
-A data file and its deletion file are content: a fragment that both versions have with the same files holds the same
-rows in both. Of a fragment that only lost rows, those rows are named by the deletion files. So what is read follows
-the change, not the table.
+Invariant: a row outside the pieces of a ``Difference`` exists in both versions with the same values. It holds because
+data files are immutable and never share a name: two fragments with the same data files hold the same values at the same
+offsets, and only their deletion files decide which rows are live. The cost follows the size of the change, not of the
+table. Rows inside the pieces *may* be equal, for example after compaction moved them; the caller compares them.
+
+=======================  ==================  ==================  ============================
+fragment (data files)    deleted before      deleted after       pieces
+=======================  ==================  ==================  ============================
+a.lance                  3, 5                3, 5                none
+b.lance                  3                   3, 7                before: b at offset 7
+c.lance                  1, 4                1                   after: c at offset 4
+d.lance                  (any)               not in the version  before: all live rows of d
+e.lance                  not in the version  (any)               after: all live rows of e
+=======================  ==================  ==================  ============================
 """
 
 from __future__ import annotations
@@ -28,10 +39,10 @@ from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
 from omnigraph.storage.tables.store import Store
 
 ADDRESS = "_rowaddr"
-"""The column that says where in its version a row lies."""
+"""The column with the address of a row in its version: fragment number and offset."""
 
 TAKEN_SHARE = 150
-"""A fragment of which more than one row in so many is wanted is read whole: single rows cost more than their bytes."""
+"""A fragment is read whole if more than one row in ``TAKEN_SHARE`` is wanted: reading rows singly costs more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ class Difference:
 def difference(
     store: Store, before: TablePin | None, after: TablePin | None, apart: frozenset[int] = frozenset()
 ) -> Difference:
-    """Compare the fragment lists of two versions; None is a table that is not there. Reads no row.
+    """Compare the fragment lists of two versions; None is a table that does not exist. Reads no row.
 
     ``apart`` are the numbers of columns that only one of the two shows: a fragment that has one of them shows other
     values in each.
@@ -68,6 +79,7 @@ def difference(
         if other is None:
             gone.append(Piece(fragment.fragment_id))
             continue
+        # Same bytes, but one of the versions does not show all of their columns: every row may look different.
         if apart and any(apart.intersection(file.fields) for file in fragment.metadata.files):
             gone.append(Piece(fragment.fragment_id))
             come.append(Piece(other.fragment_id))
@@ -75,6 +87,7 @@ def difference(
         assert before is not None
         if fragment_key(before.location, fragment.metadata)[1] == fragment_key(before.location, other.metadata)[1]:
             continue
+        # Same data files, other deletion files: only rows that are deleted in one of them differ.
         dead, dead_after = (deleted_offsets(store, before.location, item) for item in (fragment, other))
         _add(gone, fragment, np.setdiff1d(dead_after, dead, assume_unique=True))
         _add(come, other, np.setdiff1d(dead, dead_after, assume_unique=True))
@@ -87,7 +100,7 @@ def _same(before: TablePin, after: TablePin) -> bool:
 
 
 def _fragments(store: Store, pin: TablePin | None) -> dict[str, lance.LanceFragment]:
-    """Fragments by what fixes their values: the names of their data files."""
+    """Fragments by the names of their data files. Not by number: two branches give the same number to other rows."""
     if pin is None or not pin.rows:
         return {}
     dataset = store.open(pin.location, pin.lance_version)
@@ -100,7 +113,7 @@ def _add(pieces: list[Piece], fragment: lance.LanceFragment, offsets: Rows) -> N
 
 
 def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
-    """How many rows some pieces have. Reads no row."""
+    """Count the rows of some pieces. Reads no row."""
     dataset = store.open(pin.location, pin.lance_version)
     live = {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
     return sum(live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces)
@@ -157,7 +170,11 @@ class _Reader:
         ]
 
     def _scanned(self, fragment: lance.LanceFragment, places: Rows) -> pa.Table:
-        """Rows of a fragment at some places among those that are not deleted, which is the order of a scan."""
+        """Rows of a fragment at ascending places among its live rows, which is the order of a scan.
+
+        Places 0, 4 and 5 with batches of 3 rows: batch 0 holds places 0 to 2 and gives its row 0, batch 1 holds 3 to 5
+        and gives its rows 1 and 2. ``searchsorted`` finds the slice of places that falls into a batch.
+        """
         found: list[pa.RecordBatch] = []
         start = 0
         for batch in fragment.scanner(columns=self.names, with_row_address=True).to_batches():
@@ -168,7 +185,21 @@ class _Reader:
         return pa.Table.from_batches(found)
 
     def partial(self, pieces: Sequence[Piece]) -> list[pa.Table]:
-        """Rows at offsets: taken one by one where they are few, else found by reading their fragment."""
+        """Rows at offsets: taken one by one if they are few, else selected from a scan of their fragment.
+
+        Offsets count physical rows; scans and ``take`` count live rows. The place of a live row is its offset minus the
+        number of deleted offsets below it. 5 rows with offset 1 deleted, after fragments with 10 live rows:
+
+        ======  =====  ==============  =================
+        offset  live   place (- dead)  position in table
+        ======  =====  ==============  =================
+        0       yes    0 - 0 = 0       10
+        1       no
+        2       yes    2 - 1 = 1       11
+        3       yes    3 - 1 = 2       12
+        4       yes    4 - 1 = 3       13
+        ======  =====  ==============  =================
+        """
         start = 0
         wanted = {piece.fragment: piece.offsets for piece in pieces if piece.offsets is not None}
         positions: list[Rows] = []
@@ -179,6 +210,7 @@ class _Reader:
             offsets = wanted.get(fragment.fragment_id)
             if offsets is not None:
                 dead = deleted_offsets(self.store, self.pin.location, fragment)
+                # The wanted offsets are live in this version, so none of them is in ``dead``.
                 places = offsets - np.searchsorted(dead, offsets)
                 if len(offsets) * TAKEN_SHARE > live:
                     tables.append(self._scanned(fragment, places))
@@ -193,10 +225,20 @@ class _Reader:
 
 
 def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array, addresses: pa.Array) -> pa.Array:
-    """Where rows of one version lie in another one that has them unchanged, in the same order.
+    """Translate row addresses into another version that holds the same rows unchanged, in the same order.
 
-    A fragment that both have keeps its offsets. Rows that were moved, or deleted there and written again as they were,
-    are looked for by id in the fragments that only the other version has.
+    A fragment with the same data files keeps its offsets, although its number may differ. Rows that were moved, or
+    deleted and written again with the same values, are looked up by id in fragments that only the other version has.
+
+    ========  =============  =============================  ======================================
+    address   data file      in the other version           result
+    ========  =============  =============================  ======================================
+    (0, 3)    a.lance        fragment 0                     (0, 3)
+    (1, 3)    b.lance        fragment 4: another number     (4, 3)
+    (1, 5)    b.lance        fragment 4, offset 5 deleted   looked up by id
+    (2, 0)    c.lance        not in the version             looked up by id
+    (2, 1)    c.lance        not in the version, no such id ``CorruptionError``
+    ========  =============  =============================  ======================================
     """
     if _same(before, after) or not len(ids):
         return addresses
@@ -204,7 +246,9 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
     moved_to = {fragment.fragment_id: new[data].fragment_id for data, fragment in old.items() if data in new}
     given = addresses.to_numpy()
     numbers, places = np.unique(given >> np.uint64(OFFSET_BITS), return_inverse=True)
+    # One lookup per fragment, spread over its rows. -1 marks rows that have to be looked up by id.
     targets = np.array([moved_to.get(int(number), -1) for number in numbers], np.int64)[places]
+    # The wrapped value of -1 is never returned: those rows are overwritten below.
     found = (targets.astype(np.uint64) << np.uint64(OFFSET_BITS)) | (given & np.uint64((1 << OFFSET_BITS) - 1))
     for data in old.keys() & new.keys():
         targets[_deleted_since(store, before, old[data], new[data], given)] = -1
@@ -224,7 +268,7 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
 def _deleted_since(
     store: Store, pin: TablePin, before: lance.LanceFragment, after: lance.LanceFragment, addresses: Rows
 ) -> Rows:
-    """Which of some addresses in a fragment another version has deleted there."""
+    """Indices of those addresses that lie in a fragment and are deleted in its later version."""
     if fragment_key(pin.location, before.metadata)[1] == fragment_key(pin.location, after.metadata)[1]:
         return np.empty(0, np.int64)
     inside = np.flatnonzero(addresses >> np.uint64(OFFSET_BITS) == before.fragment_id)

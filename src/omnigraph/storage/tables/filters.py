@@ -1,9 +1,9 @@
-"""Conditions as Lance filters, with typed literals only.
+"""Filters on columns, and their form in Lance's SQL, with typed literals only.
 
-A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted. It is
-SQL and no expression of Arrow's: Lance takes none that names an unsigned column, and none at all on a table with lists
-of unsigned numbers. To Lance the two zeros are equal, a NaN equals itself, and NaNs stand at both ends: those with a
-sign below minus infinity, the others above infinity.
+A filter is built from values, never from text that a user wrote: a hostile value is compared, not interpreted (no SQL
+injection). It is SQL rather than an Arrow expression: Lance accepts none that names an unsigned column, and none at all
+on a table with lists of unsigned numbers. Lance orders floats totally: the two zeros are equal, a NaN equals
+itself, NaNs with a sign are below minus infinity and the others above infinity.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """``column`` holds the text, exactly; if so it is asked, at its end."""
+class Substring:
+    """``column`` contains the text, case-sensitive; with ``at_end``, it ends with the text."""
 
     column: str
     text: str
@@ -50,47 +50,47 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The condition does not hold, and its column is not null."""
+    """The filter does not hold, and its column is not null."""
 
-    part: Membership | Part | Missing
+    part: Membership | Substring | Missing
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
     """Every part holds."""
 
-    parts: tuple[Condition, ...]
+    parts: tuple[RowFilter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     """Some part holds."""
 
-    parts: tuple[Condition, ...]
+    parts: tuple[RowFilter, ...]
 
 
-Condition = Comparison | Membership | Part | Missing | Not | AllOf | AnyOf
+RowFilter = Comparison | Membership | Substring | Missing | Not | AllOf | AnyOf
 
 
-def condition_filter(condition: Condition) -> str:
-    """The filter of a condition. Of a null nothing holds, except that it is missing."""
-    match condition:
+def filter_sql(row_filter: RowFilter) -> str:
+    """The SQL of a filter. On a null only ``Missing`` holds."""
+    match row_filter:
         case Comparison(column, operator, value):
             return f"`{column}` {operator} {_literal(value)}"
         case Membership(column, values):
             return f"`{column}` IN ({', '.join(map(_literal, values))})"
-        case Part(column, text, at_end):
+        case Substring(column, text, at_end):
             return f"{'ends_with' if at_end else 'contains'}(`{column}`, {_text(text)})"
         case Missing(column):
             return f"`{column}` IS NULL"
         case Not(part):
-            return f"NOT ({condition_filter(part)})"
+            return f"NOT ({filter_sql(part)})"
         case AllOf(parts):
-            return " AND ".join(f"({condition_filter(part)})" for part in parts) or "true"
+            return " AND ".join(f"({filter_sql(part)})" for part in parts) or "true"
         case AnyOf(parts):
-            return " OR ".join(f"({condition_filter(part)})" for part in parts) or "false"
+            return " OR ".join(f"({filter_sql(part)})" for part in parts) or "false"
         case _:
-            assert_never(condition)
+            assert_never(row_filter)
 
 
 def _literal(value: pa.Scalar) -> str:
@@ -107,7 +107,7 @@ def _literal(value: pa.Scalar) -> str:
     if pa.types.is_floating(kind):
         return f"arrow_cast('{value.as_py()!r}', '{'Float32' if pa.types.is_float32(kind) else 'Float64'}')"
     number = int(value.as_py())
-    # The least of all numbers is a float to Lance, because it reads the digits before the sign.
+    # Lance parses the digits before the sign, and 2**63 without a sign overflows to a float.
     return str(number) if number > -(2**63) else f"arrow_cast('{number}', 'Int64')"
 
 

@@ -1,8 +1,8 @@
-"""Which ids a table holds and where, remembered by fragment.
+"""Cache of the ids of a table and their addresses, by fragment.
 
-A fragment's ids are fixed by its data file and its deletion file, so an entry is never wrong and a new version of a
-table needs only its new fragments. A writer puts in what it wrote, which is why a warm insert asks the store nothing.
-Tables that are too large to remember are asked through a filter.
+Data file and deletion file determine the ids of a fragment, so an entry is never stale and a new version of a table
+needs only its new fragments. A writer adds the ids that it wrote, so an insert into a cached table sends no request.
+Tables that are too large for the cache are searched with a filter.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     import lance
 
 CACHED_TABLE_ROWS_MAX = 200_000
-"""Tables with more rows are looked up by filter: remembering a million ids costs some 150 MB."""
+"""Tables with more rows are searched with a filter: caching a million ids costs some 150 MB."""
 
 CACHED_FRAGMENTS_MAX = 4096
-"""Fragments remembered in one process."""
+"""Fragments cached per store."""
 
 FragmentKey = tuple[str, str]
 
 
 def fragment_key(location: str, metadata: Any) -> FragmentKey:
-    """What fixes the rows of a fragment: the names of its data files and of its deletion file."""
+    """The identity of a fragment's rows: the names of its data files and of its deletion file."""
     files = ",".join(file.path for file in metadata.files)
     deletion = metadata.deletion_file
     deleted = "" if deletion is None else deletion.path(metadata.id)
@@ -40,20 +40,20 @@ class KeyCache:
         self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
 
     def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
-        """Remember a fragment written with these ids in this order, without the removed offsets."""
+        """Cache a fragment written with these ids in this order, without the removed offsets."""
         gone = set(removed)
         offsets = {id_: offset for offset, id_ in enumerate(ids) if offset not in gone}
         self._fragments.put(key, offsets)
 
     def derive(self, old: FragmentKey, new: FragmentKey, removed: Sequence[int]) -> None:
-        """Remember a fragment as another one without some offsets, if that one is known."""
+        """Cache a fragment as another one without some offsets, if that one is cached."""
         known = self._fragments.get(old)
         if known is not None:
             gone = set(removed)
             self._fragments.put(new, {id_: offset for id_, offset in known.items() if offset not in gone})
 
     def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
-        """Row addresses of the ids that the table holds, or None if the table is too large to remember."""
+        """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""
         if dataset.count_rows() > CACHED_TABLE_ROWS_MAX:
             return None
         return self.find_in(location, dataset.get_fragments(), list(ids))

@@ -1,4 +1,4 @@
-"""Rows of small fragments that this process wrote, so that folding them asks the store nothing."""
+"""Cache of the rows of small fragments that this process wrote, so that folding them sends no request."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from omnigraph.core.lru import Lru
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
 
 REMEMBERED_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes remembered per store."""
+"""Bytes cached per store."""
 
 REMEMBERED_TABLE_BYTES_MAX = 1024 * 1024
-"""Rows of larger fragments are not remembered: folding is for small ones."""
+"""Rows of larger fragments are not cached: only small fragments are folded."""
 
 
 class RecentRows:
     """The rows of small fragments this process wrote, by data file and by the columns they were written with.
 
-    A version with other columns, or the same ones under other names, finds nothing: it shows other rows of the file.
+    The key holds the columns, because a version with other or renamed columns shows the same file differently.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Row addresses by fragment. An address is the number of a fragment in the high half, an offset in the low one."""
+"""Row addresses by fragment. An address holds a fragment number in its high half and an offset in its low half."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ FragmentRows = tuple[int, list[int]]
 
 
 def by_fragment(addresses: Iterable[int]) -> Iterator[FragmentRows]:
-    """Some addresses, by fragment."""
+    """Addresses grouped by fragment."""
     ordered = sorted(addresses)
     return sorted_by_fragment([pa.array(ordered, pa.uint64())] if ordered else [])
 
 
 def sorted_by_fragment(arrays: Iterable[pa.Array]) -> Iterator[FragmentRows]:
-    """Ascending addresses, by fragment. Holds the offsets of one fragment, however many addresses there are."""
+    """Ascending addresses grouped by fragment. Holds the offsets of one fragment in memory.
+
+    Addresses (0, 4), (2, 1), (2, 5) and, in the next array, (2, 6), (9, 0) give (0, [4]), (2, [1, 5, 6]), (9, [0]): a
+    fragment may span arrays, so it is yielded when the next one begins.
+    """
     current, offsets = -1, list[int]()
     for array in arrays:
         fragments = pc.run_end_encode(pc.shift_right(array, _OFFSET_BITS), run_end_type=pa.int64())

@@ -1,7 +1,19 @@
-"""Where the rows of a pinned table stand: fragment after fragment, deleted rows included.
+"""Row numbers of a pinned table: fragment after fragment, deleted rows included.
 
 A row's *number* is its position in that order. Deleting rows does not renumber the others, and a fragment that two
-versions share holds the same rows in both, so whatever is derived from a fragment can be kept for all of them.
+versions share holds the same rows in both. So values derived from a fragment can be cached for all versions.
+
+Fragment 0 with 3 rows, offset 1 deleted, then fragment 7 with 2 rows:
+
+=======  ======  =============
+address  number  live position
+=======  ======  =============
+(0, 0)   0       0
+(0, 1)   1       deleted
+(0, 2)   2       1
+(7, 0)   3       2
+(7, 1)   4       3
+=======  ======  =============
 """
 
 from __future__ import annotations
@@ -20,23 +32,23 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Fragment:
     """One fragment: its rows have the numbers ``start`` to ``start + rows``."""
 
     fragment: int
     data: str
-    """The names of its data files, which fix its values."""
+    """The names of its data files, which determine its values."""
     deletions: str
-    """The name of its deletion file, or nothing."""
+    """The name of its deletion file; empty if it has none."""
     start: int
     rows: int
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The fragments of one version in order, and which rows are deleted."""
+    """The fragments of one version in order, and its deleted rows."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     dead: Rows = field(repr=False)
     """Numbers of deleted rows, ascending."""
     fields: Mapping[str, int] = field(repr=False)
@@ -44,7 +56,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Rows with the deleted ones; every number is below it."""
+        """Number of rows including deleted ones; every row number is below it."""
         return self.parts[-1].start + self.parts[-1].rows if self.parts else 0
 
     def live(self) -> Rows:
@@ -64,7 +76,7 @@ class Layout:
 
     @cached_property
     def digest(self) -> str:
-        """A name for exactly these rows: of the files that hold them, and of those that delete some."""
+        """A digest that identifies exactly these rows: of their data files and deletion files."""
         files = "\n".join(f"{part.data} {part.deletions}" for part in self.parts)
         return hashlib.sha256(files.encode()).hexdigest()
 
@@ -75,7 +87,7 @@ class Layout:
 
     @cached_property
     def _by_fragment(self) -> tuple[Rows, Rows]:
-        # A compacted fragment has a high number and stands where its predecessors stood.
+        # Fragment numbers are not ascending: a compacted fragment has a high number at the place of its originals.
         known = np.array([part.fragment for part in self.parts], np.int64)
         order = np.argsort(known)
         return known[order], self.starts[order]

@@ -1,11 +1,11 @@
 """Reading single rows by their position among the live rows of a version.
 
-The order of a scan counts positions: fragment after fragment, deleted rows left out.
+Positions follow the order of a scan: fragment after fragment, without deleted rows.
 
 ``LanceDataset.take`` turns a position in a fragment with deletions into an offset by walking the fragment from its
-first row, anew for every position: 100 positions among a million rows, 100 of them deleted, take two seconds.
-``LanceFragment.take`` counts in the same way and takes milliseconds. It demands ascending positions, reads no blobs,
-and is one call per fragment. So it reads the fragments whose walk would be long; one call reads all others together.
+first row, once per position: 100 positions among a million rows, 100 of them deleted, take two seconds.
+``LanceFragment.take`` does the same in milliseconds, but requires ascending positions, reads no blobs, and is one call
+per fragment. So it reads the fragments whose walk would be long; one call reads all others together.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ WALKED_ROWS_MAX = 50_000
 """Rows of a fragment that Lance may walk for one read, at 6 to 40 ns a row: about the price of a read of its own."""
 
 THREADS_MAX = 16
-"""Fragments read at once: each is a few round trips to an object store, and tens of milliseconds there."""
+"""Fragments read concurrently: each takes a few round trips to an object store, and tens of milliseconds there."""
 
 Span = tuple[int, int]
-"""A range of places in a list of positions."""
+"""A range of indices in a list of positions."""
 
 
 def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> pa.Table:
@@ -59,7 +59,7 @@ def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> 
 
 
 def long_walks(positions: Rows, starts: Rows, has_deletions: Iterable[bool]) -> dict[int, Span]:
-    """The fragments that Lance would walk too far for ascending positions, each with the span of its positions.
+    """Fragments in which Lance would walk too far for ascending positions, each with the span of its positions.
 
     ``starts`` are the positions where the fragments begin, and where the last one ends.
     """
@@ -83,7 +83,7 @@ def live_offsets(dead: Rows, positions: Rows) -> Rows:
 
 
 def _filtered(fragment: lance.LanceFragment, offsets: Rows, names: Sequence[str]) -> pa.Table:
-    """Rows at ascending offsets by a filter on addresses. Lance reads only these; for many the text becomes long."""
+    """Rows at ascending offsets by a filter on addresses. Lance reads only these; the filter grows with them."""
     addresses = offsets + (fragment.fragment_id << OFFSET_BITS)
     where = f"_rowaddr in ({', '.join(map(str, addresses.tolist()))})"
     return fragment.scanner(columns=list(names), filter=where).to_table()
@@ -97,7 +97,7 @@ def _on_threads(read: Callable[[int], pa.Table], numbers: Sequence[int]) -> list
 
 
 def bare(table: pa.Table) -> pa.Table:
-    """A table without metadata, which the ways of reading rows give differently."""
+    """A table without schema metadata, which differs between the ways of reading rows."""
     return pa.Table.from_arrays(table.columns, [field.name for field in table.schema])
 
 

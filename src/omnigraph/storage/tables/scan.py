@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.tables.filters import Comparison, Condition, condition_filter, ids_filter
+from omnigraph.storage.tables.filters import Comparison, RowFilter, filter_sql, ids_filter
 from omnigraph.storage.tables.rows_by_position import take
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers
@@ -27,7 +27,7 @@ def scan(
     store: Store,
     pin: TablePin,
     columns: Sequence[str] | None = None,
-    where: Condition | None = None,
+    where: RowFilter | None = None,
     *,
     with_address: bool = False,
     blobs_as_bytes: bool = False,
@@ -38,12 +38,12 @@ def scan(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table, or of some of its fragments, batch by batch, in storage order.
 
-    ``ahead_bytes`` are read before they are asked for: by default as much as Lance likes, up to gigabytes.
+    ``ahead_bytes`` bounds read-ahead; the default of Lance reaches gigabytes.
     """
     dataset = store.open(pin.location, pin.lance_version)
     scanner = dataset.scanner(
         columns=None if columns is None else list(columns),
-        filter=None if where is None else condition_filter(where),
+        filter=None if where is None else filter_sql(where),
         with_row_address=with_address,
         batch_size=batch_rows,
         blob_handling="all_binary" if blobs_as_bytes else None,
@@ -57,18 +57,18 @@ def scan(
 
 def _fragment(dataset: lance.LanceDataset, number: int) -> lance.LanceFragment:
     fragment = dataset.get_fragment(number)
-    assert fragment is not None, "fragments are named by whoever looked at this very version"
+    assert fragment is not None, "fragment numbers come from this very version"
     return fragment
 
 
 def fragment_rows(store: Store, pin: TablePin) -> list[tuple[int, int]]:
-    """The fragments of a table and how many live rows each has, in storage order. Reads nothing but the manifest."""
+    """The fragments of a table and their live rows, in storage order. Reads only the manifest."""
     dataset = store.open(pin.location, pin.lance_version)
     return [(fragment.fragment_id, fragment.metadata.num_rows) for fragment in dataset.get_fragments()]
 
 
 def fragment_groups(store: Store, pin: TablePin, rows_max: int) -> Iterator[tuple[int, ...]]:
-    """All fragments of a table in groups that have about as many rows; none is divided."""
+    """All fragments of a table in groups of about ``rows_max`` rows; no fragment is divided."""
     group: list[int] = []
     held = 0
     for number, rows in fragment_rows(store, pin) if pin.rows else []:
@@ -83,13 +83,13 @@ def fragment_groups(store: Store, pin: TablePin, rows_max: int) -> Iterator[tupl
 
 @contextmanager
 def _reading(pin: TablePin) -> Iterator[None]:
-    """What Lance says of unreadable files, as our error."""
+    """Translate failures of Lance into ``CorruptionError``."""
     try:
         yield
     except foreign() as error:
         raise CorruptionError(
             f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
-            hint="omnigraph verify names what is missing",
+            hint="omnigraph verify lists missing files",
             table=pin.key,
         ) from error
 
@@ -135,7 +135,7 @@ def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int
 def rows_with(
     store: Store, pin: TablePin, column: str, values: Sequence[str] | None, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows whose text column holds one of the values, or all rows. What this process just wrote is not asked for."""
+    """Rows whose text column holds one of the values, or all rows. Recently written rows come from the cache."""
     if pin.rows == 0:
         return
     wanted = None if values is None else pa.array(values, pa.string())
@@ -210,8 +210,10 @@ def take_rows(
 
 
 def matching_rows(store: Store, pin: TablePin, comparison: Comparison) -> npt.NDArray[np.uint64]:
-    """Addresses of the rows that satisfy a comparison, by looking at every row: many may satisfy it, and for more than
-    one in twenty an index is slower."""
+    """Addresses of the rows that satisfy a comparison, by a full scan.
+
+    Many rows may satisfy it, and for more than one in twenty an index is slower.
+    """
     batches = list(scan(store, pin, [], comparison, with_address=True, use_index=False))
     found = [batch.column("_rowaddr").to_numpy() for batch in batches]
     return np.concatenate(found) if found else np.zeros(0, np.uint64)

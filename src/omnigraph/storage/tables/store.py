@@ -1,7 +1,7 @@
 """One graph root, opened: its tables by pin, its small files, its durability.
 
-Open table versions are cached by (location, version). A version never changes, so nothing in the cache goes stale. A
-store can be pickled; what arrives on the other side opens its handles anew.
+Open table versions are cached by (location, version). A version never changes, so no cached handle goes stale. A store
+can be pickled; the copy opens its own handles.
 """
 
 from __future__ import annotations
@@ -17,30 +17,29 @@ import numpy.typing as npt
 
 from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.storage.objects.backends import backend_of, parse_root
 from omnigraph.storage.objects.beside import Beside
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.objects.open import open_objects
-from omnigraph.storage.objects.protocol import Objects
-from omnigraph.storage.objects.turns import LocalTurns, RemoteTurns, Turns
-from omnigraph.storage.objects.uri import Root, parse_root
+from omnigraph.storage.objects.protocol import Objects, Turns
+from omnigraph.storage.objects.uri import Root
 from omnigraph.storage.tables.blob_files import BlobFiles
 from omnigraph.storage.tables.key_cache import KeyCache
 from omnigraph.storage.tables.recent_rows import RecentRows
 from omnigraph.storage.tables.row_layout import Layout
 
 OPEN_TABLES_MAX = 1024
-"""Open table versions kept. One costs its manifest in memory, some kilobytes per hundred fragments."""
+"""Open table versions cached. Each holds its manifest in memory, some kilobytes per hundred fragments."""
 
 DELETED_BYTES_MAX = 64 * 1024 * 1024
-"""Numbers of deleted rows remembered, eight bytes each."""
+"""Cache of deleted row numbers, eight bytes each."""
 
 MANIFEST_BLOCK_BYTES = 1024 * 1024
-"""Read ahead of a manifest: one GET brings its whole data file."""
+"""Read-ahead of a manifest: one GET fetches its whole data file."""
 
 
 class ReadGuard(Protocol):
-    """Looks at the files of a table version when it is opened; raises if it must not be read."""
+    """Verifies the files of a table version when it is opened; raises if they are damaged."""
 
     def before_open(self, location: str, version: int) -> None: ...
     def after_open(self, location: str, dataset: lance.LanceDataset) -> None: ...
@@ -62,8 +61,8 @@ class Store:
 
     def _start(self) -> None:
         self.guard: ReadGuard | None = None
-        self.objects: Objects = open_objects(self.root, self.options, self.durability)
-        self.turns: Turns = LocalTurns(self.root) if self.root.is_local else RemoteTurns(self.objects)
+        self.objects: Objects = backend_of(self.root).open_objects(self.root, self.options, self.durability)
+        self.turns: Turns = backend_of(self.root).open_turns(self.root, self.objects)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
         self.keys = KeyCache()
         self.recent = RecentRows()
@@ -83,7 +82,7 @@ class Store:
         self._start()
 
     def apart(self) -> Store:
-        """The same root, opened once more: what is remembered is forgotten with it."""
+        """The same root with caches of its own, which are dropped together with it."""
         return copy.copy(self)
 
     def __repr__(self) -> str:
@@ -98,19 +97,19 @@ class Store:
         return self.remember(location, self.open_own(location, version))
 
     def open_own(self, location: str, version: int) -> lance.LanceDataset:
-        """A handle that nobody else has. Building an index blocks every other use of the handle it is built with."""
+        """A handle that is not shared: building an index blocks every other use of its handle."""
         if self.guard is not None:
             self.guard.before_open(location, version)
         try:
             dataset = lance.dataset(
                 self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
             )
-            # A damaged description of the columns makes Lance panic wherever they are asked for: here it is found.
+            # Lance decodes the schema lazily, and panics if it is damaged: force it here, inside the translation.
             assert dataset.schema is not None
         except foreign() as error:
             raise CorruptionError(
                 f"table {location} has no readable version {version}: {error}",
-                hint="omnigraph verify names the commits that are hurt",
+                hint="omnigraph verify lists the affected commits",
                 location=location,
                 version=version,
             ) from error
@@ -119,12 +118,12 @@ class Store:
         return dataset
 
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
-        """Keep an open version, such as one that a commit just returned."""
+        """Cache an open version, such as one that a commit just returned."""
         self._open.put((location, dataset.version), dataset)
         return dataset
 
     def manifest_writer(self, location: str, version: int) -> lance.LanceDataset:
-        """A handle for writing data files of a manifest, at this version or an older one: its place is all that counts.
+        """A handle for writing data files of a manifest, at this version or an older one: only its location matters.
 
         Opening every version that this process has just published would cost as much as writing its rows.
         """
@@ -135,11 +134,11 @@ class Store:
         return known
 
     def beside(self, location: str) -> Beside:
-        """Where this process commits versions of a local manifest before they get their names."""
+        """The scratch directory in which this process commits versions of a local manifest."""
         return self._besides.setdefault(location, Beside(self.root, location))
 
     def opened(self) -> list[lance.LanceDataset]:
-        """The tables that are open."""
+        """The open tables."""
         return self._open.values()
 
     def open_latest(self, location: str) -> lance.LanceDataset | None:
@@ -152,8 +151,8 @@ class Store:
                 block_size=MANIFEST_BLOCK_BYTES,
             )
         except ValueError as error:
-            # Lance says ValueError for a missing and for a damaged dataset alike: look which it is. A writer that was
-            # killed may have left half a manifest there, under a name that is none.
+            # Lance raises ValueError for a missing and for a damaged dataset alike. A killed writer may have left a
+            # partial manifest under a temporary name, which does not make a dataset.
             if not any(path.endswith(".manifest") for path, _ in self.objects.list(f"{location}/_versions")):
                 return None
             raise CorruptionError(f"{location} cannot be opened: {error}", location=location) from error
@@ -162,4 +161,4 @@ class Store:
 
     @property
     def lance_options(self) -> dict[str, str] | None:
-        return self.options or None
+        return backend_of(self.root).lance_options(self.options)

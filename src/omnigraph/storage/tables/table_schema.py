@@ -19,7 +19,7 @@ def column_numbers(dataset: LanceDataset) -> ColumnNumbers:
 
 
 def numbers_within(dataset: LanceDataset, name: str) -> frozenset[int]:
-    """The number of a column, and those of its parts. Reads nothing."""
+    """The numbers of a column and of its nested fields. Reads nothing."""
     found: set[int] = set()
     pending = [field for field in dataset.lance_schema.fields() if field.name() == name]
     while pending:
@@ -42,7 +42,7 @@ def _stored_field(field: pa.Field) -> pa.Field:
 
 
 def fit_table(schema: pa.Schema, rows: pa.Table) -> pa.Table:
-    """The rows with exactly the columns of the schema. Whoever calls has checked that they fit."""
+    """The rows with exactly the columns of the schema. The caller has checked that they fit."""
     columns = [_stored_column(rows.column(field.name), field) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 

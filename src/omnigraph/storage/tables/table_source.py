@@ -1,6 +1,6 @@
-"""A pinned table as an Arrow dataset, for engines that ask for columns and conditions of their own.
+"""A pinned table as an Arrow dataset, for engines that push down columns and filters.
 
-Nothing is opened before somebody reads.
+The table is opened on the first read.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from omnigraph.storage.tables.store import Store
 
 
 class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
-    """One table at one version. ``failures`` are what went wrong while an engine read, as it was raised."""
+    """One table at one version. ``failures`` holds the original errors of reads, which engines wrap in their own."""
 
     def __init__(self, store: Store, pin: TablePin, schema: pa.Schema) -> None:
-        # Arrow's own constructor is for its own kinds of datasets.
+        # The constructor of Arrow's class accepts only its own datasets, so it is not called.
         self.pin = pin
         self.failures: list[OmnigraphError] = []
         self._store = store
@@ -36,14 +36,15 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
     def scanner(
         self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **_options: Any
     ) -> _Scan:
-        """Some columns of the rows that satisfy a condition."""
+        """Some columns of the rows that satisfy a filter."""
         return _Scan(self, self._schema.names if columns is None else list(columns), filter)
 
     def batches(self, columns: list[str], where: pc.Expression | None) -> Iterator[pa.RecordBatch]:
-        """The same, batch by batch. What Lance cannot compare is compared here."""
+        """The same, batch by batch. Filters that Lance cannot evaluate are evaluated here."""
         try:
             dataset = self._store.open(self.pin.location, self.pin.lance_version)
-            # The text of a condition holds the names of its columns, and maybe others.
+            # Arrow does not expose the columns of an expression. Its text contains their names, and perhaps others,
+            # which are then read in vain.
             named = [] if where is None else [name for name in self._schema.names if name in str(where)]
             is_pushed = where is None or (_takes_expressions(dataset.schema) and not any(map(self._is_unsigned, named)))
             read = columns if is_pushed else list(dict.fromkeys([*columns, *named]))
@@ -57,7 +58,7 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
         except foreign() as error:
             failure = CorruptionError(
                 f"table {self.pin.key} at version {self.pin.table_version} cannot be read: {error}",
-                hint="omnigraph verify names what is missing",
+                hint="omnigraph verify lists missing files",
                 table=self.pin.key,
             )
             self.failures.append(failure)
@@ -76,7 +77,7 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
 
 
 def _takes_expressions(schema: pa.Schema) -> bool:
-    """Whether Lance can take any expression on a table: not if a column holds lists of unsigned numbers."""
+    """False if a column holds lists of unsigned numbers: Lance then accepts no expression on the table."""
     return not any(
         pa.types.is_list(field.type) and pa.types.is_unsigned_integer(field.type.value_type) for field in schema
     )
@@ -84,7 +85,7 @@ def _takes_expressions(schema: pa.Schema) -> bool:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What an engine asks a dataset for."""
+    """A scan as an engine requests it: columns and a filter."""
 
     source: TableSource
     columns: list[str]

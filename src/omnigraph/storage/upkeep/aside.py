@@ -1,4 +1,4 @@
-"""Setting damaged files aside: ``aside/<original path>.<id>`` below the root, from where a person can put them back."""
+"""Quarantine of damaged files: ``aside/<original path>.<id>`` below the root, from where they can be restored."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from omnigraph.storage.tables.store import Store
 
 
 def set_aside(store: Store, path: str, id_: str) -> str:
-    """Move a file out of the graph and say where it is. Nothing is deleted."""
+    """Move a file out of the graph and return its new path. Nothing is deleted."""
     target = f"{ASIDE}/{path}.{id_}"
-    if store.root.is_local:
+    if store.root.capabilities.renames:
         # A file that cannot be read can still be renamed.
         with translated(f"{path} could not be set aside", path=path):
             os.makedirs(os.path.dirname(store.root.local(target)), exist_ok=True)
@@ -21,6 +21,6 @@ def set_aside(store: Store, path: str, id_: str) -> str:
         return target
     content = store.objects.read(path)
     if content is None or not store.objects.create(target, content):
-        raise CorruptionError(f"{path} could not be set aside: it is gone, or {target} exists", path=path)
+        raise CorruptionError(f"{path} could not be set aside: it is missing, or {target} exists", path=path)
     store.objects.delete(path)
     return target

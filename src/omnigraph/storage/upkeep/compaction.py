@@ -1,7 +1,7 @@
-"""Rewriting fragments: many small ones become few large ones, and deleted rows leave the files.
+"""Compaction: many small fragments become few large ones, and deleted rows are dropped.
 
-Row ids stay, so indexes go on naming the same rows. What is rewritten is fixed by the fragments that go in, so the
-result can be committed on any version that still has exactly those.
+Row ids stay, so indexes keep naming the same rows. The input fragments determine the result, so it can be committed on
+any version that still has exactly those.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from omnigraph.storage.tables.blob_files import has_blobs
 from omnigraph.storage.tables.store import Store
 
 FRAGMENT_BYTES_TARGET = 128 * 1024 * 1024
-"""Bytes of a data file that compaction aims at: large enough to scan well, small enough to be rewritten again."""
+"""Target size of a data file: large enough to scan well, small enough to be rewritten again."""
 
 TARGET_ROWS_MIN = 16_384
-"""Rows that a fragment may always have, however wide they are."""
+"""Smallest target in rows, however wide they are."""
 
 DELETED_SHARE_MAX = 0.1
 """A fragment with a larger share of deleted rows is rewritten without them."""
 
 NUMBERS_AHEAD = 1_024
-"""How far above the highest fragment the numbers of rewritten ones begin. Others may add that many fragments while a
-table is worked on; the numbers cannot be changed afterwards, because indexes are built on them."""
+"""Distance of the numbers of rewritten fragments from the highest present one. Writers may add that many fragments
+while compaction runs; the numbers cannot be changed afterwards, because indexes are built on them."""
 
 WORTHWHILE_SHARE = 16
-"""A large fragment is not rewritten for others that together have less than one row in this many of its own, as long
-as they are fewer than this."""
+"""A large fragment is rewritten together with smaller ones only if those are at least this many, or hold at least one
+row for this many of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenGroup:
-    """Fragments and what replaces them, not yet part of any version."""
+    """Fragments and their replacements, not yet part of any version."""
 
     originals: tuple[FragmentMetadata, ...]
     rewritten: tuple[FragmentMetadata, ...]
@@ -50,7 +50,7 @@ class RewrittenGroup:
 
 
 def compaction_tasks(dataset: LanceDataset) -> list[Any]:
-    """What is worth rewriting. Lance plans, within fragments that the same index segments cover."""
+    """Groups of fragments worth rewriting. Lance plans them, each within fragments of the same index segments."""
     options = {
         "target_rows_per_fragment": _target_rows(dataset),
         "materialize_deletions_threshold": DELETED_SHARE_MAX,
@@ -61,7 +61,7 @@ def compaction_tasks(dataset: LanceDataset) -> list[Any]:
 
 def _target_rows(dataset: LanceDataset) -> int:
     if has_blobs(dataset.schema):
-        # Large blobs lie beside the data files and are copied too; how many bytes that is would have to be listed.
+        # Large blobs lie beside the data files and are copied too; their size is unknown without a listing.
         return TARGET_ROWS_MIN
     parts = [fragment.metadata for fragment in dataset.get_fragments()]
     rows = sum(part.physical_rows for part in parts)
@@ -71,7 +71,20 @@ def _target_rows(dataset: LanceDataset) -> int:
 
 
 def _is_worthwhile(fragments: Sequence[FragmentMetadata], target_rows: float) -> bool:
-    """Deleted rows go, or there are clearly fewer fragments afterwards for a reasonable amount of copying."""
+    """True if deleted rows are dropped, or clearly fewer fragments remain for a reasonable amount of copying.
+
+    Live rows of the fragments, with a target of 100 rows:
+
+    ======================  =====  ===============================================
+    rows                    after  worthwhile
+    ======================  =====  ===============================================
+    20, 20, 20, 20          1      yes: 3 of 4 fragments go
+    90, 90, 90              3      no: no fragment goes
+    90, 5                   1      no: 5 rows are less than 1/16 of 90
+    90, 6                   1      yes: 6 rows are at least 1/16 of 90
+    90, then 15 of 1 row    2      yes: 16 fragments
+    ======================  =====  ===============================================
+    """
     if any((part.physical_rows - part.num_rows) > DELETED_SHARE_MAX * part.physical_rows for part in fragments):
         return True
     sizes = [part.num_rows for part in fragments]
@@ -95,7 +108,10 @@ def rewrite(store: Store, location: str, version: int, task: Any) -> RewrittenGr
 
 
 def numbered(groups: Sequence[RewrittenGroup], first: int) -> tuple[RewrittenGroup, ...]:
-    """The same groups, their new fragments numbered from ``first`` on: left to Lance, indexes would lose track."""
+    """The same groups, their new fragments numbered from ``first`` on.
+
+    Lance would number them at commit, but index segments over them are built before that.
+    """
     numbers = count(first)
     return tuple(
         replace(group, rewritten=tuple(replace(part, id=next(numbers)) for part in group.rewritten)) for group in groups

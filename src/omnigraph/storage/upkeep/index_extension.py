@@ -1,8 +1,8 @@
-"""Self-maintenance of indexes: when enough rows are not covered, a write takes them into the indexes that a table has.
+"""Incremental index maintenance: when enough rows are uncovered, a write extends the existing indexes of a table.
 
-Small fragments are folded into larger ones soon (``fold``), so they are left alone; one that is too large to be folded
-again is finished. Only a write that finishes one looks how many are waiting, and there is a bound to what it indexes.
-Values and words are cheap to index; vectors and n-grams, larger fragments, and new indexes are left to ``optimize``.
+Small fragments are soon folded into larger ones (``fold``), so they are not indexed; a fragment too large to be folded
+again is *finished*. Only a write that finishes a fragment counts the uncovered ones, and it indexes a bounded number of
+rows. Kinds that are expensive to build, larger fragments, and new indexes are left to ``optimize``.
 """
 
 from __future__ import annotations
@@ -14,33 +14,35 @@ from lance import LanceDataset
 
 from omnigraph.errors import StorageError
 from omnigraph.storage.index import indexes
-from omnigraph.storage.index.building import SegmentPlan, build_segment
-from omnigraph.storage.index.indexes import IndexKind, IndexSpec, Segment
+from omnigraph.storage.index.building import absorbed, build_segment
+from omnigraph.storage.index.indexes import IndexSpec, Segment
+from omnigraph.storage.index.kinds import TRAITS
+from omnigraph.storage.index.segment_builders import SegmentPlan
 from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.stage import fold
 from omnigraph.storage.stage.staging import StagedVersion, WrittenRows, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.maintenance import index_operation
 
-EXTENDED_KINDS = (IndexKind.BTREE, IndexKind.TEXT)
-
 EXTENDED_ROWS_MIN = 32_768
-"""Rows of finished fragments that wait before an index is extended. A segment costs requests in every lookup, and
-building one costs the write some 50 ms: both have to be worth it. Queries put up with this many uncovered rows."""
+"""Uncovered rows of finished fragments from which an index is extended. A segment costs requests in every lookup, and
+building one adds some 50 ms to the write. Queries scan up to this many uncovered rows."""
 
 EXTENDED_ROWS_MAX = 65_536
-"""Rows that one write indexes at most, per index."""
+"""Maximum rows that one write indexes, per index."""
 
 
 def extend_indexes(store: Store, staged: StagedVersion, added: Sequence[WrittenRows]) -> StagedVersion:
-    """The same version with its indexes extended, if the added rows finish a fragment. It asks the store for nothing
-    otherwise, and a failure only means that the indexes stay as they are."""
+    """The same version with its indexes extended, if the added rows finish a fragment.
+
+    Otherwise no request is sent. A failure leaves the indexes as they are.
+    """
     if not any(_is_finished(part.physical_rows) for written in added for part in written.fragments):
         return staged
     try:
         return _extended(store, staged)
     except StorageError:
-        # The rows are written and complete without it. The next write that finishes a fragment tries again.
+        # The staged rows are complete without it. The next write that finishes a fragment retries.
         return staged
 
 
@@ -54,11 +56,11 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
     planned = list(_planned(dataset))
     built = [build_segment(store, location, staged.version, plan) for plan, _ in planned]
     segments = [segment for segment in built if segment is not None]
-    operation = index_operation(segments, [part for _, absorbed in planned for part in absorbed])
+    operation = index_operation(segments, [part for _, taken in planned for part in taken])
     current = stage_operation(store, dataset, location, operation)
     if current is dataset:
         return staged
-    # Nobody will read the version in between, so nobody needs its manifest.
+    # The intermediate version is never published, so its manifest is not among the needed files.
     between = manifest_file(location, staged.version)
     files = [record for record in staged.files if record.path != between]
     files += [record for segment in segments for record in segment.files]
@@ -66,20 +68,22 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
 
 
 def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment, ...]]]:
-    """A segment for every index that lacks finished fragments, and those that it takes in."""
+    """A segment for every index with enough uncovered finished fragments, and the segments that it absorbs."""
     rows = indexes.fragment_rows(dataset)
-    specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in EXTENDED_KINDS]
+    specs = [
+        IndexSpec(name, kind) for name in dataset.schema.names for kind, traits in TRAITS.items() if traits.is_extended
+    ]
     for found in indexes.coverage_of(dataset, specs) if dataset.describe_indices() else []:
         finished: list[int] = []
         size = 0
-        # The newest first: they are the ones that this writer knows to be few.
+        # Newest first: the bound then always includes the fragments of this write.
         for number in reversed(found.uncovered):
             if found.segments and _is_finished(rows[number]) and size + rows[number] <= EXTENDED_ROWS_MAX:
                 finished.append(number)
                 size += rows[number]
         if size >= EXTENDED_ROWS_MIN:
             lacking = replace(found, uncovered=tuple(finished))
-            absorbed = indexes.absorbed(lacking, rows, EXTENDED_ROWS_MAX)
-            fragments = (*finished, *(number for part in absorbed for number in sorted(part.fragments)))
+            taken = absorbed(lacking, rows, EXTENDED_ROWS_MAX)
+            fragments = (*finished, *(number for part in taken for number in sorted(part.fragments)))
             total = sum(rows[number] for number in fragments)
-            yield SegmentPlan(found.spec, found.name, fragments, total, is_first=False), absorbed
+            yield SegmentPlan(found.spec, found.name, fragments, total, is_first=False), taken

@@ -1,8 +1,10 @@
-"""The files of long jobs below ``jobs/``: what they are called, who owns them, and which files their notes name.
+"""The files of long jobs below ``jobs/``: their names, their owners, and the data files that their notes name.
 
-A job is ``<id>.json`` with what was asked for, ``<id>.<number>.json`` with what one of its tasks wrote, and
-``<id>.<turn>.owner``, a mark of each one who took it over or ended it. Marks are created if absent, so of several who
-want to take over or end a job exactly one does.
+- ``<id>.json``: the request.
+- ``<id>.<number>.json``: a note with the files that one task wrote.
+- ``<id>.<turn>.owner``: a mark of a process that took the job over or ended it.
+
+Marks are created if absent, so of several processes that take over or end a job exactly one wins.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ NOTE_KEYS = ("spans", "tables", "rejected", "records")
 """Keys of the note of a task."""
 
 ENDED = b"ended by "
-"""How the mark of one who ended a job begins."""
+"""Prefix of a mark that ended the job."""
 
 
 def owner_mark(job: str, turn: int) -> str:
-    """The mark of the owner of a turn; the first one has none."""
+    """The mark of the owner of a turn; the first owner has none."""
     return f"{DIRECTORY}/{job}.{turn}.owner"
 
 
@@ -36,11 +38,11 @@ class Job:
 
     @property
     def modified_us(self) -> int:
-        """When it last said something."""
+        """The time of its last write."""
         return max(file.modified_us for file in self.files)
 
     def named_files(self, objects: Objects) -> Iterator[str]:
-        """The files that its tasks wrote and nobody has published, as far as anybody knows."""
+        """The files that its tasks wrote and that may be unpublished."""
         for path in self.notes:
             content = objects.read(path)
             yield from _named(unseal(content, path, NOTE_KEYS)) if content is not None else ()
@@ -56,16 +58,16 @@ class Job:
         return [file.path for file in self.files if file.path.endswith(".owner")]
 
     def is_ended(self, objects: Objects) -> bool:
-        """A mark that the job was ended, by its owner or by cleanup."""
+        """True if a mark says that the job was ended, by its owner or by cleanup."""
         return any((objects.read(mark) or b"").startswith(ENDED) for mark in self._marks)
 
     def end(self, objects: Objects, by: str) -> bool:
-        """Delete the job, unless another process takes it over first. Then the files its notes name are garbage."""
+        """Delete the job, so that its unpublished files become garbage; False if another process took it over first."""
         marks = self._marks
         final = owner_mark(self.id, len(marks) + 1)
         if not self.is_ended(objects) and not objects.create(final, ENDED + by.encode()):
             return False
-        # The marks last: while there are notes, nobody may take them for his.
+        # Marks last: without them another process could take over notes that are being deleted.
         objects.delete_all([file.path for file in self.files if file.path.endswith(".json")])
         objects.delete_all([*marks, final])
         return True
@@ -78,7 +80,7 @@ def _named(note: dict[str, dict[str, tuple[object, object, list[dict[str, list[l
 
 
 def check(objects: Objects, path: str) -> None:
-    """Raise ``CorruptionError`` if a head or note of a job is not as it was written."""
+    """Raise ``CorruptionError`` if a head or note of a job was changed."""
     content = objects.read(path)
     if content is not None:
         unseal(content, path, NOTE_KEYS if path.count(".") > 1 else ())

@@ -1,8 +1,8 @@
-"""Maintenance of one table: what is done to it, and putting that on a version of it.
+"""Maintenance of one table: doing the work, and rebasing it on a version of the table.
 
-The work (rewriting fragments, building index segments) is done once and takes as long as it takes. Putting it on a
-version writes only manifests. When others changed the table meanwhile, what their change left alone is kept: groups of
-fragments that are all still as they were, and segments whose rows are still there.
+The work (compaction, building index segments) is done once and may take long. Putting it on a version writes only
+manifests. If other writers changed the table meanwhile, the parts that are still valid are kept: groups whose fragments
+are all unchanged, and segments whose rows still exist.
 """
 
 from __future__ import annotations
@@ -17,8 +17,15 @@ from lance.fragment import FragmentMetadata
 
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.index import indexes
-from omnigraph.storage.index.building import BuiltSegment, build_segment, planned_segments
-from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, Segment
+from omnigraph.storage.index.building import (
+    BuiltSegment,
+    absorbed,
+    build_segment,
+    counting_dead_rows,
+    planned_segments,
+)
+from omnigraph.storage.index.indexes import Coverage, IndexSpec, Segment
+from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.stage.staging import StagedVersion, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.compaction import (
@@ -32,7 +39,7 @@ from omnigraph.storage.upkeep.compaction import (
 from omnigraph.storage.upkeep.work import HERE, Workers
 
 DataFiles = tuple[str, ...]
-"""The data files of a fragment: with its number they fix its rows, but for those that are deleted."""
+"""The data files of a fragment: with its number they determine its rows, except for deletions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class IndexedRows:
 
 @dataclass(frozen=True, slots=True)
 class TableWork:
-    """Finished work on one table, not yet on any version that somebody can see."""
+    """Finished work on one table, not yet part of any visible version."""
 
     pin: TablePin
     specs: tuple[IndexSpec, ...]
@@ -62,7 +69,7 @@ class TableWork:
 
 @dataclass(frozen=True, slots=True)
 class StagedWork:
-    """What of the work is on a version, and what the indexes cover there."""
+    """The part of the work that is on a version, and the coverage of the indexes there."""
 
     version: StagedVersion
     groups: tuple[RewrittenGroup, ...]
@@ -75,8 +82,10 @@ class StagedWork:
 def work_on(
     store: Store, pin: TablePin, specs: Sequence[IndexSpec], *, compact: bool, workers: Workers = HERE
 ) -> TableWork:
-    """Do what a table needs: rewrite fragments, then index what is not covered. If it needs nothing, only manifests
-    are read. Data is read and written by the workers; what they give back is descriptions of files."""
+    """Do the work that a table needs: rewrite fragments, then index uncovered rows.
+
+    If it needs nothing, only manifests are read. The workers read and write the data and return descriptions of files.
+    """
     base = store.open(pin.location, pin.lance_version)
     current, tasks, dropped = _planned(store, base, pin.location, specs, compact=compact)
     written = workers.run(partial(rewrite, store, pin.location, current.version), tasks)
@@ -89,25 +98,26 @@ def work_on(
 def _planned(
     store: Store, base: LanceDataset, location: str, specs: Sequence[IndexSpec], *, compact: bool
 ) -> tuple[LanceDataset, list[Any], tuple[Segment, ...]]:
-    """What to rewrite, the segments that are built anew, and a version without those.
+    """The rewrite tasks, the segments to rebuild, and a version without those segments.
 
-    They go first: fragments of different segments cannot be rewritten into one.
+    The segments are dropped first, because Lance cannot rewrite fragments of different segments into one. Dropping some
+    may allow more rewrites, which may spoil more segments, so the loop runs until nothing changes.
     """
     rows = indexes.fragment_rows(base)
     found = indexes.coverage_of(base, specs)
     names = {item.name for item in found}
-    stale = [part for item in found for part in (*item.dead, *indexes.absorbed(item, rows))]
+    stale = [part for item in found for part in (*item.dead, *absorbed(item, rows))]
     dropped: dict[str, Segment] = {}
     current = base
     while True:
         dropped |= {segment.uuid: segment for segment in stale}
         current = stage_operation(store, current, location, index_operation([], stale))
         tasks = compaction_tasks(current) if compact else []
-        spoiled = indexes.counting_dead_rows(current, [part for task in tasks for part in task.fragments])
+        spoiled = counting_dead_rows(current, [part for task in tasks for part in task.fragments])
         stale = [segment for segment in spoiled if segment.index.name in names]
         if not stale:
             break
-    # What cannot be built anew, because indexes are to be left as they are, is not spoiled either.
+    # Segments outside ``specs`` are not rebuilt, so rewrites that would spoil their statistics are left out.
     kept = {number for segment in spoiled for number in segment.fragments}
     return current, [task for task in tasks if not kept & {part.id for part in task.fragments}], tuple(dropped.values())
 
@@ -138,12 +148,12 @@ def _build(
 
 
 def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | None:
-    """The work on a version of the table, the one it was done on or a later one; None if nothing is left of it."""
+    """The work on a version of the table, its base or a later one; None if no part of it is valid there."""
     if pin.location != work.pin.location:
         return None
     base = store.open(pin.location, pin.lance_version)
     present = indexes.segment_fragments(base)
-    # Writers extend indexes, and others may maintain this table: what they took away is gone already.
+    # Writers extend indexes, and another process may maintain this table: they may have dropped these segments already.
     dropped = tuple(part for part in work.dropped if part.uuid in present)
     staying = [fragments for uuid, fragments in present.items() if uuid not in {part.uuid for part in dropped}]
     groups = _kept(base, work.groups, staying)
@@ -172,8 +182,12 @@ def stage_work(store: Store, pin: TablePin, work: TableWork) -> StagedWork | Non
 def _kept(
     base: LanceDataset, groups: Sequence[RewrittenGroup], segments: Sequence[frozenset[int]]
 ) -> tuple[RewrittenGroup, ...]:
-    """Groups whose fragments are all as they were, whose numbers nobody took, and of which every segment covers all or
-    nothing: Lance refuses others."""
+    """Groups that can be committed on this version.
+
+    - All original fragments are unchanged.
+    - The numbers of the new fragments are still free.
+    - Every segment covers all of its original fragments or none: Lance refuses others.
+    """
     unchanged = {_rows_key(item.metadata) for item in base.get_fragments()}
     highest = indexes.highest_number(base)
     return tuple(
@@ -190,7 +204,7 @@ def _kept(
 def _placed(
     work: TableWork, current: LanceDataset, kept: Sequence[RewrittenGroup]
 ) -> list[tuple[BuiltSegment, IndexSpec]]:
-    """Segments that answer for this version, with the numbers of their fragments in it."""
+    """Segments that are valid on this version, with the numbers of their fragments in it."""
     data = _data_files(current)
     gone = {segment.uuid for segment in work.dropped}
     covered = {
@@ -201,14 +215,14 @@ def _placed(
     for item in work.built:
         fragments = dict(item.fragments)
         inside = [work.groups[number] for number in item.groups]
-        if item.spec.kind is IndexKind.BTREE and any(group not in kept for group in inside):
-            # It names rows by their addresses, and those are others in the original fragments.
+        if TRAITS[item.spec.kind].names_rows_by_address and any(group not in kept for group in inside):
+            # It names rows by address, and in the original fragments the rows have other addresses.
             continue
         for group in inside:
             fragments |= {part.id: _files_of(part) for part in (group.rewritten if group in kept else group.originals)}
-        # A fragment that is gone took its rows along; one whose number means other rows now must not be covered.
+        # A missing fragment is harmless: its rows are gone. A number that now belongs to other rows is not.
         is_right = all(data.get(number, files) == files for number, files in fragments.items())
-        # Where an older segment still covers some of the rows, both would answer for them.
+        # If an older segment still covers some of the rows, a search would return them twice.
         if is_right and data.keys() & fragments and not covered[item.spec] & fragments.keys():
             placed.append((item.segment.covering(fragments), item.spec))
     return placed
@@ -223,13 +237,13 @@ def _files_of(part: FragmentMetadata) -> DataFiles:
 
 
 def _rows_key(part: FragmentMetadata) -> tuple[int, DataFiles, str | None]:
-    """What fixes the number and the live rows of a fragment."""
+    """The identity of a fragment: its number, data files and deletion file determine its live rows."""
     deletion = part.deletion_file
     return part.id, _files_of(part), None if deletion is None else deletion.path(part.id)
 
 
 def index_operation(added: Sequence[BuiltSegment], removed: Sequence[Segment]) -> Any | None:
-    """Segments that come and go; None if there are none."""
+    """The operation that adds and removes segments; None if there are none."""
     if not added and not removed:
         return None
     return LanceOperation.CreateIndex([item.index for item in added], [item.index for item in removed])

@@ -1,8 +1,13 @@
-"""Sweeping one dataset: every file below its directory is needed, waits, or is deleted.
+"""The sweep phase of garbage collection, for one dataset: every file is needed, waits, or is deleted.
 
-What is needed is said by versions; this module opens them and finds their files. A version names its data files,
-deletion files and index segments; blob files lie beside their data file, and the files of a segment in its directory.
-Transaction files belong to nobody once their commit is made.
+Invariant: a file is deleted only if no version that must stay refers to it, no running job wrote it, and it is older
+than the grace period. The mark phase (``write.upkeep.reachable``) supplies the versions; this module opens them and
+collects their files. If one of them cannot be opened or its manifest is damaged, its references are not known, and
+nothing of the dataset is deleted.
+
+- A version names its data files, deletion files and index segments.
+- Blob files lie in a directory beside their data file, and the files of a segment in its own directory.
+- Transaction files are unreferenced once their commit is made.
 """
 
 from __future__ import annotations
@@ -25,11 +30,11 @@ from omnigraph.storage.publish.published import DIRECTORY as MARKS
 from omnigraph.storage.tables.store import Store
 
 FIRST_VERSION = 1
-"""Of every table: an ordinary, empty version, which makes the directory a dataset for Lance."""
+"""An ordinary, empty version that every table has: it makes the directory a dataset for Lance."""
 
 
 class Fate(Enum):
-    """What becomes of a file."""
+    """The decision about a file."""
 
     NEEDED = "needed"
     JOBS = "kept by jobs"
@@ -39,28 +44,29 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Needs:
-    """What is needed of one dataset. Travels to executors."""
+    """The references into one dataset. Pickled to executors."""
 
     location: str
     versions: Mapping[int, int | None]
-    """With the moment until which a version is needed; None is for good."""
+    """Versions that must stay, with the moment until which; None without an end."""
     files: frozenset[str] = frozenset()
     """Files that are needed whatever the versions say."""
     jobs: frozenset[str] = frozenset()
     """Files that running jobs have written and not yet published."""
     keeps_names: bool = False
-    """A manifest that is swapped: a writer who has slept would create the number of a deleted version again."""
+    """True for the manifest of a live branch. Names of its versions stay: if one were free, a suspended writer could
+    create that number again, and win a swap that it has lost."""
     keeps_first: bool = True
-    """A table, which Lance takes for a dataset because of its first version."""
+    """True for a table: without its first version Lance does not recognise the directory as a dataset."""
     manifests: tuple[FileRecord, ...] = ()
-    """Checksums of the versions' own manifests. One that is damaged and can be opened may name other files."""
+    """Checksums of the versions' manifests. A damaged one that can still be opened may name other files."""
     label: str | None = None
-    """What all of its files are counted as, if not by where they lie."""
+    """Kind under which all files are counted; by default the directory decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How to sweep: files written at or after a moment stay, and a dry run deletes nothing."""
+    """Parameters of a sweep: files written at or after ``young_us`` wait, and a dry run deletes nothing."""
 
     young_us: int
     grace_us: int
@@ -69,7 +75,7 @@ class Terms:
 
 @dataclass(slots=True)
 class Count:
-    """Files and bytes, and for waiting ones the moment when the last of them may go."""
+    """Files and bytes; for waiting files, the moment when the last of them may be deleted."""
 
     files: int = 0
     bytes: int = 0
@@ -83,21 +89,21 @@ class Count:
 
 @dataclass
 class Swept:
-    """What was found below one directory, by kind of file and fate."""
+    """The files below one directory, counted by kind and fate."""
 
     location: str
     counts: dict[tuple[str, Fate], Count] = field(default_factory=lambda: defaultdict(Count))
     damage: StorageError | None = None
-    """A version that must stay and cannot be opened: what it needs is not known, so nothing was deleted."""
+    """The failure to open a version that must stay. Its references are not known, so nothing was deleted."""
     is_live_manifest: bool = False
 
     @property
     def is_worth_a_fence(self) -> bool:
-        """Garbage that is worth swapping every branch: each fence itself leaves a small file in each live manifest."""
+        """True for garbage worth a fence on every branch: a fence itself leaves a small file in each live manifest."""
         return not self.is_live_manifest and any(fate is Fate.DELETED for _, fate in self.counts)
 
     def spared(self) -> Swept:
-        """The same where nothing was deleted after all."""
+        """The same counts for a sweep that deleted nothing after all."""
         kept = Swept(self.location, damage=self.damage, is_live_manifest=self.is_live_manifest)
         for (kind, fate), count in self.counts.items():
             kept.counts[kind, Fate.WAITING if fate is Fate.DELETED else fate].add(count)
@@ -117,7 +123,8 @@ _KINDS = {
 
 
 def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
-    """Delete what is not needed below a dataset's directory, or say what would be deleted."""
+    """Delete unreferenced files below a dataset's directory, or only report them in a dry run."""
+    # References first, then the listing: a file that appears in between is younger than the grace period.
     try:
         found = _Found.of(store, needs)
     except StorageError as error:
@@ -133,13 +140,15 @@ def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
             garbage.append(file.path)
     if not terms.is_dry:
         store.objects.delete_all(garbage)
+        # Only directories that belong to one file or segment: ``data`` and ``_versions`` of a live table stay, because
+        # a writer may be about to create a file there.
         for directory in [needs.location] if is_empty else _own_directories(needs.location, garbage):
             store.objects.prune(directory)
     return swept
 
 
 def leave(store: Store, needs: Needs, damage: StorageError | None = None) -> Swept:
-    """Leave a dataset as it is: whatever lies there may be needed."""
+    """Leave a dataset as it is: any of its files may be needed."""
     swept = Swept(needs.location, damage=damage, is_live_manifest=needs.keeps_names)
     for file in store.objects.walk(needs.location):
         swept.note(needs.label or _kind(needs.location, file.path), Fate.NEEDED, file)
@@ -147,11 +156,26 @@ def leave(store: Store, needs: Needs, damage: StorageError | None = None) -> Swe
 
 
 def _fate(file: Listed, found: _Found, needs: Needs, terms: Terms) -> tuple[Fate, int]:
+    """The decision about one file, and for a waiting one until when it waits.
+
+    With ``young_us`` 1000 and ``grace_us`` 50:
+
+    ==========================  ========  =============  ==================
+    reference                   modified  running job    fate
+    ==========================  ========  =============  ==================
+    None (no end)               10        no             NEEDED
+    0 (none)                    10        no             DELETED
+    0 (none)                    1020      no             WAITING until 1070
+    2000 (an expiring version)  10        no             WAITING until 2000
+    0 (none)                    10        yes            JOBS
+    ==========================  ========  =============  ==================
+    """
     if file.path in needs.jobs:
         return Fate.JOBS, 0
     until_us = found.until(file.path)
     if until_us is None:
         return Fate.NEEDED, 0
+    # Young files may be staged by a writer that has not published yet: no version names them, and they are not garbage.
     if file.modified_us >= terms.young_us:
         until_us = max(until_us, file.modified_us + terms.grace_us)
     return (Fate.WAITING, until_us) if until_us else (Fate.DELETED, 0)
@@ -159,7 +183,7 @@ def _fate(file: Listed, found: _Found, needs: Needs, terms: Terms) -> tuple[Fate
 
 @dataclass
 class _Found:
-    """Until when the files of some versions are needed: None for good, 0 for what none of them needs."""
+    """Expiry of the files of some versions: None without an end, 0 for files that none of them names."""
 
     needs: Needs
     files: dict[str, int | None] = field(default_factory=dict)
@@ -169,6 +193,7 @@ class _Found:
     def of(cls, store: Store, needs: Needs) -> _Found:
         found = cls(needs)
         found.files.update(dict.fromkeys(needs.files))
+        # Before opening: a manifest with a flipped bit may open, and name other files than it did.
         for record in needs.manifests:
             what = mismatch(store.root, record)
             if what is not None:
@@ -196,6 +221,7 @@ class _Found:
         location = self.needs.location
         place, _, name = path.removeprefix(f"{location}/").partition("/")
         owner, is_inner, _ = name.partition("/")
+        # The file itself is not named; its owner may be: a segment, or the data file that a blob belongs to.
         if place == "_indices" and is_inner:
             return self.segments.get(owner, 0)
         if place == "data" and is_inner:
@@ -207,13 +233,14 @@ class _Found:
         return 0
 
     def _stays(self, path: str, name: str) -> bool:
-        """Names in a live dataset that no version is asked for."""
+        """Names that stay in a live dataset although no version that must stay refers to them."""
         is_manifest = self.needs.keeps_names and name.endswith(".manifest")
         is_first = self.needs.keeps_first and path == manifest_file(self.needs.location, FIRST_VERSION)
         return is_manifest or is_first or name == "latest_version_hint.json"
 
 
 def _need(known: dict[str, int | None], name: str, until_us: int | None) -> None:
+    # Files are shared between versions: the latest expiry wins, and no end wins over every expiry.
     before = known.get(name, 0)
     known[name] = None if before is None or until_us is None else max(before, until_us)
 
@@ -224,6 +251,6 @@ def _kind(location: str, path: str) -> str:
 
 
 def _own_directories(location: str, garbage: list[str]) -> Iterator[str]:
-    """Directories that belong to one file or segment each. Those of a table stay: others write there."""
+    """Directories that belong to one file or segment each. The directories of the table stay: writers use them."""
     found = {tuple(path.removeprefix(f"{location}/").split("/")[:-1]) for path in garbage}
     yield from (f"{location}/{parts[0]}/{parts[1]}" for parts in sorted(found) if len(parts) > 1)

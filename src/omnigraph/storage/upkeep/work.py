@@ -1,7 +1,7 @@
-"""Who does the pieces of a large piece of work: this process, one after the other, or others at the same time.
+"""Executors for maintenance tasks: sequential in this process, or parallel on Spark.
 
-A piece is a function of one item. Item and result can be pickled, and what a piece writes has a name of its own, so it
-does not matter where it runs, or how often: only results that came back count.
+A task is a function of one item. Item and result can be pickled, and a task writes files with unique names only, so it
+may run on any machine and more than once: only the results that are returned count.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ R = TypeVar("R")
 
 
 class Run(Protocol):
-    """Does the same work for every item; the results are in the order of the items."""
+    """Run a task for every item; the results are in the order of the items."""
 
     def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Somebody who does pieces, and the name by which reports call them."""
+    """An executor, and its name in reports."""
 
     name: str
     run: Run
@@ -33,4 +33,4 @@ def _run_here(work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
 
 
 HERE = Workers("embedded", _run_here)
-"""This process."""
+"""Sequential execution in this process."""
