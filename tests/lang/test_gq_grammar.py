@@ -2,12 +2,11 @@
 
 import pytest
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.gq_ast import (
     Aggregate,
-    AggregateFunction,
     AliasRef,
     Binary,
-    BinaryOperator,
     Clause,
     Expr,
     Filter,

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.errors import InputError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.types import PropertyType

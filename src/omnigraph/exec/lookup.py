@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.exec.evaluate import constant
 from omnigraph.exec.tables import TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.storage.index.indexes import Coverage, IndexKind

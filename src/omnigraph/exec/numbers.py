@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 
 Op = BinaryOperator
 Mask = npt.NDArray[np.bool_]

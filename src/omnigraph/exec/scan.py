@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.lookup import best_lookup, pushed
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType

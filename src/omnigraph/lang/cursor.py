@@ -17,7 +17,8 @@ from omnigraph.core.limits import (
     VECTOR_DIMENSION_MAX,
 )
 from omnigraph.core.scalars import SCALARS_BY_NAME
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.lexer import Kind, Lexed, Token, lex
 from omnigraph.lang.source import Source, Span
 from omnigraph.lang.syntax import Name, TypeRef

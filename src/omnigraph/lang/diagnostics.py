@@ -6,13 +6,12 @@ reports every problem, within a bound.
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from omnigraph.core.limits import DIAGNOSTICS_MAX, SUGGESTION_NAMES_MAX
+from omnigraph.core.limits import DIAGNOSTICS_MAX
 from omnigraph.errors import CompileError
 from omnigraph.lang.source import Source, Span
 
@@ -148,14 +147,3 @@ def raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
     """Raise all of them if any is an error."""
     if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
         raise CompileError(diagnostics)
-
-
-def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
-    """A hint that names the most similar known name, or None if nothing is close."""
-    folded: dict[str, str] = {}
-    for name in names:
-        folded.setdefault(name.lower(), name)
-        if len(folded) >= SUGGESTION_NAMES_MAX:
-            break
-    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=0.6)
-    return f"did you mean `{folded[close[0]]}`?" if close else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
@@ -78,17 +79,6 @@ class Call:
     span: Span = field(compare=False)
 
 
-class AggregateFunction(Enum):
-    """The aggregates."""
-
-    COUNT = "count"
-    SUM = "sum"
-    AVG = "avg"
-    MIN = "min"
-    MAX = "max"
-    COLLECT = "collect"
-
-
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``count(distinct $f)`` and its like."""
@@ -97,27 +87,6 @@ class Aggregate:
     argument: Expr
     distinct: bool
     span: Span = field(compare=False)
-
-
-class BinaryOperator(Enum):
-    """Operators between two expressions, as written."""
-
-    OR = "or"
-    AND = "and"
-    EQ = "="
-    NE = "!="
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    CONTAINS = "contains"
-    STARTS_WITH = "starts_with"
-    IN = "in"
-    ADD = "+"
-    SUBTRACT = "-"
-    MULTIPLY = "*"
-    DIVIDE = "/"
-    MODULO = "%"
 
 
 @dataclass(frozen=True, slots=True)

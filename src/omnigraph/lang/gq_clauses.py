@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_ast import (
     AliasRef,
-    BinaryOperator,
     Binding,
     Clause,
     Filter,

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from enum import Flag, auto
 from typing import assert_never
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.gq_ast import (
     Aggregate,
     AliasRef,
     Binary,
-    BinaryOperator,
     Call,
     Expr,
     IsNull,

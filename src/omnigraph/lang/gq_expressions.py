@@ -9,13 +9,12 @@ from __future__ import annotations
 from math import copysign
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_ast import (
     Aggregate,
-    AggregateFunction,
     AliasRef,
     Binary,
-    BinaryOperator,
     Call,
     Expr,
     IsNull,

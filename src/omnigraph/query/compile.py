@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import CompileError, NotFoundError, UsageError
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.core.scalars import Scalar
-from omnigraph.lang.gq_ast import AggregateFunction, BinaryOperator
 from omnigraph.schema.types import PropertyType
 
 BOOL = PropertyType(Scalar.BOOL, nullable=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     ONE_HOP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, Context
@@ -26,7 +27,7 @@ def check_match(context: Context, node_type: NodeType, variable: str, match: ast
     target = ir.Property(variable, declared.name, declared.type)
     if declared.type.is_list:
         return ir.Member(value, target)
-    return ir.Compare(ast.BinaryOperator.EQ, target, value)
+    return ir.Compare(BinaryOperator.EQ, target, value)
 
 
 def _check_value(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> ir.Expr | None:

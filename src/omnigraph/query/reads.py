@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -15,7 +16,7 @@ from omnigraph.query.typecheck import Place, check_expression, described
 from omnigraph.query.variables import replace_rankings
 from omnigraph.schema.types import PropertyType
 
-Function = ast.AggregateFunction
+Function = AggregateFunction
 _LIMIT_HINT = "write `limit 10` behind the order"
 
 

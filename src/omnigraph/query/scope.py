@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.source import Span
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -16,7 +17,7 @@ from omnigraph.query.search import check_call
 from omnigraph.query.values import check_literal
 from omnigraph.schema.types import PropertyType
 
-Operator = ast.BinaryOperator
+Operator = BinaryOperator
 _ARITHMETIC = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE, Operator.MODULO)
 _LOGIC = (Operator.AND, Operator.OR)
 _TEXT = (Operator.CONTAINS, Operator.STARTS_WITH)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.schema.catalog import Catalog, EdgeType
 
 

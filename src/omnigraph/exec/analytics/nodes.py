@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.adjacency import Integers, Rows
 from omnigraph.exec.analytics.sparse import Numbers
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import TableView
-from omnigraph.lang.diagnostics import did_you_mean
 
 Labels = npt.NDArray[np.int64]
 NodeRef = str | tuple[str, str]

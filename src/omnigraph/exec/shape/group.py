@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
@@ -21,7 +22,6 @@ from omnigraph.exec.shape.partitions import coded, rows_at_once
 from omnigraph.exec.shape.row_groups import frame_groups, row_groups
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
 from omnigraph.exec.tables import Rows
-from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column, Group
 from omnigraph.query.liveness import counts_matches

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.exec.multiplicity import sums
 from omnigraph.exec.numbers import one_zero
 from omnigraph.exec.tables import Rows
-from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
 

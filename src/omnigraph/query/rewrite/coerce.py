@@ -11,8 +11,8 @@ import math
 from dataclasses import replace
 
 from omnigraph.core.numbers import neighbours
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Expand, Filter, Operator, Scan
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs

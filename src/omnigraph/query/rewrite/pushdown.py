@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.expressions import conjunction
 from omnigraph.query.ir import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
 from omnigraph.query.ir import Distinct, Group, Operator, Project, Slice, Sort
