@@ -17,7 +17,7 @@ from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.analytics import algorithms, triangles
-from omnigraph.exec.analytics.steps import Block, EdgeArrays, Kernel, Vector, block_of, smaller_behind
+from omnigraph.exec.analytics.steps import EdgeArrays, EdgeBlock, Kernel, Vector, block_of, smaller_behind
 from tests.analytics.shapes import SHAPES, Node, Shape, random_shape
 
 EVERY = ("Knows", "Likes", "Lives", "Hosts")
@@ -33,7 +33,7 @@ CASES = [
 class CountedSteps:
     """One block, and how many steps were made over it."""
 
-    block: Block
+    block: EdgeBlock
     made: int = 0
 
     @property

@@ -14,8 +14,9 @@ from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
 from omnigraph.exec.analytics import rounds
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import LocalSteps
-from omnigraph.exec.analytics.steps import Form, Kernel, Vector
+from omnigraph.exec.analytics.steps import Kernel, Vector
 from tests.analytics.shapes import SCHEMA, Shape, knows, names, random_shape
 from tests.faults.s3 import Bucket, Server
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 from omnigraph.errors import UsageError
 from omnigraph.exec.adjacency import Adjacency, Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
 from omnigraph.exec.analytics.steps import (
-    Block,
     EdgeArrays,
-    Form,
+    EdgeBlock,
     Kernel,
     Vector,
     Weights,
@@ -55,7 +55,7 @@ class LocalSteps:
         return every.seen_as(self.form, self.nodes)
 
     @cached_property
-    def block(self) -> Block:
+    def block(self) -> EdgeBlock:
         """The whole graph."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
@@ -63,7 +63,7 @@ class LocalSteps:
         return block_of(self.edges, 0, self.nodes, self.nodes)
 
     @cached_property
-    def forward(self) -> Block:
+    def forward(self) -> EdgeBlock:
         """The whole graph, by the nodes that values come from."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
@@ -96,7 +96,7 @@ class LocalSteps:
         sources = self.space.numbers(edge.source, lists.origins())
         return EdgeArrays(sources, self.space.numbers(edge.target, lists.neighbours), self._weights(edge, lists))
 
-    def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> Block:
+    def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> EdgeBlock:
         """Lists by the rows of one table as lists by number: a table's rows have ascending numbers."""
         (edge,) = self.chosen.edges
         table = self.space.tables[near]
@@ -107,7 +107,7 @@ class LocalSteps:
         counts[start : start + table.rows] = by_row[table.live()]
         offsets = np.concatenate(([0], np.cumsum(counts)))
         neighbours = narrow_numbers(self.space.numbers(far, lists.neighbours), self.nodes)
-        return Block(0, offsets, neighbours, self.nodes, self._weights(edge, lists))
+        return EdgeBlock(0, offsets, neighbours, self.nodes, self._weights(edge, lists))
 
     def _weights(self, edge: EdgeType, lists: Adjacency) -> Weights | None:
         weight = self.chosen.weight

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,20 +17,10 @@ import numpy.typing as npt
 
 from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
 from omnigraph.exec.analytics import sparse
+from omnigraph.exec.analytics.forms import Form
 
 Vector = npt.NDArray[Any]
 Weights = sparse.Numbers
-
-
-class Form(Enum):
-    """How an algorithm sees the edges."""
-
-    DIRECTED = "directed"
-    """As they are: a node gets values from the sources of its edges."""
-    BOTH = "both"
-    """Every edge in both directions; an edge from a node to itself stands once."""
-    SIMPLE = "simple"
-    """Who is connected to whom: without direction, parallel edges as one, without edges from a node to itself."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,7 @@ class EdgeArrays:
 
 
 @dataclass(frozen=True)
-class Block:
+class EdgeBlock:
     """The neighbours some nodes get values from: those of node ``first + n`` lie between two offsets, ascending."""
 
     first: int
@@ -85,14 +74,14 @@ class Block:
         return Adjacency(self.offsets, self.neighbours, np.arange(len(self.neighbours)))
 
     @cached_property
-    def without_parallels(self) -> Block:
+    def without_parallels(self) -> EdgeBlock:
         """The same with one edge, the lightest, for parallel ones."""
         lists = self.lists
         if lists.is_simple:
             return self
         pairs = lists.pairs
         weights = None if self.weights is None else np.minimum.reduceat(self.weights, pairs.edges)
-        return Block(self.first, pairs.offsets, pairs.neighbours, self.nodes, weights)
+        return EdgeBlock(self.first, pairs.offsets, pairs.neighbours, self.nodes, weights)
 
     @cached_property
     def matrix(self) -> Any:
@@ -101,11 +90,11 @@ class Block:
         return sparse.matrix(self.offsets, self.neighbours, weights, self.nodes)
 
 
-def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> Block:
+def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> EdgeBlock:
     """The block of the nodes from ``first`` on, of edges that all end there."""
     lists: Adjacency = adjacency(edges.targets - first, edges.sources, np.arange(len(edges.sources)), size)
     weights = None if edges.weights is None else edges.weights[lists.edges]
-    return Block(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
+    return EdgeBlock(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
 
 
 def narrow_numbers(numbers: Integers, nodes: int) -> Integers:
@@ -118,7 +107,7 @@ def number_kind(nodes: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
-Kernel = Callable[[Block, Vector], Vector]
+Kernel = Callable[[EdgeBlock, Vector], Vector]
 
 
 class Steps(Protocol):
@@ -154,18 +143,18 @@ def leaving_weights(neighbours: Integers, weights: Weights | None, nodes: int) -
 # --- kernels ---------------------------------------------------------------------------------------------
 
 
-def sums(block: Block, vector: Vector) -> Vector:
+def sums(block: EdgeBlock, vector: Vector) -> Vector:
     """The sum of the neighbours' values, weighed."""
     summed: Vector = block.matrix @ vector
     return summed
 
 
-def counts(block: Block, _vector: Vector) -> Vector:
+def counts(block: EdgeBlock, _vector: Vector) -> Vector:
     """How many neighbours there are, parallel edges each."""
     return np.diff(block.offsets).astype(np.int64)
 
 
-def smallest(block: Block, vector: Vector) -> Vector:
+def smallest(block: EdgeBlock, vector: Vector) -> Vector:
     """The smallest value of the node and its neighbours."""
     own = vector[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
@@ -175,7 +164,7 @@ def smallest(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def smallest_alike(block: Block, vector: Vector) -> Vector:
+def smallest_alike(block: EdgeBlock, vector: Vector) -> Vector:
     """The smallest value of the node and of those of its neighbours that are of its kind: values, and kinds."""
     values, kinds = vector
     own: Vector = values[block.first : block.first + block.size].copy()
@@ -187,7 +176,7 @@ def smallest_alike(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def smaller_behind(block: Block, vector: Vector) -> tuple[Vector, Vector]:
+def smaller_behind(block: EdgeBlock, vector: Vector) -> tuple[Vector, Vector]:
     """The same against the edges: neighbours for which a node of the block has a smaller value, and the smallest."""
     values, kinds = vector
     sources, targets = block.neighbours, block.owners + block.first
@@ -199,7 +188,7 @@ def smaller_behind(block: Block, vector: Vector) -> tuple[Vector, Vector]:
     return nodes, smallest_offered
 
 
-def nearest(block: Block, vector: Vector) -> Vector:
+def nearest(block: EdgeBlock, vector: Vector) -> Vector:
     """The shortest distance: the node's own, or that of a neighbour and the edge from there."""
     own = vector[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
@@ -209,7 +198,7 @@ def nearest(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def commonest(block: Block, vector: Vector) -> Vector:
+def commonest(block: EdgeBlock, vector: Vector) -> Vector:
     """The value that most neighbours have, of several the smallest; a node without neighbours keeps its own."""
     own = vector[block.first : block.first + block.size].copy()
     if not len(block.neighbours):
