@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.engine.analysis import run as analysis
+from omnigraph.engine.analysis import run
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
@@ -84,7 +84,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 def walk(monkeypatch: pytest.MonkeyPatch, form: Form | None = None, steps_max: int = 1_000) -> Road:
     road = Road(steps_max, form=form)
-    monkeypatch.setattr(analysis, "LocalSteps", lambda *given: CountedSteps(road, *given))
+    monkeypatch.setattr(run, "LocalSteps", lambda *given: CountedSteps(road, *given))
     return road
 
 

@@ -12,7 +12,7 @@ from omnigraph.exec.graph_view import Traversal
 from omnigraph.exec.multiplicity import ROWS_MAX, product, sums, total
 from omnigraph.exec.shape import row_groups
 from omnigraph.exec.topology.cache import Topologies
-from omnigraph.exec.walk import counting as multiplicity
+from omnigraph.exec.walk import counting
 from tests.exec.people import People, edge, person
 
 MATCHES = [
@@ -39,10 +39,10 @@ MATCHES = [
 ]
 
 
-@pytest.fixture(params=[multiplicity.DENSE_SHARE, 0], ids=["dense", "one by one"])
+@pytest.fixture(params=[counting.DENSE_SHARE, 0], ids=["dense", "one by one"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays over all nodes, or row by row."""
-    monkeypatch.setattr(multiplicity, "DENSE_SHARE", request.param)
+    monkeypatch.setattr(counting, "DENSE_SHARE", request.param)
     monkeypatch.setattr(row_groups, "COLLAPSED_ROWS_MIN", 0)
 
 

@@ -84,8 +84,10 @@ def with_matches(operator: OptionalJoin, frame: Frame, matches: Matches, budget:
     inner = matches.inner.take(order[slot])
     result = frame.take(np.concatenate((position, missing)))
     result.repeats |= inner.repeats
-    if inner.weight is not None:
-        result = result.weighted(product(result.weight, np.concatenate((inner.weight, np.ones_like(missing)))))
+    if inner.multiplicity is not None:
+        result = result.with_multiplicity(
+            product(result.multiplicity, np.concatenate((inner.multiplicity, np.ones_like(missing))))
+        )
     for name in operator.introduces:
         if name in inner.bindings:
             rows = np.concatenate((inner.bindings[name], np.full(len(missing), -1, np.int64)))

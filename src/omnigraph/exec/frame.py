@@ -27,7 +27,7 @@ class Frame:
     tables: Mapping[str, TableView]
     bindings: dict[str, Rows] = field(default_factory=dict)
     columns: dict[str, pa.Array] = field(default_factory=dict)
-    weight: Rows | None = None
+    multiplicity: Rows | None = None
     """How many equal rows each row stands for; absent means one."""
     repeats: bool = False
     """Whether two rows may agree in everything, because what told them apart was forgotten."""
@@ -38,7 +38,7 @@ class Frame:
         """What the frame holds in memory."""
         held: int = sum(rows.nbytes for rows in self.bindings.values())
         held += sum(column.nbytes for column in (*self.columns.values(), *self._values.values()))
-        return held + (0 if self.weight is None else self.weight.nbytes)
+        return held + (0 if self.multiplicity is None else self.multiplicity.nbytes)
 
     @property
     def variables(self) -> set[str]:
@@ -71,7 +71,7 @@ class Frame:
             self.tables,
             {name: binding[rows] for name, binding in self.bindings.items()},
             {name: pc.take(column, indices) for name, column in self.columns.items()},
-            None if self.weight is None else self.weight[rows],
+            None if self.multiplicity is None else self.multiplicity[rows],
             self.repeats,
             {key: pc.take(column, indices) for key, column in self._values.items()},
         )
@@ -83,7 +83,7 @@ class Frame:
             self.tables,
             {name: binding[start:stop] for name, binding in self.bindings.items()},
             {name: column.slice(start, stop - start) for name, column in self.columns.items()},
-            None if self.weight is None else self.weight[start:stop],
+            None if self.multiplicity is None else self.multiplicity[start:stop],
             self.repeats,
         )
 
@@ -104,9 +104,9 @@ class Frame:
         """The frame with one more computed column."""
         return replace(self, columns={**self.columns, name: column})
 
-    def weighted(self, weight: Rows | None) -> Frame:
+    def with_multiplicity(self, multiplicity: Rows | None) -> Frame:
         """The frame with every row standing for so many."""
-        return replace(self, weight=weight)
+        return replace(self, multiplicity=multiplicity)
 
     def with_values(self, variable: str, name: str, values: pa.Array) -> Frame:
         """The frame with a property that was read already, one value a row."""
@@ -125,7 +125,7 @@ class Frame:
             {**self.tables, **other.tables},
             {**self.bindings, **other.bindings},
             {**self.columns, **other.columns},
-            product(self.weight, other.weight),
+            product(self.multiplicity, other.multiplicity),
             self.repeats or other.repeats,
             {**self._values, **other._values},
         )
@@ -148,7 +148,7 @@ class Frame:
             {name: table for name, table in self.tables.items() if name in bindings},
             bindings,
             {name: column for name, column in self.columns.items() if _owner(name) in (*variables, BLOCK_MARK)},
-            self.weight,
+            self.multiplicity,
             self.repeats or len(bindings) < len(self.bindings),
             {key: column for key, column in self._values.items() if key in reads},
         )

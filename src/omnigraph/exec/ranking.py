@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import Searcher, distances
-from omnigraph.exec.shape import steps as shape
+from omnigraph.exec.shape import steps
 from omnigraph.exec.tables import Rows, TableView, distinct
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
@@ -83,7 +83,7 @@ def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverag
             best, places = in_order, np.arange(len(in_order))
         else:
             # A node with several rows counts once, where it first appears.
-            groups, first = shape.group_codes([pa.array(in_order)], len(in_order))
+            groups, first = steps.group_codes([pa.array(in_order)], len(in_order))
             best, places = in_order[first], groups[first]
         total[best] += 1.0 / (ranking.k.value + places + 1)
         ranked[best] = True
@@ -100,6 +100,6 @@ def _order(scores: npt.NDArray[np.float64], nodes: Rows, table: TableView) -> Ro
     tied[1:] |= equal
     tied[:-1] |= equal
     level = order[tied]
-    by_id = shape.ranks(table.values("id", nodes[level]))
+    by_id = steps.ranks(table.values("id", nodes[level]))
     order[tied] = level[np.lexsort((by_id, scores[level]))]
     return order

@@ -17,7 +17,7 @@ from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import sums, total
-from omnigraph.exec.shape import steps as shape
+from omnigraph.exec.shape import steps
 from omnigraph.exec.shape.partitions import coded, rows_at_once
 from omnigraph.exec.shape.row_groups import frame_groups, row_groups
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
@@ -133,7 +133,7 @@ def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator
     assert isinstance(expression, ir.Aggregate)
     argument = expression.argument
     if counts_matches(expression):
-        return pa.array(sums(groups, frame.weight, count), column_type(expression.type))
+        return pa.array(sums(groups, frame.multiplicity, count), column_type(expression.type))
     if isinstance(argument, ir.EntityId) and expression.function is AggregateFunction.COUNT:
         # Counting entities needs no ids: within one variable a row number is as good.
         binding = frame.bindings[argument.variable]
@@ -141,6 +141,6 @@ def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator
     else:
         values = evaluator.column(argument, frame)
     if expression.function is AggregateFunction.COLLECT and not expression.distinct:
-        rows = total(frame.weight, frame.length)
+        rows = total(frame.multiplicity, frame.length)
         evaluator.budget.hold(rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,}")
-    return shape.aggregate(expression, values, groups, count, frame.weight)
+    return steps.aggregate(expression, values, groups, count, frame.multiplicity)

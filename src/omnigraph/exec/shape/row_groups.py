@@ -70,14 +70,14 @@ def collapse(frame: Frame, *, counted: bool) -> Frame:
         return frame
     if not frame.bindings:
         rows = min(frame.length, 1)
-        weight = np.full(rows, total(frame.weight, frame.length), np.int64) if counted else None
-        return Frame(rows, {}, weight=weight)
+        multiplicity = np.full(rows, total(frame.multiplicity, frame.length), np.int64) if counted else None
+        return Frame(rows, {}, multiplicity=multiplicity)
     groups, first = frame_groups(frame, list(frame.bindings))
-    weight = sums(groups, frame.weight, len(first)) if counted else None
+    multiplicity = sums(groups, frame.multiplicity, len(first)) if counted else None
     collapsed = frame if len(first) == frame.length else frame.take(first)
     return Frame(
         len(first),
         collapsed.tables,
         collapsed.bindings,
-        weight=frame.weight if collapsed is frame and counted else weight,
+        multiplicity=frame.multiplicity if collapsed is frame and counted else multiplicity,
     )

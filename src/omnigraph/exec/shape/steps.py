@@ -77,24 +77,24 @@ def sorted_rows(keys: Sequence[tuple[pa.Array, bool]], rows: int) -> Rows:
 
 
 def aggregate(
-    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, weights: Rows | None = None
+    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, multiplicity: Rows | None = None
 ) -> pa.Array:
     """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
     if values.null_count:
         present = pc.is_valid(values).to_numpy(zero_copy_only=False)
         values, groups = values.filter(pa.array(present)), groups[present]
-        weights = None if weights is None else weights[present]
+        multiplicity = None if multiplicity is None else multiplicity[present]
     if expression.distinct and expression.function not in (Function.MIN, Function.MAX):
         _, first = group_codes([pa.array(groups), values], len(groups))
-        values, groups, weights = values.take(pa.array(first)), groups[first], None
+        values, groups, multiplicity = values.take(pa.array(first)), groups[first], None
     type_ = column_type(expression.type)
     match expression.function:
         case Function.COUNT:
-            return pa.array(sums(groups, weights, count), type_)
+            return pa.array(sums(groups, multiplicity, count), type_)
         case Function.SUM | Function.AVG:
-            counts = sums(groups, weights, count)
+            counts = sums(groups, multiplicity, count)
             numbers = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            numbers = numbers if weights is None else numbers * weights
+            numbers = numbers if multiplicity is None else numbers * multiplicity
             added = np.bincount(groups, weights=numbers, minlength=count).astype(np.float64)
             divisor = np.maximum(counts, 1) if expression.function is Function.AVG else 1
             return pa.array(added / divisor, type_, mask=counts == 0)
@@ -102,8 +102,8 @@ def aggregate(
             return _extreme(expression, values, groups, count, type_)
         case Function.COLLECT:
             order = np.argsort(groups, kind="stable")
-            offsets = np.concatenate(([0], np.cumsum(sums(groups, weights, count))))
-            order = order if weights is None else np.repeat(order, weights[order])
+            offsets = np.concatenate(([0], np.cumsum(sums(groups, multiplicity, count))))
+            order = order if multiplicity is None else np.repeat(order, multiplicity[order])
             items = values.take(pa.array(order)).cast(type_.value_type)
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
