@@ -12,6 +12,7 @@ from enum import Enum
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
+from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.ir import (
     ONE_HOP,
     AntiJoin,
@@ -108,7 +109,7 @@ def counts_matches(expression: ir.Expr) -> bool:
 def _ignores_multiplicity(expression: ir.Expr) -> bool:
     if not isinstance(expression, ir.Aggregate):
         return True
-    return expression.distinct or expression.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+    return expression.distinct or AGGREGATES[expression.function].ignores_duplicates
 
 
 def forgotten_walk(operator: Expand, demand: Demand) -> tuple[Expand, ...]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from omnigraph.core.operators import AggregateFunction
-from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
+from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import Block
 from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
 from omnigraph.query.typecheck import Place, check_expression, described
 from omnigraph.query.variables import replace_rankings
-from omnigraph.schema.types import PropertyType
 
-Function = AggregateFunction
 _LIMIT_HINT = "write `limit 10` behind the order"
 
 
@@ -84,21 +82,16 @@ def column_name(node: ast.Expr) -> str:
 
 
 def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
-    if isinstance(node.argument, ast.Variable) and node.function is Function.COUNT:
+    if isinstance(node.argument, ast.Variable) and node.function is AggregateFunction.COUNT:
         argument = _check_counted_variable(context, scope, node.argument)
     else:
         argument = check_expression(context, scope, node.argument, Place.RETURN)
     if argument is None:
         return None
-    type_ = _aggregate_type(node, argument)
+    rule = AGGREGATES[node.function]
+    type_ = rule.result(argument)
     if type_ is None:
-        wanted = {
-            Function.SUM: "a number",
-            Function.AVG: "a number",
-            Function.MIN: "a number or a String",
-            Function.MAX: "a number or a String",
-        }.get(node.function, "a scalar")
-        message = f"`{node.function.value}` takes {wanted}, not {described(argument)}"
+        message = f"`{node.function.value}` takes {rule.expects}, not {described(argument)}"
         context.error("T8", message, node.argument.span)
         return None
     return ir.Aggregate(node.function, argument, node.distinct, type_)
@@ -113,20 +106,6 @@ def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) 
         )
         return None
     return check_expression(context, scope, node, Place.RETURN)
-
-
-def _aggregate_type(node: ast.Aggregate, argument: ir.Expr) -> PropertyType | None:
-    type_ = argument.type
-    match node.function:
-        case Function.COUNT:
-            return PropertyType(Scalar.I64)
-        case Function.SUM | Function.AVG:
-            return PropertyType(Scalar.F64, nullable=True) if type_.is_number else None
-        case Function.MIN | Function.MAX:
-            comparable = (type_.is_number or type_.is_text) and not isinstance(argument, ir.EntityId)
-            return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values) if comparable else None
-        case Function.COLLECT:
-            return PropertyType(type_.scalar, is_list=True) if type_.is_plain_scalar else None
 
 
 def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> None:

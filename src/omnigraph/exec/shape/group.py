@@ -17,7 +17,7 @@ from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import sums, total
-from omnigraph.exec.shape import steps
+from omnigraph.exec.shape.aggregates import aggregate
 from omnigraph.exec.shape.partitions import coded, rows_at_once
 from omnigraph.exec.shape.row_groups import frame_groups, row_groups
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
@@ -143,4 +143,4 @@ def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator
     if expression.function is AggregateFunction.COLLECT and not expression.distinct:
         rows = total(frame.multiplicity, frame.length)
         evaluator.budget.hold(rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,}")
-    return steps.aggregate(expression, values, groups, count, frame.multiplicity)
+    return aggregate(expression, values, groups, count, frame.multiplicity)

@@ -63,7 +63,7 @@ class Lists:
         """
         if keep_edges or not len(self.starts) or len(self.edges.lost):
             return self._step(numbers, keep_edges=keep_edges)
-        # Only nodes with added edges need deduplication. With deleted edges, finding those nodes costs more than it saves.
+        # Only nodes with added edges need deduplication. With deleted edges, finding them costs more than it saves.
         is_changed = contains(self.changed, numbers)
         if is_changed.all():
             return self._step(numbers, keep_edges=False)

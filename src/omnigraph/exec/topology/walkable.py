@@ -1,6 +1,6 @@
 """Traversal interface shared by neighbour lists and index lookups.
 
-Nodes are *numbers*: a stable numbering of the nodes of both ends, which ``near`` and ``far`` translate from and to rows.
+Nodes are *numbers*: a stable numbering of the nodes of both ends. ``near`` and ``far`` translate from and to rows.
 """
 
 from __future__ import annotations
