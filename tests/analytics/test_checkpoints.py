@@ -155,7 +155,7 @@ def test_what_is_no_checkpoint_is_said_to_be_none(
         with pytest.raises(StorageError, match="cannot be used") as raised:
             graph.analyze.pagerank("Knows", checkpoint=tmp_path)
         assert kept.name in raised.value.message
-        assert raised.value.hint == "delete it, and the analysis begins anew"
+        assert raised.value.hint == "delete it to restart the analysis"
     kept.write_bytes(content)
     assert told(graph.analyze.pagerank("Knows", checkpoint=tmp_path)) == told(graph.analyze.pagerank("Knows"))
 

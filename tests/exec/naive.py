@@ -243,7 +243,7 @@ class Naive:
             found = [{**dict.fromkeys(learnt), **row} for row in extended]
         for clause in clauses:
             if isinstance(clause, ast.Filter):
-                found = [row for row in found if self.value(clause.condition, row) is True]
+                found = [row for row in found if self.value(clause.predicate, row) is True]
         for clause in clauses:
             if isinstance(clause, ast.NotBlock):
                 found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]

@@ -129,7 +129,7 @@ def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str,
     assert [tuple(row.values()) for row in result.to_pylist()] == expected
     assert max(made(result).values()) <= 30
     remarks = " ".join(remark for operator in result.operators for remark in operator.remarks)
-    assert "counted, no walk made" in remarks or "added up per node" in remarks
+    assert "counted without" in remarks or "aggregated per node" in remarks
 
 
 def test_whether_a_walk_exists_is_asked_without_making_it(dense: People) -> None:

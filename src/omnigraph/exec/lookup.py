@@ -1,7 +1,7 @@
-"""Which part of a predicate an index answers best.
+"""Index selection: the conjunct of a predicate that an index answers best.
 
-Equality comes first, then membership in a short list, then a range with both ends, then a part of a text. Anything else
-may hold for most rows, and for more than one in twenty looking at every row is faster than asking an index.
+Preference: equality, membership in a short list, a range with both bounds, a substring. Any other conjunct may hold
+for most rows, and above one row in twenty a scan is faster than an index.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.tables.filters import AllOf, Comparison, Condition, Membership, Part
 
 ITEMS_MAX = 200
-"""Items of a list that are looked up: each costs some 30 us, and a scan of a few hundred thousand rows 10 ms."""
+"""Items of a list that are looked up: each costs about 30 us, a scan of a few hundred thousand rows 10 ms."""
 
 VALUES_MIN = 20
-"""Different values that a column may have at least. With fewer, each is that of too many rows."""
+"""Distinct values a column must be able to have; with fewer, each value selects too many rows."""
 
 IN_MEMORY_ROWS_MAX = 200_000
-"""A column in memory is not looked up in an index up to this size: comparing all of it takes less than asking."""
+"""Up to this size a column in memory is compared instead of using its index, which is faster."""
 
 SCANNED_ROWS_MAX = 500_000
-"""Rows that an index of n-grams may lack and still be asked: storage looks at them faster than we do in memory."""
+"""Uncovered rows up to which an n-gram index is used: storage scans them faster than the executor."""
 
 _GRAM = re.compile(r"[^\W_]{3}")
-"""What an index of n-grams can look up: three letters or digits in a row. Without any it would look at every row."""
+"""A trigram of letters or digits. Without one, an n-gram index would scan every row."""
 
 _LOWER = (BinaryOperator.GT, BinaryOperator.GE)
 _UPPER = (BinaryOperator.LT, BinaryOperator.LE)
@@ -41,7 +41,7 @@ _UPPER = (BinaryOperator.LT, BinaryOperator.LE)
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A condition that an index answers, and the parts of the predicate that it stands for."""
+    """A filter that an index answers, and the conjuncts it replaces."""
 
     index: Coverage
     condition: Condition
@@ -49,7 +49,7 @@ class Lookup:
 
 
 def best_lookup(table: TableView, parts: tuple[ir.Expr, ...]) -> Lookup | None:
-    """The part that an index answers and that leaves the fewest rows, as far as its form tells."""
+    """The lookup expected to leave the fewest rows, judged by its form."""
     for find in (_equalities, _memberships, _ranges, _parts):
         for lookup in find(table, parts):
             return lookup
@@ -57,7 +57,7 @@ def best_lookup(table: TableView, parts: tuple[ir.Expr, ...]) -> Lookup | None:
 
 
 def pushed(table: TableView, part: ir.Expr) -> Comparison | None:
-    """A part that storage can test: a property of the table against a constant of the same type."""
+    """A conjunct that storage can evaluate: a property compared with a constant of the same type."""
     match part:
         case ir.Compare(operator, ir.Property(name=column), ir.Constant(value=value) as right) if value is not None:
             comparison = Comparison(column, operator.value, constant(right))
@@ -113,7 +113,7 @@ def _parts(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
 
 
 def _index(table: TableView, column: str) -> Coverage | None:
-    """The index of a column, if it is worth asking."""
+    """The index of a column, if using it pays off."""
     declared = table.entity.properties.get(column)
     if declared is None or not table.is_indexed(column):
         return None

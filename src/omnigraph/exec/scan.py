@@ -1,4 +1,4 @@
-"""Which rows of a table satisfy a predicate: through the key, an index, storage, or column by column."""
+"""Scan: the rows of a table that satisfy a predicate, by key, index, storage filter, or column by column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType
 
 PUSHED_ROWS_MIN = 50_000
-"""Tables below this size are tested column by column in memory; asking storage costs more than it saves."""
+"""Smaller tables are filtered column by column in memory; a storage filter costs more than it saves."""
 
 
 def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Rows:
@@ -36,9 +36,9 @@ def _is_conjunction(predicate: ir.Expr) -> bool:
 
 
 def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) -> tuple[Rows, tuple[ir.Expr, ...]]:
-    """Rows found by the most selective part that can be looked up, and the parts still to be tested.
+    """Rows found by the most selective conjunct that can be looked up, and the remaining conjuncts.
 
-    Only one index is asked: two together take longer than one and a test of what it found.
+    Only one index is used: intersecting two takes longer than filtering the rows of one.
     """
     for part in parts:
         ids = _key_lookup(table, part)
@@ -58,13 +58,13 @@ def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) 
         for part in parts:
             comparison = pushed(table, part)
             if comparison is not None:
-                evaluator.notes.append(f"{table.entity.name}: {comparison.column} is compared by storage, row by row")
+                evaluator.notes.append(f"{table.entity.name}: {comparison.column} is filtered by storage")
                 return table.matching(comparison), tuple(other for other in parts if other is not part)
     return table.live(), parts
 
 
 def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:
-    """The ids that equality with a one-property key allows."""
+    """The ids that an equality with a single-property key allows."""
     if not isinstance(table.entity, NodeType) or len(table.entity.key) != 1:
         return None
     name = table.entity.key[0]

@@ -62,8 +62,6 @@ class Cursor:
         self._is_cut_off = last.kind is Kind.ERROR and source.text[last.span.start] in '"/'
         self.token = self._tokens[0]
 
-    # --- looking ---------------------------------------------------------------------------------------
-
     def peek(self, ahead: int = 1) -> Token:
         """A token further on; the END token repeats for ever."""
         return self._tokens[max(0, min(self._index + ahead, len(self._tokens) - 1))]
@@ -93,8 +91,6 @@ class Cursor:
     def since(self, start: Span) -> Span:
         """The span from ``start`` to the last token taken."""
         return start.to(self.previous_span)
-
-    # --- taking ----------------------------------------------------------------------------------------
 
     def advance(self) -> Token:
         taken = self.token
@@ -168,8 +164,6 @@ class Cursor:
     def _continues_word(self, parts: list[Token]) -> bool:
         joins = self.token.kind in (Kind.WORD, Kind.TYPE_NAME, Kind.INTEGER) or self.at("-")
         return joins and (not parts or parts[-1].span.end == self.token.span.start)
-
-    # --- failing and going on --------------------------------------------------------------------------
 
     def problem(self, message: str, hint: str | None = None) -> SyntaxProblem:
         """A problem at the current token, which an ERROR token explains itself."""

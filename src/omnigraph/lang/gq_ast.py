@@ -9,8 +9,6 @@ from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
-# --- expressions -----------------------------------------------------------------------------------------
-
 
 class LiteralKind(Enum):
     """What a literal was written as; its type follows from this, not from Python's idea of the value."""
@@ -118,8 +116,6 @@ class IsNull:
 
 Expr = Literal | ListLiteral | Variable | PropertyAccess | AliasRef | Call | Aggregate | Binary | Negate | IsNull
 
-# --- match clauses ---------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class PropertyMatch:
@@ -168,9 +164,9 @@ class Traversal:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition: any expression that is true or false."""
+    """A predicate: any expression that is true or false."""
 
-    condition: Expr
+    predicate: Expr
     span: Span = field(compare=False)
 
 
@@ -191,8 +187,6 @@ class MaybeBlock:
 
 
 Clause = Binding | Traversal | Filter | NotBlock | MaybeBlock
-
-# --- queries ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

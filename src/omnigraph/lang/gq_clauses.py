@@ -123,11 +123,11 @@ def _clause(cursor: Cursor) -> Clause:
         raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
     if cursor.token.text in NOT_A_CLAUSE:
         raise cursor.problem("expected a clause", NOT_A_CLAUSE[cursor.token.text])
-    condition = parse_expression(cursor)
-    if isinstance(condition, AliasRef):
-        message = f"the name `{condition.name.text}` alone is not a clause"
-        raise SyntaxProblem(message, condition.span, _clause_hint(cursor, condition))
-    return Filter(condition, cursor.since(start))
+    predicate = parse_expression(cursor)
+    if isinstance(predicate, AliasRef):
+        message = f"the name `{predicate.name.text}` alone is not a clause"
+        raise SyntaxProblem(message, predicate.span, _clause_hint(cursor, predicate))
+    return Filter(predicate, cursor.since(start))
 
 
 _FOREIGN_CONDITIONS = {
@@ -145,7 +145,7 @@ def _clause_hint(cursor: Cursor, alone: AliasRef) -> str:
     number = cursor.peek(-2)
     if number.kind in (Kind.INTEGER, Kind.FLOAT) and number.span.end == alone.span.start:
         return "numbers are written in full, without an exponent or a unit"
-    usual = "a condition is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
+    usual = "a predicate is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
     return _FOREIGN_CONDITIONS.get(name, usual)
 
 

@@ -61,18 +61,18 @@ def spell_expression(expression: Expr) -> str:
 
 
 def spell_condition(
-    condition: Expr, *, after_filter: bool, before_colon_or_brace: bool, before_parenthesis: bool
+    predicate: Expr, *, after_filter: bool, before_colon_or_brace: bool, before_parenthesis: bool
 ) -> str:
     """A filter clause, protected from the clauses around it and from being read as a traversal."""
     guard = Guard.NONE
-    text = _spell(condition, _OR, Guard.NONE)
+    text = _spell(predicate, _OR, Guard.NONE)
     runs_on = after_filter and _CONTINUES_EXPRESSION.match(text)
-    takes_next = before_colon_or_brace and isinstance(condition, Variable)
+    takes_next = before_colon_or_brace and isinstance(predicate, Variable)
     if runs_on or takes_next or _NOT_A_CLAUSE.match(text) or _TRAVERSAL.match(text):
         guard |= Guard.LEFT
-    if before_parenthesis and isinstance(_last_operand(condition), AliasRef):
+    if before_parenthesis and isinstance(_last_operand(predicate), AliasRef):
         guard |= Guard.RIGHT
-    return _spell(condition, _OR, guard) if guard else text
+    return _spell(predicate, _OR, guard) if guard else text
 
 
 def _last_operand(expression: Expr) -> Expr:

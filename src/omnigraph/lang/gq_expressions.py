@@ -247,9 +247,6 @@ def _call(cursor: Cursor) -> Call:
     return Call(token.text, tuple(arguments), span)
 
 
-# --- literals and values ---------------------------------------------------------------------------------
-
-
 def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
     """What may stand after a colon or in a predicate: a literal, a variable or ``now()``."""
     token = cursor.token

@@ -65,8 +65,6 @@ class _Formatter:
     def __init__(self, places: Places) -> None:
         self._places = places
 
-    # --- queries ---------------------------------------------------------------------------------------
-
     def query(self, query: Query) -> Iterator[Line]:
         start, end = query.span
         opening = self._places.find("(", query.name.span.end, end)
@@ -124,8 +122,6 @@ class _Formatter:
         closing = self._places.find("}", _end_of(parts, opening.end), span.end)
         block = _Bracketed(f"{head} ", "{", parts, "}", tail, " ", span.start, opening, closing, span.end)
         yield from self._bracketed(block, depth)
-
-    # --- reads -----------------------------------------------------------------------------------------
 
     def _read(self, body: ReadBody, within: Span) -> Iterator[Line]:
         find = self._places.find
@@ -186,8 +182,6 @@ class _Formatter:
         yield from inner
         yield Line("}", depth, Span(end - 1, end), closes=True)
 
-    # --- mutations -------------------------------------------------------------------------------------
-
     def _statement(self, statement: Statement) -> Iterator[Line]:
         name = statement.type_name
         match statement:
@@ -213,7 +207,7 @@ def _conditions(clauses: Sequence[Clause]) -> dict[int, str]:
         clause = clauses[index]
         if isinstance(clause, Filter):
             texts[index] = spell_condition(
-                clause.condition,
+                clause.predicate,
                 after_filter=index > 0 and isinstance(clauses[index - 1], Filter),
                 before_colon_or_brace=index + 1 < len(clauses) and isinstance(clauses[index + 1], Binding | MaybeBlock),
                 before_parenthesis=texts.get(index + 1, "").startswith("("),

@@ -93,9 +93,6 @@ def _at_header(cursor: Cursor) -> bool:
     return cursor.at("query") and cursor.peek().kind is Kind.WORD and cursor.peek(2).text == "("
 
 
-# --- query headers ---------------------------------------------------------------------------------------
-
-
 def _query(cursor: Cursor) -> Query:
     start = cursor.expect("query", "to start a query", _outside_hint(cursor)).span
     name = cursor.name("the query's name")
@@ -177,9 +174,6 @@ def _query_annotations(cursor: Cursor) -> dict[str, str]:
     return annotations
 
 
-# --- reads -----------------------------------------------------------------------------------------------
-
-
 def _read_body(cursor: Cursor) -> ReadBody:
     start = cursor.expect("match", "to start a read").span
     cursor.expect("{", "after `match`")
@@ -245,9 +239,6 @@ def _order_key(cursor: Cursor) -> OrderKey:
             raise SyntaxProblem(message, cursor.token.span)
         descending = cursor.advance().text == "desc"
     return OrderKey(expression, descending, cursor.since(start))
-
-
-# --- mutations -------------------------------------------------------------------------------------------
 
 
 def _mutation_body(cursor: Cursor) -> MutationBody:

@@ -140,9 +140,6 @@ def _cardinality(cursor: Cursor) -> Cardinality:
     return Cardinality(low, high, cursor.since(start))
 
 
-# --- bodies ----------------------------------------------------------------------------------------------
-
-
 def _body(cursor: Cursor, owner: str, *, constraints: bool) -> tuple[PropertyDecl | Constraint, ...]:
     """Members up to the closing brace, which is taken. A broken member is reported and skipped."""
     members: list[PropertyDecl | Constraint] = []
@@ -223,9 +220,6 @@ def _signed_number(cursor: Cursor) -> int | float:
     if cursor.token.kind is Kind.FLOAT:
         return sign * cursor.float_number()
     return sign * cursor.integer("a number", INTEGER_LITERAL_MAX)
-
-
-# --- annotations -----------------------------------------------------------------------------------------
 
 
 def _annotations(cursor: Cursor, stop: Callable[[Cursor], bool] | None = None) -> tuple[Annotation, ...]:

@@ -60,7 +60,7 @@ def pagerank(
     max_iterations: int,
     personalization: Mapping[NodeRef, float] | None,
 ) -> NodeValues:
-    """PageRank: stationary probability of a random walk that follows edges by weight and restarts now and then.
+    """PageRank: stationary probability of a random walk that follows edges by weight and sometimes restarts.
 
     The walk restarts with probability 1 - damping, and always at a node without outgoing edges. Restart nodes follow
     ``personalization``, uniform by default. Iteration stops when the L1 change of the ranks is below the tolerance.

@@ -3,7 +3,7 @@
 A row declares name, parameters with defaults and ranges, edge form, result columns and runner. Everything else is
 derived from it: ``graph.analyze`` checks and passes arguments, the command line builds a subcommand with options, the
 reference pages list the columns, and Spark receives the edges in the declared form. To add an algorithm, add its
-function to ``algorithms.py`` (or a module beside it) and a row here.
+function to ``algorithms.py`` and a row here.
 
 The module imports no array library: the command line reads it to print help.
 """
@@ -62,7 +62,7 @@ class Parameter:
         if not ((self.low is None or value >= self.low) and (self.high is None or value <= self.high)):
             expected = f"at least {self.low}" if self.high is None else f"between {self.low} and {self.high}"
             raise UsageError(
-                f"{self.name} is {value}, expected a number {expected}", hint=f"pass {self.name}={self.default}"
+                f"{self.name} is {value}, expected a number {expected}", hint=f"the default is {self.default}"
             )
 
     def normalized(self, value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Steps over all edges: what every node gets from its neighbours.
+"""Message passing over all edges: every node receives values from its neighbours.
 
 A *block* holds the neighbours of a range of nodes. A *kernel* computes the values of the nodes of one block from a
-vector with a value for every node of the graph; the vector travels, the edges stay. One process has one block, a
-cluster as many as it likes, and the outcome is the same.
+vector with a value for every node of the graph; the vector is shipped, the edges stay. One process has one block, a
+cluster several; the result is the same.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Weights = sparse.Numbers
 
 @dataclass(frozen=True)
 class EdgeArrays:
-    """Edges by the numbers of their ends, in any order."""
+    """Edges as two arrays of node numbers, unordered."""
 
     sources: Rows
     targets: Rows
     weights: Weights | None = None
 
     def seen_as(self, form: Form, nodes: int) -> EdgeArrays:
-        """The edges along which values travel, from sources to targets."""
+        """The edges in a form; values propagate from sources to targets."""
         sources, targets, weights = self.sources, self.targets, self.weights
         if form is Form.DIRECTED:
             return self
@@ -50,13 +50,13 @@ class EdgeArrays:
 
 @dataclass(frozen=True)
 class EdgeBlock:
-    """The neighbours some nodes get values from: those of node ``first + n`` lie between two offsets, ascending."""
+    """CSR lists of the neighbours that a range of nodes receives values from; row n is node ``first + n``."""
 
     first: int
     offsets: Integers
     neighbours: Integers
     nodes: int
-    """How many nodes the graph has."""
+    """The number of nodes of the whole graph."""
     weights: Weights | None = None
 
     @property
@@ -65,17 +65,17 @@ class EdgeBlock:
 
     @property
     def owners(self) -> Rows:
-        """The place of every neighbour's node within the block."""
+        """The receiving node of every slot, relative to the block."""
         return np.repeat(np.arange(self.size), np.diff(self.offsets))
 
     @cached_property
     def lists(self) -> Adjacency:
-        """The neighbours of the block's nodes, to be looked up. An edge is known by its place."""
+        """The same as an ``Adjacency``; edges are identified by their slot."""
         return Adjacency(self.offsets, self.neighbours, np.arange(len(self.neighbours)))
 
     @cached_property
     def without_parallels(self) -> EdgeBlock:
-        """The same with one edge, the lightest, for parallel ones."""
+        """The same with parallel edges collapsed to the lightest one."""
         lists = self.lists
         if lists.is_simple:
             return self
@@ -91,19 +91,19 @@ class EdgeBlock:
 
 
 def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> EdgeBlock:
-    """The block of the nodes from ``first`` on, of edges that all end there."""
+    """The block of the nodes from ``first`` on; all edges must end there."""
     lists: Adjacency = adjacency(edges.targets - first, edges.sources, np.arange(len(edges.sources)), size)
     weights = None if edges.weights is None else edges.weights[lists.edges]
     return EdgeBlock(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
 
 
 def narrow_numbers(numbers: Integers, nodes: int) -> Integers:
-    """Numbers of nodes in as few bytes as there are nodes for."""
+    """Node numbers in the smallest sufficient integer type."""
     return numbers.astype(number_kind(nodes))
 
 
 def number_kind(nodes: int) -> type[np.int32] | type[np.int64]:
-    """The integers that numbers of nodes are kept in."""
+    """The integer type of node numbers."""
     return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
@@ -111,46 +111,43 @@ Kernel = Callable[[EdgeBlock, Vector], Vector]
 
 
 class Steps(Protocol):
-    """The chosen edges in one form, wherever they are."""
+    """The selected edges in one form, in memory or on a cluster."""
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         ...
 
     def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        """What the kernel gives for every node."""
+        """The kernel's value for every node."""
         ...
 
     def back(self, vector: Vector) -> Vector:
-        """The smallest value of every node and of those it gives values to, as ``smallest_alike`` for what it gets."""
+        """``smallest_alike`` against the direction of edges: the minimum over the nodes it sends to, and itself."""
         ...
 
     def leaving(self) -> Weights:
-        """For every node the weights of the edges by which values leave it, added up."""
+        """The total weight of the outgoing edges of every node."""
         ...
 
     def triangles(self) -> Rows:
-        """For every node the number of triangles it is part of; only for ``SIMPLE``."""
+        """The number of triangles of every node; only for ``SIMPLE``."""
         ...
 
 
 def leaving_weights(neighbours: Integers, weights: Weights | None, nodes: int) -> Weights:
-    """The weights of edges added up by the nodes they come from."""
+    """The total weight of edges by sending node."""
     return np.bincount(neighbours, weights, minlength=nodes).astype(np.float64)
 
 
-# --- kernels ---------------------------------------------------------------------------------------------
-
-
 def sums(block: EdgeBlock, vector: Vector) -> Vector:
-    """The sum of the neighbours' values, weighed."""
+    """The weighted sum of the neighbours' values."""
     summed: Vector = block.matrix @ vector
     return summed
 
 
 def counts(block: EdgeBlock, _vector: Vector) -> Vector:
-    """How many neighbours there are, parallel edges each."""
+    """The number of neighbours, counting parallel edges."""
     return np.diff(block.offsets).astype(np.int64)
 
 
@@ -165,7 +162,7 @@ def smallest(block: EdgeBlock, vector: Vector) -> Vector:
 
 
 def smallest_alike(block: EdgeBlock, vector: Vector) -> Vector:
-    """The smallest value of the node and of those of its neighbours that are of its kind: values, and kinds."""
+    """The smallest value of the node and its neighbours of the same class; the vector holds values and classes."""
     values, kinds = vector
     own: Vector = values[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
@@ -177,7 +174,7 @@ def smallest_alike(block: EdgeBlock, vector: Vector) -> Vector:
 
 
 def smaller_behind(block: EdgeBlock, vector: Vector) -> tuple[Vector, Vector]:
-    """The same against the edges: neighbours for which a node of the block has a smaller value, and the smallest."""
+    """``smallest_alike`` against the edges: neighbours that receive a smaller value from the block, and that value."""
     values, kinds = vector
     sources, targets = block.neighbours, block.owners + block.first
     better = (kinds[sources] == kinds[targets]) & (values[targets] < values[sources])
@@ -189,7 +186,7 @@ def smaller_behind(block: EdgeBlock, vector: Vector) -> tuple[Vector, Vector]:
 
 
 def nearest(block: EdgeBlock, vector: Vector) -> Vector:
-    """The shortest distance: the node's own, or that of a neighbour and the edge from there."""
+    """One relaxation: the node's distance, or a neighbour's plus the edge, whichever is smaller."""
     own = vector[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
     if len(filled):
@@ -199,7 +196,15 @@ def nearest(block: EdgeBlock, vector: Vector) -> Vector:
 
 
 def commonest(block: EdgeBlock, vector: Vector) -> Vector:
-    """The value that most neighbours have, of several the smallest; a node without neighbours keeps its own."""
+    """The most common value of the neighbours, ties to the smallest; a node without neighbours keeps its own.
+
+    Example: one node (owner 0) whose neighbours have the values 4 2 4 2 3, width 10::
+
+        keys     02 02 03 04 04     owner * width + value, sorted
+        heads    0     2  3         first slot of each (owner, value)
+        votes    2     1  2
+        winners  2                  most votes are 2; the first of the winners is the smallest value
+    """
     own = vector[block.first : block.first + block.size].copy()
     if not len(block.neighbours):
         return own
@@ -210,7 +215,7 @@ def commonest(block: EdgeBlock, vector: Vector) -> Vector:
     nodes, values = keys[heads] // width, keys[heads] % width
     firsts = np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
     most = np.repeat(np.maximum.reduceat(votes, firsts), np.diff(np.append(firsts, len(nodes))))
-    # Values of one node ascend, so the first of the winners is the smallest.
+    # Values of one node ascend, so the first winner is the smallest value.
     winners = np.flatnonzero(votes == most)
     winners = winners[np.concatenate(([True], nodes[winners][1:] != nodes[winners][:-1]))]
     own[nodes[winners]] = values[winners]
