@@ -38,7 +38,7 @@ class Adjacency:
 
     @cached_property
     def is_simple(self) -> bool:
-        """Whether there are no parallel edges."""
+        """True if there are no parallel edges."""
         return not bool(self._repeats.any())
 
     @cached_property
@@ -120,7 +120,7 @@ def sorted_set(keys: Rows) -> Rows:
 
 
 def contains(known: Rows, keys: Integers) -> Mask:
-    """Which keys are in the sorted array."""
+    """A mask of the keys that are in the sorted array."""
     if not len(known):
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)

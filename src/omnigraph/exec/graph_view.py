@@ -125,7 +125,7 @@ class GraphView:
         return IndexedTopology(*pins, different)
 
     def prefers_index(self, pins: Pins) -> bool:
-        """Whether traversals from a few nodes use the index: it exists, and neighbour lists do not yet."""
+        """True if traversals from a few nodes use the index: it exists, and neighbour lists do not yet."""
         edge = pins[0]
         if edge.rows < INDEXED_EDGES_MIN or self.derived.topologies.find(pins) is not None:
             return False

@@ -44,21 +44,21 @@ class Lookup:
     """A filter that an index answers, and the conjuncts it replaces."""
 
     index: Coverage
-    condition: Condition
-    parts: tuple[ir.Expr, ...]
+    filter: Condition
+    conjuncts: tuple[ir.Expr, ...]
 
 
-def best_lookup(table: TableView, parts: tuple[ir.Expr, ...]) -> Lookup | None:
+def best_lookup(table: TableView, conjuncts: tuple[ir.Expr, ...]) -> Lookup | None:
     """The lookup expected to leave the fewest rows, judged by its form."""
-    for find in (_equalities, _memberships, _ranges, _parts):
-        for lookup in find(table, parts):
+    for find in (_equalities, _memberships, _ranges, _substrings):
+        for lookup in find(table, conjuncts):
             return lookup
     return None
 
 
-def pushed(table: TableView, part: ir.Expr) -> Comparison | None:
+def pushed(table: TableView, conjunct: ir.Expr) -> Comparison | None:
     """A conjunct that storage can evaluate: a property compared with a constant of the same type."""
-    match part:
+    match conjunct:
         case ir.Compare(operator, ir.Property(name=column), ir.Constant(value=value) as right) if value is not None:
             comparison = Comparison(column, operator.value, constant(right))
             return comparison if comparison.value.type == table_schema(table.entity).field(column).type else None
@@ -66,34 +66,34 @@ def pushed(table: TableView, part: ir.Expr) -> Comparison | None:
             return None
 
 
-def _equalities(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
-    for part in parts:
-        if isinstance(part, ir.Compare) and part.operator is BinaryOperator.EQ:
-            comparison = pushed(table, part)
+def _equalities(table: TableView, conjuncts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
+    for conjunct in conjuncts:
+        if isinstance(conjunct, ir.Compare) and conjunct.operator is BinaryOperator.EQ:
+            comparison = pushed(table, conjunct)
             index = None if comparison is None else _index(table, comparison.column)
             if comparison is not None and index is not None:
-                yield Lookup(index, comparison, (part,))
+                yield Lookup(index, comparison, (conjunct,))
 
 
-def _memberships(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
-    for part in parts:
-        match part:
+def _memberships(table: TableView, conjuncts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
+    for conjunct in conjuncts:
+        match conjunct:
             case ir.Member(ir.Property(name=column), ir.Constant(value=tuple()) as items):
                 index = _index(table, column)
                 values = constant(items).values.drop_null()
                 is_typed = values.type == table_schema(table.entity).field(column).type
                 if index is not None and is_typed and 0 < len(values) <= ITEMS_MAX:
-                    yield Lookup(index, Membership(column, values), (part,))
+                    yield Lookup(index, Membership(column, values), (conjunct,))
             case _:
                 continue
 
 
-def _ranges(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
+def _ranges(table: TableView, conjuncts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
     bounds: dict[str, dict[bool, tuple[Comparison, ir.Expr]]] = {}
-    for part in parts:
-        comparison = pushed(table, part)
-        if isinstance(part, ir.Compare) and comparison is not None and part.operator in (*_LOWER, *_UPPER):
-            bounds.setdefault(comparison.column, {}).setdefault(part.operator in _LOWER, (comparison, part))
+    for conjunct in conjuncts:
+        comparison = pushed(table, conjunct)
+        if isinstance(conjunct, ir.Compare) and comparison is not None and conjunct.operator in (*_LOWER, *_UPPER):
+            bounds.setdefault(comparison.column, {}).setdefault(conjunct.operator in _LOWER, (comparison, conjunct))
     for column, found in bounds.items():
         index = _index(table, column) if len(found) == 2 else None
         if index is not None:
@@ -101,13 +101,13 @@ def _ranges(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
             yield Lookup(index, AllOf((low, high)), (first, second))
 
 
-def _parts(table: TableView, parts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
-    for part in parts:
-        match part:
+def _substrings(table: TableView, conjuncts: tuple[ir.Expr, ...]) -> Iterator[Lookup]:
+    for conjunct in conjuncts:
+        match conjunct:
             case ir.TextMatch(BinaryOperator.CONTAINS, ir.Property(name=column), ir.Constant(value=str() as text)):
                 index = table.index(column, IndexKind.NGRAM)
                 if index is not None and index.rows - index.covered_rows <= SCANNED_ROWS_MAX and _GRAM.search(text):
-                    yield Lookup(index, Part(column, text), (part,))
+                    yield Lookup(index, Part(column, text), (conjunct,))
             case _:
                 continue
 

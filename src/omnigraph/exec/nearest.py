@@ -33,7 +33,7 @@ PROPOSED_MAX = 2_000
 
 
 def wanted_rows(operator: Slice) -> tuple[Score, int] | None:
-    """The ranking by distance of which the query needs only the first rows, and their number."""
+    """The ranking by distance whose first rows suffice for the query, and their number."""
     sort = operator.input
     if operator.limit is None or not isinstance(sort, Sort) or not isinstance(sort.input, Score):
         return None

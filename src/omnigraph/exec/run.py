@@ -63,7 +63,7 @@ class Runner:
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
     _wanted: tuple[Score, int] | None = None
-    """A ranking by distance of which the query needs only the first rows, and their number."""
+    """A ranking by distance whose first rows suffice for the query, and their number."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
     """The current chunk of scans that run in chunks, by the identity of the operator."""

@@ -136,8 +136,8 @@ def distances(vectors: pa.Array, query: tuple[float, ...]) -> pa.Array:
     center = np.array(query, np.float64)
     for start in range(0, len(matrix), MEASURED_ROWS):
         # Converting a few rows at a time keeps the doubles in the CPU cache and bounds the memory.
-        away = matrix[start : start + MEASURED_ROWS] - center
-        np.einsum("ij,ij->i", away, away, out=squares[start : start + MEASURED_ROWS])
+        offsets = matrix[start : start + MEASURED_ROWS] - center
+        np.einsum("ij,ij->i", offsets, offsets, out=squares[start : start + MEASURED_ROWS])
     measured = np.zeros(len(vectors), np.float32)
     measured[~missing] = np.sqrt(squares)
     return pa.array(measured, mask=missing)

@@ -11,7 +11,7 @@ from omnigraph.lang.syntax import Name, TypeRef
 
 
 class LiteralKind(Enum):
-    """What a literal was written as; its type follows from this, not from Python's idea of the value."""
+    """The written form of a literal; it determines the type, independent of the Python value."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``count(distinct $f)`` and its like."""
+    """An aggregate, such as ``count(distinct $f)``."""
 
     function: AggregateFunction
     argument: Expr
@@ -138,7 +138,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """``{low,high}``; ``high`` is None when it was left open, which the checker refuses."""
+    """``{low,high}``; ``high`` is None if left open, which the checker reports."""
 
     low: int
     high: int | None
@@ -164,7 +164,7 @@ class Traversal:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A predicate: any expression that is true or false."""
+    """A filter clause: any expression of type Bool."""
 
     predicate: Expr
     span: Span = field(compare=False)
@@ -249,7 +249,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """The one comparison after ``where``."""
+    """The single comparison after ``where``."""
 
     property: Name
     operator: BinaryOperator

@@ -20,7 +20,7 @@ _LIMIT_HINT = "write `limit 10` behind the order"
 
 @dataclass(frozen=True, slots=True)
 class CheckedRead:
-    """A read with all names and types resolved. After grouping or distinct, sort keys refer to columns by ``Output``."""
+    """A read with names and types resolved. After grouping or distinct, sort keys refer to columns by ``Output``."""
 
     block: MatchBlock
     columns: tuple[Column, ...]

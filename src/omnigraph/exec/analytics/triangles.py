@@ -18,7 +18,7 @@ def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
     """The corners of every triangle, each once. Edges are given in both directions, without repetitions.
 
     Edges are oriented towards the end of higher degree. Then no node has more than sqrt(2 * edges) outgoing neighbours,
-    even next to a hub, and every triangle is found exactly once, as two connected neighbours of its lowest node.
+    even next to a hub. Every triangle is found exactly once, as two connected neighbours of its lowest node.
     """
     known = sorted_set(sources)
     near, far = np.searchsorted(known, sources), np.searchsorted(known, targets)

@@ -76,8 +76,8 @@ def divided(read: Read, rows: Rows, size: int) -> list[tuple[Rows, bool]]:
 def _codes(values: pa.Array, limits: pa.Array) -> Rows:
     """The code of a value: even for the gap between two boundaries, odd for a boundary itself."""
     placed = ranks(pa.concat_arrays([values, limits]))
-    mine, edges = placed[: len(values)], placed[len(values) :]
-    codes: Rows = np.searchsorted(edges, mine, side="left") + np.searchsorted(edges, mine, side="right")
+    ranked, edges = placed[: len(values)], placed[len(values) :]
+    codes: Rows = np.searchsorted(edges, ranked, side="left") + np.searchsorted(edges, ranked, side="right")
     return codes
 
 
@@ -125,9 +125,9 @@ def coded(read: Read, rows: Rows, size: int) -> Rows:
     places[rows] = np.arange(len(rows))
     found, used = np.empty(len(rows), np.int64), 0
     for part, _ in divided(read, rows, size):
-        mine = codes(read(part))
-        found[places[part]] = mine + used
-        used += int(mine.max()) + 1
+        local = codes(read(part))
+        found[places[part]] = local + used
+        used += int(local.max()) + 1
     return found
 
 

@@ -21,7 +21,6 @@ from omnigraph.storage.tables.row_layout import Layout, Part
 
 FORMAT = 1
 SIDES = ("edge", "source", "target")
-DIRECTIONS = ("out", "into", "both")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Base:
     source: Recorded
     target: Recorded
     has_dangling: bool
-    """Whether edges were left out because a node was missing."""
+    """Edges were left out because a node was missing."""
     entry: Entry | None = field(default=None, repr=False)
     known: dict[str, Adjacency] = field(default_factory=dict, repr=False)
     _loops: Rows | None = field(default=None, repr=False)

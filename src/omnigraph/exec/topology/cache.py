@@ -1,4 +1,4 @@
-"""Topology cache: neighbour lists of three pinned tables, from memory, from disk, by delta from a base, or built anew.
+"""Topology cache: neighbour lists of three pinned tables, from memory, from disk, by delta from a base, or built.
 
 Invariant: a topology returned for three pins describes exactly the live edges between live nodes of those pins. Entries
 are keyed by the digests of the tables' fragments, never by branch or commit, so an entry cannot become stale: other
@@ -121,7 +121,7 @@ class Topologies:
 
     def _made(self, pins: Pins) -> Base:
         nearest = self._nearest(base_key(*pins), pins)
-        # A base with more changes than edges costs more to carry over than to encode anew.
+        # A base with more changes than edges costs more to carry over than a fresh build.
         is_useful = nearest is not None and _changes(nearest) < nearest.base.edges
         base = rebuild(nearest, pins) if nearest is not None and is_useful else build(pins)
         if len(base.lists("out").edges) < self._persisted_edges_min:

@@ -129,7 +129,7 @@ class Lists:
 
     @property
     def is_changed(self) -> bool:
-        """Whether edges were added or deleted since the base."""
+        """True if edges were added or deleted since the base."""
         return len(self.edges.lost) > 0 or len(self.starts) > 0
 
     @cached_property
@@ -196,7 +196,7 @@ class Topology:
 
     @cached_property
     def both(self) -> Lists:
-        """Both directions at once; only for edges within one type. A self-loop occurs once."""
+        """Both directions together; only for edges within one type. A self-loop occurs once."""
         turned = self.sources != self.targets
         ends = (
             np.concatenate((self.sources, self.targets[turned])),

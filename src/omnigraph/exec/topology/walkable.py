@@ -60,7 +60,7 @@ class Walkable(Protocol[SomeSteps_co]):
 
     @property
     def both(self) -> SomeSteps_co:
-        """Both directions at once; only for edges within one type. A self-loop occurs once."""
+        """Both directions together; only for edges within one type. A self-loop occurs once."""
 
     @property
     def loops(self) -> Rows:

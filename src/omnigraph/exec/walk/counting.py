@@ -69,7 +69,7 @@ class Way:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether some neighbours do not count: there is a predicate, or a far node was deleted since the base."""
+        """True if some neighbours do not count: there is a predicate, or a far node was deleted since the base."""
         return self.step.predicate is not None or self.step.edge_predicate is not None or len(self.lists.far.gone) > 0
 
     def degrees(self, numbers: Rows) -> Rows:
@@ -146,7 +146,7 @@ def _onwards(steps: tuple[Expand, ...], demand: Demand, graph: GraphView, evalua
 
 
 def _is_from_all(steps: tuple[Expand, ...], frame: Frame, demand: Demand) -> bool:
-    """Whether the walks start from every node of a type, and the query reads only their number."""
+    """True if the walks start from every node of a type, and the query reads only their number."""
     start = steps[0].input
     is_all = isinstance(start, Scan) and start.predicate in (None, ir.TRUE) and frame.multiplicity is None
     is_free = steps[0].predicate is None and steps[0].edge_predicate is None
@@ -308,7 +308,7 @@ def arrive(
 
 
 def leaves_only(step: Expand, frame: Frame, demand: Demand) -> bool:
-    """Whether the far end of a step is the only variable of its rows that is read later."""
+    """True if the far end of a step is the only variable of its rows that is read later."""
     near = near_variable(step)
     others = (frame.bindings.keys() | frame.columns.keys()) - {near}
     is_read = near in demand.variables or step.edge_variable in demand.variables

@@ -6,7 +6,7 @@ its distance; that matters only if its distance is one below the lower bound.
 Invariant of both strategies: ``visited`` holds every (start, node) pair whose shortest distance is at most the current
 hop, and ``frontier`` those at exactly that distance. A pair enters the frontier once.
 
-- Sparse: all starts at once, as one sorted set of keys ``start position * width + node``. Best while few pairs exist.
+- Sparse: all starts together, as one sorted set of keys ``start position * width + node``. Best while few pairs exist.
 - Dense: one bitmap over all nodes per start. Used once a hop touches a large share of the graph; memory is independent
   of the number of pairs, so a sink that only counts never holds them.
 
@@ -36,7 +36,7 @@ DENSE_SHARE = 64
 
 
 class Sink(Protocol):
-    """Consumer of reached nodes, per start or for all starts at once."""
+    """Consumer of reached nodes, per start or for all starts together."""
 
     def pairs(self, origins: Rows, nodes: Rows) -> None:
         """Positions of starts and the nodes reached from them, sorted, each pair once."""

@@ -58,7 +58,7 @@ def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> 
 
 
 def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, evaluator: Evaluator) -> Mask:
-    """Which rows satisfy a predicate that reads only them; each distinct row is evaluated once."""
+    """A mask of the rows that satisfy a predicate that reads only them; each distinct row is evaluated once."""
     if len(rows) * 8 > table.size:
         # Flags over the whole table deduplicate faster than sorting once the rows are a good part of it.
         seen = np.zeros(table.size, bool)
