@@ -128,7 +128,7 @@ class Evaluator:
         try:
             return arithmetic(expression.operator, left, right, column_type(PropertyType(expression.type.scalar)))
         except pa.ArrowInvalid as error:
-            raise InputError(f"an arithmetic result does not fit {expression.type.scalar.value}: {error}") from error
+            raise InputError(f"arithmetic does not fit {expression.type.scalar.value}: {error}") from error
 
     def _search(self, expression: ir.Search, frame: Frame) -> Any:
         assert isinstance(expression.text, ir.Property)
