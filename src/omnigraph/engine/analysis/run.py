@@ -178,7 +178,7 @@ class Analysis:
             rounds = rounds_of(target.checkpoint, snapshot, algorithm.name, identity)
             is_weighted = weight is not None
             if is_on_spark(target, snapshot, chosen):
-                room = extension(f"{SPARK}.analytics")
+                room = extension(f"{SPARK}.jobs.analytics")
                 spark_form = form if algorithm.spark_form is None else algorithm.spark_form(settings)
                 with room.spark_steps(snapshot, space, chosen, spark_form, target.spark, target.partitions) as steps:
                     found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)
