@@ -19,6 +19,7 @@ from omnigraph import errors
 from omnigraph.cli.root import root
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.analysis.run import Analysis
+from omnigraph.exec.analytics.registry import ALGORITHMS
 
 PAGES = Path(__file__).parent / "user"
 WIDTH = 100
@@ -73,6 +74,9 @@ def python() -> str:
     for name, member in vars(Analysis).items():
         if not name.startswith("_"):
             lines += _function(f"graph.analyze.{name}", member, level=3)
+        if name in ALGORITHMS:
+            columns = ", ".join(f"`{column}`" for column in ALGORITHMS[name].columns)
+            lines += [f"Columns: `type`, `id`, {columns}.", ""]
     lines += ["## Results of graph.analyze", "", text(AnalysisResult), ""]
     for name in ("top", "write"):
         lines += _function(f"result.{name}", getattr(AnalysisResult, name), level=3)

@@ -17,7 +17,7 @@ from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.analytics import algorithms, triangles
-from omnigraph.exec.analytics.steps import Block, EdgeArrays, Kernel, Vector, block_of, smaller_behind
+from omnigraph.exec.analytics.steps import EdgeArrays, EdgeBlock, Kernel, Vector, block_of, smaller_behind
 from tests.analytics.shapes import SHAPES, Node, Shape, random_shape
 
 EVERY = ("Knows", "Likes", "Lives", "Hosts")
@@ -33,7 +33,7 @@ CASES = [
 class CountedSteps:
     """One block, and how many steps were made over it."""
 
-    block: Block
+    block: EdgeBlock
     made: int = 0
 
     @property
@@ -249,16 +249,16 @@ def test_the_top_is_ordered_by_value_then_by_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda a: a.pagerank([]), "no edge type is chosen"),
+        (lambda a: a.pagerank([]), "no edge type is selected"),
         (lambda a: a.pagerank("Knows", weight="since"), "Knows has no property 'since'"),
         (lambda a: a.pagerank("Knows", weight="n"), "40 edges of type Knows have no n"),
         (lambda a: a.pagerank("Knows", damping=1.5), "damping is 1.5"),
         (lambda a: a.pagerank("Knows", max_iterations=0), "max_iterations is 0"),
         (lambda a: a.pagerank("Knows", tolerance=float("nan")), "tolerance is nan"),
-        (lambda a: a.pagerank("Knows", personalization={}), "no node has a weight"),
-        (lambda a: a.pagerank("Knows", personalization={"p0-0": -1.0}), "a weight of -1.0 makes no sense"),
-        (lambda a: a.shortest_paths([("Place", "x")], "Knows"), "no 'Place' takes part"),
-        (lambda a: a.shortest_paths("p0-0", "Lives"), "'p0-0' may be a Person or a Place"),
+        (lambda a: a.pagerank("Knows", personalization={}), "all node weights are zero"),
+        (lambda a: a.pagerank("Knows", personalization={"p0-0": -1.0}), "invalid node weight -1.0"),
+        (lambda a: a.shortest_paths([("Place", "x")], "Knows"), "node type 'Place' is not part"),
+        (lambda a: a.shortest_paths("p0-0", "Lives"), "it may be a Person or a Place"),
         (lambda a: a.shortest_paths("p0-0", "Knows", max_distance=-1), "max_distance is -1"),
         (lambda a: a.components("Knows", engine="dask"), "unknown engine: 'dask'"),
     ],
@@ -305,7 +305,7 @@ def test_names_that_mean_nothing_are_not_found(tmp_path: Path) -> None:
 
 def test_a_negative_weight_is_refused(tmp_path: Path) -> None:
     graph = Shape(["a", "b"], [("Knows", "a", "b", -2.0)]).graph(tmp_path / "g")
-    with pytest.raises(UsageError, match=r"has w -2\.0, and weights are finite and not negative"):
+    with pytest.raises(UsageError, match=r"has w -2\.0, but weights must be finite"):
         graph.analyze.shortest_paths("a", "Knows", weight="w")
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from omnigraph.engine.analysis import run as analysis
+from omnigraph.engine.analysis import run
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
 from omnigraph.exec.analytics import rounds
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import LocalSteps
-from omnigraph.exec.analytics.steps import Form, Kernel, Vector
+from omnigraph.exec.analytics.steps import Kernel, Vector
 from tests.analytics.shapes import SCHEMA, Shape, knows, names, random_shape
 from tests.faults.s3 import Bucket, Server
 
@@ -83,7 +84,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 def walk(monkeypatch: pytest.MonkeyPatch, form: Form | None = None, steps_max: int = 1_000) -> Road:
     road = Road(steps_max, form=form)
-    monkeypatch.setattr(analysis, "LocalSteps", lambda *given: CountedSteps(road, *given))
+    monkeypatch.setattr(run, "LocalSteps", lambda *given: CountedSteps(road, *given))
     return road
 
 
@@ -154,7 +155,7 @@ def test_what_is_no_checkpoint_is_said_to_be_none(
         with pytest.raises(StorageError, match="cannot be used") as raised:
             graph.analyze.pagerank("Knows", checkpoint=tmp_path)
         assert kept.name in raised.value.message
-        assert raised.value.hint == "delete it, and the analysis begins anew"
+        assert raised.value.hint == "delete it to restart the analysis"
     kept.write_bytes(content)
     assert told(graph.analyze.pagerank("Knows", checkpoint=tmp_path)) == told(graph.analyze.pagerank("Knows"))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
-from omnigraph.engine.analysis.run import Analysis
 from omnigraph.engine.graph import open_graph
+from omnigraph.exec.analytics.registry import ALGORITHMS
 from tests.cli.run import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "user" / "analytics.md"
@@ -37,15 +36,12 @@ def test_the_examples_run_one_after_the_other(
     assert graph.sql("select count(rank) n from Person").to_pylist() == [{"n": 5}]
 
 
-def test_every_algorithm_is_in_the_table_with_its_arguments() -> None:
+def test_every_algorithm_is_in_the_table_with_its_arguments_and_columns() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for name, method in vars(Analysis).items():
-        if name.startswith("_"):
-            continue
-        shown = []
-        for argument in inspect.signature(method).parameters.values():
-            if argument.kind is argument.VAR_KEYWORD or argument.name == "self":
-                continue
-            is_named = argument.kind is argument.KEYWORD_ONLY
-            shown.append(f"{argument.name}={argument.default!r}" if is_named else argument.name)
-        assert f"| `{name}({', '.join(shown)})` |".replace("1e-06", "1e-6") in page
+    for algorithm in ALGORITHMS.values():
+        required = [parameter.name for parameter in algorithm.parameters if parameter.is_required]
+        optional = [item for item in algorithm.parameters if not item.is_required]
+        shown = [*required, "edges", *(f"{item.name}={item.default!r}" for item in optional)]
+        call = f"{algorithm.name}({', '.join(shown)})".replace("1e-06", "1e-6")
+        columns = ", ".join(f"`{column}`" for column in algorithm.columns)
+        assert f"| `{call}` | {columns} |" in page

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.core.temporal import parse_date, parse_datetime
 from omnigraph.lang import gq_ast as ast
 from omnigraph.schema.catalog import Catalog, EdgeType
 
-Op = ast.BinaryOperator
+Op = BinaryOperator
 SHORTEST_HOPS_MAX = 64
 COMPARISONS: dict[Op, Callable[[Any, Any], bool]] = {
     Op.EQ: operator.eq,
@@ -116,7 +117,7 @@ class Naive:
             shaped = self._grouped(expressions, rows)
             answer = self._shaped(body, columns, expressions, _distinct(shaped) if body.distinct else shaped)
             for place, node in enumerate(expressions):
-                if isinstance(node, ast.Aggregate) and node.function is ast.AggregateFunction.COLLECT:
+                if isinstance(node, ast.Aggregate) and node.function is AggregateFunction.COLLECT:
                     answer.collected.add(place)
             return answer
         values = [tuple(self.value(expression, row) for expression in expressions) for row in rows]
@@ -197,17 +198,17 @@ class Naive:
         if node.distinct:
             values = [value for (value,) in _distinct([(value,) for value in values])]
         match node.function:
-            case ast.AggregateFunction.COUNT:
+            case AggregateFunction.COUNT:
                 return len(values)
-            case ast.AggregateFunction.SUM:
+            case AggregateFunction.SUM:
                 return math.fsum(values) if values else None
-            case ast.AggregateFunction.AVG:
+            case AggregateFunction.AVG:
                 return math.fsum(values) / len(values) if values else None
-            case ast.AggregateFunction.MIN:
+            case AggregateFunction.MIN:
                 return min(values, default=None)
-            case ast.AggregateFunction.MAX:
+            case AggregateFunction.MAX:
                 return max(values, default=None)
-            case ast.AggregateFunction.COLLECT:
+            case AggregateFunction.COLLECT:
                 return sorted(values, key=_sortable)
 
     # --- blocks ----------------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ class Naive:
             found = [{**dict.fromkeys(learnt), **row} for row in extended]
         for clause in clauses:
             if isinstance(clause, ast.Filter):
-                found = [row for row in found if self.value(clause.condition, row) is True]
+                found = [row for row in found if self.value(clause.predicate, row) is True]
         for clause in clauses:
             if isinstance(clause, ast.NotBlock):
                 found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]

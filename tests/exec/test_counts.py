@@ -12,7 +12,7 @@ from omnigraph.exec.graph_view import Traversal
 from omnigraph.exec.multiplicity import ROWS_MAX, product, sums, total
 from omnigraph.exec.shape import row_groups
 from omnigraph.exec.topology.cache import Topologies
-from omnigraph.exec.walk import counting as multiplicity
+from omnigraph.exec.walk import counting
 from tests.exec.people import People, edge, person
 
 MATCHES = [
@@ -39,10 +39,10 @@ MATCHES = [
 ]
 
 
-@pytest.fixture(params=[multiplicity.DENSE_SHARE, 0], ids=["dense", "one by one"])
+@pytest.fixture(params=[counting.DENSE_SHARE, 0], ids=["dense", "one by one"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays over all nodes, or row by row."""
-    monkeypatch.setattr(multiplicity, "DENSE_SHARE", request.param)
+    monkeypatch.setattr(counting, "DENSE_SHARE", request.param)
     monkeypatch.setattr(row_groups, "COLLAPSED_ROWS_MIN", 0)
 
 
@@ -129,7 +129,7 @@ def test_walks_are_counted_and_not_made(dense: People, match: str, returns: str,
     assert [tuple(row.values()) for row in result.to_pylist()] == expected
     assert max(made(result).values()) <= 30
     remarks = " ".join(remark for operator in result.operators for remark in operator.remarks)
-    assert "counted, no walk made" in remarks or "added up per node" in remarks
+    assert "counted without" in remarks or "aggregated per node" in remarks
 
 
 def test_whether_a_walk_exists_is_asked_without_making_it(dense: People) -> None:

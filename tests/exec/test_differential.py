@@ -21,13 +21,11 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import lookup, scan, tables
-from omnigraph.exec import shaper as results
+from omnigraph.exec import lookup, scan, shaper, tables
 from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.shape import order, partitions, row_groups
-from omnigraph.exec.topology import cache as topologies
-from omnigraph.exec.walk import counting as multiplicity
-from omnigraph.exec.walk import reach
+from omnigraph.exec.topology import cache
+from omnigraph.exec.walk import counting, reach
 from omnigraph.storage.tables.array_cache import ArrayCache
 from omnigraph.write import limits
 from tests.exec.compare import assert_same, expected, read_data
@@ -65,7 +63,7 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
     at once, or a few rows at a time.
     """
     with ExitStack() as stack:
-        stack.enter_context(patch.object(topologies, "CHANGES_SHARE", 1e-9))
+        stack.enter_context(patch.object(cache, "CHANGES_SHARE", 1e-9))
         stack.enter_context(patch.object(graph._derived.topologies, "_persisted_edges_min", 0))
         if way & 1:
             stack.enter_context(patch.object(scan, "PUSHED_ROWS_MIN", 0))
@@ -85,9 +83,9 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(tables, "MAPPED_ROWS_MIN", 3))
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
-            stack.enter_context(patch.object(multiplicity, "DENSE_SHARE", 0))
+            stack.enter_context(patch.object(counting, "DENSE_SHARE", 0))
             stack.enter_context(patch.object(partitions, "AT_ONCE_MAX", 3))
-            stack.enter_context(patch.object(results, "BATCH_ROWS", 2))
+            stack.enter_context(patch.object(shaper, "BATCH_ROWS", 2))
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
 

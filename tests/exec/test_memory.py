@@ -11,8 +11,7 @@ import pytest
 from omnigraph.engine.graph import create
 from omnigraph.engine.query.memory import machine_bytes, parsed, query_memory
 from omnigraph.errors import LimitExceeded, QueryCancelled, UsageError
-from omnigraph.exec import shaper as results
-from omnigraph.exec import tables
+from omnigraph.exec import shaper, tables
 from omnigraph.exec.shape import partitions
 from tests.exec.people import People
 
@@ -115,7 +114,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return many_values(self, names, rows)
 
     monkeypatch.setattr(tables.TableView, "many_values", counted)
-    monkeypatch.setattr(results, "BATCH_ROWS", 1000)
+    monkeypatch.setattr(shaper, "BATCH_ROWS", 1000)
     return lengths
 
 

@@ -17,8 +17,7 @@ from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import graph_view, tables
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.id_map import IdMaps
-from omnigraph.exec.topology import cache as topologies
-from omnigraph.exec.topology import neighbours as topology
+from omnigraph.exec.topology import cache, neighbours
 from omnigraph.exec.topology.cache import Topologies, build
 from omnigraph.exec.topology.indexed import IndexedTopology
 from omnigraph.exec.topology.neighbours import Topology
@@ -90,7 +89,7 @@ def view(graph: Graph, known: Topologies, **where: str) -> GraphView:
     return GraphView(snapshot.store, snapshot.state, snapshot.catalog, Derived(known, IdMaps(ArrayCache(None))))
 
 
-def pins(world: GraphView, edge: str) -> topologies.Pins:
+def pins(world: GraphView, edge: str) -> cache.Pins:
     return world.pins(edge)
 
 
@@ -106,7 +105,7 @@ def connected(lists: Steps, starts: Any, *, keep_edges: bool) -> set[tuple[int, 
 def assert_indexed_equal(graph: GraphView, edge: str) -> None:
     """What is looked up for some nodes is what the lists say of them."""
     three = pins(graph, edge)
-    fresh = topologies._exact(build(three))
+    fresh = cache._exact(build(three))
     for direction in ("out", "into", *(("both",) if fresh.within_one_type else ())):
         starts = three[2 if direction == "into" else 1].live()[::3]
         found = getattr(IndexedTopology(*three, starts), direction)
@@ -119,7 +118,7 @@ def assert_indexed_equal(graph: GraphView, edge: str) -> None:
 
 def assert_equal(found: Topology, graph: GraphView, edge: str) -> None:
     three = pins(graph, edge)
-    fresh = topologies._exact(build(three))
+    fresh = cache._exact(build(three))
     for direction in ("out", "into", *(("both",) if found.within_one_type else ())):
         mine, other = getattr(found, direction), getattr(fresh, direction)
         starts = three[2 if direction == "into" else 1].live()
@@ -127,7 +126,7 @@ def assert_equal(found: Topology, graph: GraphView, edge: str) -> None:
             assert connected(mine, starts, keep_edges=keep_edges) == connected(other, starts, keep_edges=keep_edges)
         ends = three[1 if direction == "into" else 2].live()
         pairs = np.array([(start, end) for start in starts[::2] for end in ends[::2]])
-        with patch.object(topology, "PROBED_SHARE", 2**40):
+        with patch.object(neighbours, "PROBED_SHARE", 2**40):
             held = mine.connected(mine.near.to_number(pairs[:, 0]), mine.far.to_number(pairs[:, 1]))
         if held is not None:
             every = connected(other, starts, keep_edges=False)
@@ -148,7 +147,7 @@ def test_changes_on_top_of_a_base_are_as_good_as_a_new_one(seed: int, world: Wor
         known.get(pins(view(graph, known), edge))
     places: list[dict[str, str]] = [{"branch": "main"}]
     graph.create_branch("side")
-    with patch.object(topologies, "CHANGES_SHARE", 1e-9), patch.object(topologies, "build") as built:
+    with patch.object(cache, "CHANGES_SHARE", 1e-9), patch.object(cache, "build") as built:
         for step in range(14):
             branch = world.rng.choice(["main", "side"])
             world.change(branch)
@@ -166,7 +165,7 @@ def test_many_changes_make_a_new_base_without_encoding_everything_again(world: W
     first = known.get(pins(view(world.graph, known), "Knows"))
     world.graph.load(world.people(30) + world.edges(20), "append")
     current = view(world.graph, known)
-    with patch.object(topologies, "build") as built:
+    with patch.object(cache, "build") as built:
         second = known.get(pins(current, "Knows"))
     assert not built.called
     assert second.base.key != first.base.key
@@ -196,7 +195,7 @@ def kept(world: World, tmp_path: Path) -> Kept:
 
 def test_another_process_maps_what_one_has_made(kept: Kept) -> None:
     assert kept.files()
-    with patch.object(topologies, "build") as built:
+    with patch.object(cache, "build") as built:
         again = kept.get()
     assert not built.called
     assert isinstance(again.out.base.neighbours, np.memmap)
@@ -245,7 +244,7 @@ def test_a_graph_keeps_large_topologies_below_its_root(world: World) -> None:
     with patch.object(graph._derived.topologies, "_persisted_edges_min", 0):
         first = graph.query(text).to_pylist()
     assert list(Path(graph.uri).glob("cache/topology-*/*/out-neighbours.npy"))
-    with patch.object(topologies, "build") as built:
+    with patch.object(cache, "build") as built:
         assert open_graph(graph.uri).query(text).to_pylist() == first
     assert not built.called
     assert graph.verify().is_clean
@@ -260,7 +259,7 @@ def test_lists_that_were_missed_repeatedly_are_made_in_the_background(world: Wor
         derived = graph._derived
         text = 'query q() { match { $p: Person { name: "p1" } $p knows $q } return { $q.name } order { $q.name } }'
         answers = []
-        for _ in range(topologies.MISSED_MAX):
+        for _ in range(cache.MISSED_MAX):
             assert derived.topologies.find(pins(view(graph, derived.topologies), "Knows")) is None
             answers.append(graph.query(text).to_pylist())
         for thread in threading.enumerate():

@@ -11,14 +11,13 @@ import string
 from hypothesis import strategies as st
 
 from omnigraph.core.limits import CARDINALITY_MAX, INTEGER_LITERAL_MAX, VECTOR_DIMENSION_MAX
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.core.scalars import SCALARS_BY_NAME
 from omnigraph.lang.gq_ast import (
     Aggregate,
-    AggregateFunction,
     AliasRef,
     Assignment,
     Binary,
-    BinaryOperator,
     Binding,
     Call,
     Clause,

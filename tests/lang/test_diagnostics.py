@@ -3,8 +3,9 @@
 import pytest
 
 from omnigraph.core.limits import DIAGNOSTICS_MAX
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import CompileError
-from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity, did_you_mean
+from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source, Span

@@ -4,11 +4,11 @@ from itertools import product
 
 import pytest
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.errors import CompileError
 from omnigraph.lang.gq_ast import (
     AliasRef,
     Binary,
-    BinaryOperator,
     Binding,
     Call,
     Clause,

@@ -2,12 +2,11 @@
 
 import pytest
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.gq_ast import (
     Aggregate,
-    AggregateFunction,
     AliasRef,
     Binary,
-    BinaryOperator,
     Clause,
     Expr,
     Filter,
@@ -393,7 +392,7 @@ BROKEN = [
     Broken("query q() { match { $p: P } ¦}", "expected `return` after the `match` block, found `}`"),
     Broken("query q() { match { $p: P } ¦RETURN { $p } }", "expected `return`", "lower case: `return`"),
     Broken(
-        "query q() { match { $p: P } ¦where { $p.a = 1 } return { $p } }", "expected `return`", "inside of the `match`"
+        "query q() { match { $p: P } ¦where { $p.a = 1 } return { $p } }", "expected `return`", "inside the `match`"
     ),
     Broken("query q() { match { $p: P } return ¦$p }", "expected `{` after `return`"),
     Broken("query q() { match { $p: P } return { ¦} }", "a `return` block must not be empty"),

@@ -208,7 +208,7 @@ BROKEN = [
     Broken("node A { name ¦String }", "expected `:` between a property and its type, found `String`"),
     Broken("node A { a: I32¦, b: I32 }", "expected a property, found `,`", "white space, not by commas"),
     Broken("node A { a: I32 ¦= 3 }", "expected a property, found `=`", "no default values"),
-    Broken('node A { ¦@description("x") a: I32 }', "found `@`", "annotations of a type stand before its `{`"),
+    Broken('node A { ¦@description("x") a: I32 }', "found `@`", "annotations of a type come before its `{`"),
     Broken("node A { ¦{ a: I32 } }", "expected a property or a constraint, found `{`"),
     # type
     Broken("node A { a: ¦string }", "expected a type, found `string`", "did you mean `String`?"),

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.query.run import run_query
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.rewrite.tree import map_inputs

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 
 COMPARISONS: dict[BinaryOperator, Callable[[Any, Any], bool]] = {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Expand, Filter, Operator, Scan
 from omnigraph.query.rewrite.coerce import coerce_predicate

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import InputError, NotFoundError
-from omnigraph.lang.diagnostics import did_you_mean
 
 HOME_VARIABLE: Final = "OMNIGRAPH_HOME"
 OUTPUTS: Final = ("table", "kv", "csv", "jsonl", "json")

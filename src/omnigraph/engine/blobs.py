@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.tables.blobs import StoredBlob, find_blob
 from omnigraph.storage.tables.scan import find_ids

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from omnigraph.engine.results import LoadResult
     from omnigraph.engine.snapshot import Snapshot
     from omnigraph.exec.analytics.chosen import ChosenEdges
+    from omnigraph.exec.analytics.forms import Form
     from omnigraph.exec.analytics.nodes import NodeSpace
-    from omnigraph.exec.analytics.steps import Form, Steps
+    from omnigraph.exec.analytics.steps import Steps
     from omnigraph.exec.budget import Budget
     from omnigraph.exec.graph_view import GraphView
     from omnigraph.exec.shape.result_rows import ResultRows

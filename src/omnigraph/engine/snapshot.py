@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from omnigraph.core.html import html_table
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_text
 from omnigraph.rows.arrow_types import Entity, table_schema

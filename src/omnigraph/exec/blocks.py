@@ -1,7 +1,7 @@
-"""``not`` and ``maybe``: an inner block is run once for all outer rows, and once for outer rows that look alike to it.
+"""``not`` and ``maybe``: correlated inner blocks, evaluated once for all outer rows.
 
 A block sees only the variables it mentions. Outer rows that agree on these have the same matches, so the block runs
-over the different combinations, and every match knows the number of its combination.
+over the distinct combinations, and every match carries the number of its combination.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _COMBINATION = "#combination"
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What an inner block found: rows, and for each the outer rows it belongs to."""
+    """The matches of an inner block, and the combination that links them to outer rows."""
 
     inner: Frame
     combination: Rows
-    """Of every inner row."""
+    """The combination of every inner row."""
     of_outer: Rows
     """The combination of every outer row."""
 
 
 class InnerBlocks:
-    """Runs inner blocks; knows the outer rows of the block that is running."""
+    """Runs inner blocks; holds the outer rows of the running block. Blocks may be nested."""
 
     def __init__(self) -> None:
         self._outer: list[Frame] = []
@@ -57,17 +57,17 @@ class InnerBlocks:
 
 
 def _combinations(frame: Frame, mentioned: tuple[str, ...]) -> tuple[Frame, Rows]:
-    """The different combinations of the mentioned variables, and the one of every row."""
+    """The distinct combinations of the mentioned variables, and the combination of every row."""
     seen = frame.only(mentioned)
     if frame.length < 2 or len(seen.bindings) < len(mentioned):
-        # Paths are not compared; there are few of them.
+        # Paths cannot be compared by row number; they are few, so every row is its own combination.
         return seen, np.arange(frame.length)
     groups, first = frame_groups(seen, mentioned)
     return (seen, np.arange(frame.length)) if len(first) == frame.length else (seen.take(first), groups)
 
 
 def without_matches(frame: Frame, matches: Matches) -> Frame:
-    """The outer rows for which the block found nothing."""
+    """The outer rows without a match."""
     absent = np.ones(int(matches.of_outer.max(initial=-1)) + 1, bool)
     absent[matches.combination] = False
     return frame.where(absent[matches.of_outer])
@@ -84,8 +84,10 @@ def with_matches(operator: OptionalJoin, frame: Frame, matches: Matches, budget:
     inner = matches.inner.take(order[slot])
     result = frame.take(np.concatenate((position, missing)))
     result.repeats |= inner.repeats
-    if inner.weight is not None:
-        result = result.weighted(product(result.weight, np.concatenate((inner.weight, np.ones_like(missing)))))
+    if inner.multiplicity is not None:
+        result = result.with_multiplicity(
+            product(result.multiplicity, np.concatenate((inner.multiplicity, np.ones_like(missing))))
+        )
     for name in operator.introduces:
         if name in inner.bindings:
             rows = np.concatenate((inner.bindings[name], np.full(len(missing), -1, np.int64)))

@@ -1,4 +1,4 @@
-"""What one query may use: time, memory, and whether it is still wanted."""
+"""Limits of one query: time, memory, cancellation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTES_PER_BINDING = 8
 
 @dataclass
 class Budget:
-    """Asked by every operator before it makes rows."""
+    """The limits; every operator checks them before it materialises rows."""
 
     seconds_max: float | None = None
     bytes_max: int | None = None
@@ -36,15 +36,15 @@ class Budget:
             self.hold(rows * variables * BYTES_PER_BINDING, f"an intermediate result of {rows:,} rows")
 
     def check_wanted(self) -> None:
-        """Raise if the query was cancelled. Whoever reads a result in his own time is not held to the query's."""
+        """Raise if the query was cancelled. The time limit does not apply while a result is being read."""
         if self.cancelled.is_set():
             raise QueryCancelled("the query was cancelled")
 
     def hold(self, needed: int, what: str) -> None:
-        """Raise if something needs more memory than the query may use."""
+        """Raise if an allocation exceeds the memory limit."""
         if self.bytes_max is not None and needed > self.bytes_max:
             raise LimitExceeded(
-                f"{what} needs {needed:,} bytes; {self.bytes_max:,} are allowed",
+                f"{what} needs {needed:,} bytes; the limit is {self.bytes_max:,}",
                 hint="narrow the query, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
                 resource="bytes",
                 limit=self.bytes_max,

@@ -1,8 +1,8 @@
-"""Columns in memory, within a bound.
+"""Column cache, bounded by bytes.
 
-What is remembered belongs to a fragment, which never changes: after a commit only new fragments are read. A whole
-column, once put together for a pin, replaces its fragments. A fragment that single rows are taken from again and again
-is read whole.
+Entries belong to immutable fragments: after a commit only new fragments are read. A whole column, once concatenated
+for a pin, replaces the entries of its fragments. A fragment from which single rows are taken repeatedly is read
+whole.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from omnigraph.storage.tables.row_layout import Fragment, Layout
 from omnigraph.storage.tables.store import Store
 
 CACHED_BYTES_MAX = 512 * 1024 * 1024
-"""Columns remembered in one process."""
+"""Bytes of cached columns in one process."""
 
 CACHED_PARTS_MAX = 65_536
-"""Fragments of columns whose place is remembered."""
+"""Column fragments whose location in the cache is recorded."""
 
 TAKES_MAX = 3
-"""Times that rows are taken from a fragment of a column before it is read whole."""
+"""Reads of single rows from a column fragment before it is read whole."""
 
 SMALL_ROWS_MAX = 4096
-"""Fragments with fewer rows are read whole at once: it takes no longer, and often they are still in memory."""
+"""Smaller fragments are always read whole: it takes no longer, and often the pages are still cached."""
 
 READ_ROWS_MAX = 2_000_000
-"""Fragments with more rows are not read whole for the sake of a few."""
+"""Larger fragments are never read whole for a few rows."""
 
 Key = tuple[str, int, str]
-"""Location, version and column of a pin; or data file, field and nothing of a fragment."""
+"""Location, version and column of a pin; for a fragment: data file, field and an empty text."""
 
 
 class Columns:
@@ -44,16 +44,16 @@ class Columns:
 
     def __init__(self) -> None:
         self._columns: Lru[Key, pa.Array] = Lru(CACHED_BYTES_MAX, lambda column: column.nbytes)
-        # Where the values of a fragment stand: in which remembered column, and from where.
+        # The location of a fragment's values: the cached column, and the offset in it.
         self._places: Lru[tuple[str, int], tuple[Key, int]] = Lru(CACHED_PARTS_MAX)
         self._takes: Lru[tuple[str, int], int] = Lru(CACHED_PARTS_MAX)
 
     def known(self, pin: TablePin, name: str) -> pa.Array | None:
-        """A column that is remembered for this very pin."""
+        """A column cached for exactly this pin."""
         return self._columns.get((pin.location, pin.lance_version, name))
 
     def read(self, store: Store, pin: TablePin, name: str, *, remember: bool = True) -> pa.Array:
-        """A whole column by row number; what stands at deleted rows means nothing."""
+        """A whole column by row number; values at deleted rows are undefined."""
         known = self.known(pin, name)
         if known is not None:
             return known
@@ -85,7 +85,7 @@ class Columns:
         return None if place is None or whole is None else whole.slice(place[1], part.rows)
 
     def gather(self, store: Store, pin: TablePin, name: str, spread: Spread) -> pa.Array | None:
-        """Some rows of a column from what is remembered; None if they are to be taken from storage."""
+        """Some rows of a column from the cache; None if storage has to be read."""
         field = layout_of(store, pin).fields[name]
         found = [self._wanted(store, pin, part, field, name) for part in spread.parts]
         pieces = [piece for piece in found if piece is not None]
@@ -116,14 +116,14 @@ class Columns:
 
 @dataclass(frozen=True)
 class Spread:
-    """How rows are spread over the fragments of a table."""
+    """The distribution of rows over the fragments of a table."""
 
     parts: tuple[Fragment, ...]
     """The fragments that hold some of the rows."""
     offsets: Rows
-    """Of every row its place in its fragment."""
+    """The offset of every row in its fragment."""
     order: Rows
-    """Positions of the rows, those of one fragment together; the cuts tell where each fragment begins and ends."""
+    """Positions of the rows grouped by fragment; ``cuts`` are the bounds of each fragment."""
     cuts: Rows
 
     @classmethod
@@ -140,7 +140,7 @@ class Spread:
 
     @property
     def back(self) -> Rows:
-        """From the order by fragment to that of the rows."""
+        """The inverse permutation of ``order``."""
         places = np.empty(len(self.order), np.int64)
         places[self.order] = np.arange(len(self.order))
         return places

@@ -1,4 +1,4 @@
-"""Expressions over a frame: one Arrow value a row, with SQL's null semantics."""
+"""Expression evaluation over a frame: one Arrow value per row, with SQL's null semantics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.errors import InputError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.types import PropertyType
@@ -31,14 +31,14 @@ class Evaluator:
         self._searcher = searcher
         self.budget = budget
         self.uses: list[Coverage] = []
-        """Indexes that were asked, and what they cover."""
+        """Indexes used, with their coverage."""
         self.notes: list[str] = []
-        """Other ways that were chosen."""
+        """Other access paths used, for the profile."""
 
     def mask(self, predicate: ir.Expr, frame: Frame) -> Mask:
-        """Where the predicate is true: null counts as false."""
+        """The rows for which the predicate is true; null counts as false."""
         if isinstance(predicate, ir.Search):
-            # Which texts are null makes no difference here, so nobody has to read them.
+            # In a mask null and false are the same, so the texts need not be read to find nulls.
             found = self._found(predicate, frame)
             return np.zeros(frame.length, bool) if found is None else found
         value = self.column(predicate, frame)
@@ -46,7 +46,7 @@ class Evaluator:
         return filled
 
     def column(self, expression: ir.Expr, frame: Frame) -> pa.Array:
-        """One value a row."""
+        """One value per row."""
         value = self._value(expression, frame)
         if isinstance(value, pa.Scalar):
             # Arrow cannot repeat a list zero times.
@@ -91,10 +91,10 @@ class Evaluator:
         if frame.holds(variable, name):
             return frame.values(variable, name)
         values = frame.values(variable, name)
-        self.budget.hold(frame.nbytes, f"`{variable}.{name}` of {frame.length:,} rows, with what is held beside it,")
+        self.budget.hold(
+            frame.nbytes, f"`{variable}.{name}` of {frame.length:,} rows, including the values already held,"
+        )
         return values
-
-    # --- comparisons -----------------------------------------------------------------------------------
 
     def _compare(self, expression: ir.Compare, frame: Frame) -> Any:
         left, right = self._value(expression.left, frame), self._value(expression.right, frame)
@@ -123,8 +123,6 @@ class Evaluator:
         ]
         return pa.array(results, pa.bool_())
 
-    # --- arithmetic ------------------------------------------------------------------------------------
-
     def _arithmetic(self, expression: ir.Arithmetic, frame: Frame) -> Any:
         left, right = self._value(expression.left, frame), self._value(expression.right, frame)
         try:
@@ -132,20 +130,18 @@ class Evaluator:
         except pa.ArrowInvalid as error:
             raise InputError(f"arithmetic does not fit {expression.type.scalar.value}: {error}") from error
 
-    # --- search ----------------------------------------------------------------------------------------
-
     def _search(self, expression: ir.Search, frame: Frame) -> Any:
         assert isinstance(expression.text, ir.Property)
         variable = expression.text.variable
         found = self._found(expression, frame)
         if found is None:
             return pa.scalar(None, pa.bool_())
-        # A text that is not there neither matches nor fails to.
+        # A search over a null text is null, neither true nor false.
         missing = pc.is_null(frame.values(variable, expression.text.name)).to_numpy(zero_copy_only=False)
         return pa.array(found, mask=missing)
 
     def _found(self, expression: ir.Search, frame: Frame) -> Mask | None:
-        """Where a search finds something, null texts included among the others; None if it is for null."""
+        """The rows that a search finds; null texts count as not found. None if the search text is null."""
         assert isinstance(expression.text, ir.Property)
         variable = expression.text.variable
         rows = self.matching(expression, frame.tables[variable])
@@ -156,7 +152,7 @@ class Evaluator:
         return found[frame.bindings[variable]]
 
     def matching(self, expression: ir.Search, table: TableView) -> Rows | None:
-        """Rows of a table that a search finds, in no order; None if what is searched for is null."""
+        """Rows of a table that a search finds, unordered; None if the search text is null."""
         return self._searcher.matching(table, expression, self.uses)
 
 

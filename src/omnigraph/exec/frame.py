@@ -13,32 +13,32 @@ from omnigraph.exec.multiplicity import product
 from omnigraph.exec.tables import Rows, TableView
 
 BLOCK_MARK = "#"
-"""Bindings and columns that belong to the executor and to no variable begin with this, and are always kept."""
+"""Prefix of bindings and columns that belong to the executor and to no variable; they are always kept."""
 
 
 @dataclass
 class Frame:
     """A bag of rows.
 
-    ``bindings`` hold row numbers (-1: null); ``columns`` hold what is not a row, such as scores and paths.
+    ``bindings`` hold row numbers (-1: null); ``columns`` hold computed values such as scores and paths.
     """
 
     length: int
     tables: Mapping[str, TableView]
     bindings: dict[str, Rows] = field(default_factory=dict)
     columns: dict[str, pa.Array] = field(default_factory=dict)
-    weight: Rows | None = None
-    """How many equal rows each row stands for; absent means one."""
+    multiplicity: Rows | None = None
+    """The number of equal rows each row stands for; None means one."""
     repeats: bool = False
-    """Whether two rows may agree in everything, because what told them apart was forgotten."""
+    """Rows may be equal in every binding, because a variable that distinguished them was dropped."""
     _values: dict[tuple[str, str], pa.Array] = field(default_factory=dict, repr=False)
 
     @property
     def nbytes(self) -> int:
-        """What the frame holds in memory."""
+        """The memory the frame holds."""
         held: int = sum(rows.nbytes for rows in self.bindings.values())
         held += sum(column.nbytes for column in (*self.columns.values(), *self._values.values()))
-        return held + (0 if self.weight is None else self.weight.nbytes)
+        return held + (0 if self.multiplicity is None else self.multiplicity.nbytes)
 
     @property
     def variables(self) -> set[str]:
@@ -46,44 +46,44 @@ class Frame:
         return {*self.bindings, *map(_owner, self.columns)}
 
     def values(self, variable: str, name: str) -> pa.Array:
-        """A property of a variable, one value a row."""
+        """A property of a variable, one value per row."""
         key = (variable, name)
         if key not in self._values:
             self._values[key] = self.tables[variable].values(name, self.bindings[variable])
         return self._values[key]
 
     def fetch(self, variable: str, names: Iterable[str]) -> None:
-        """Read several properties of a variable together, before they are asked for one by one."""
+        """Prefetch several properties of a variable with one read."""
         missing = [name for name in names if (variable, name) not in self._values]
         if len(missing) > 1:
             values = self.tables[variable].many_values(missing, self.bindings[variable])
             self._values.update({(variable, name): column for name, column in values.items()})
 
     def holds(self, variable: str, name: str) -> bool:
-        """Whether a property was already fetched."""
+        """True if a property was already fetched."""
         return (variable, name) in self._values
 
     def take(self, rows: Rows) -> Frame:
-        """The frame's rows at these positions, in this order, as often as given."""
+        """The rows at these positions, in this order; positions may repeat."""
         indices = pa.array(rows)
         return Frame(
             len(rows),
             self.tables,
             {name: binding[rows] for name, binding in self.bindings.items()},
             {name: pc.take(column, indices) for name, column in self.columns.items()},
-            None if self.weight is None else self.weight[rows],
+            None if self.multiplicity is None else self.multiplicity[rows],
             self.repeats,
             {key: pc.take(column, indices) for key, column in self._values.items()},
         )
 
     def rows(self, start: int, stop: int) -> Frame:
-        """The rows from one position to before another, without what was fetched for them."""
+        """The rows of a half-open range of positions, without fetched values."""
         return Frame(
             stop - start,
             self.tables,
             {name: binding[start:stop] for name, binding in self.bindings.items()},
             {name: column.slice(start, stop - start) for name, column in self.columns.items()},
-            None if self.weight is None else self.weight[start:stop],
+            None if self.multiplicity is None else self.multiplicity[start:stop],
             self.repeats,
         )
 
@@ -97,19 +97,19 @@ class Frame:
         return replace(self, tables=tables, bindings={**self.bindings, variable: rows})
 
     def mark(self, name: str, rows: Rows) -> Frame:
-        """The frame with numbers of the executor's own beside its variables."""
+        """The frame with an internal binding beside its variables."""
         return replace(self, bindings={**self.bindings, name: rows})
 
     def with_column(self, name: str, column: pa.Array) -> Frame:
         """The frame with one more computed column."""
         return replace(self, columns={**self.columns, name: column})
 
-    def weighted(self, weight: Rows | None) -> Frame:
-        """The frame with every row standing for so many."""
-        return replace(self, weight=weight)
+    def with_multiplicity(self, multiplicity: Rows | None) -> Frame:
+        """The frame with another multiplicity per row."""
+        return replace(self, multiplicity=multiplicity)
 
     def with_values(self, variable: str, name: str, values: pa.Array) -> Frame:
-        """The frame with a property that was read already, one value a row."""
+        """The frame with an already fetched property, one value per row."""
         return replace(self, _values={**self._values, (variable, name): values})
 
     def cross(self, other: Frame) -> Frame:
@@ -125,13 +125,13 @@ class Frame:
             {**self.tables, **other.tables},
             {**self.bindings, **other.bindings},
             {**self.columns, **other.columns},
-            product(self.weight, other.weight),
+            product(self.multiplicity, other.multiplicity),
             self.repeats or other.repeats,
             {**self._values, **other._values},
         )
 
     def only(self, variables: Collection[str]) -> Frame:
-        """Just these variables and the columns that belong to them, as rows that count once."""
+        """Only these variables and their columns; every row counts once."""
         return Frame(
             self.length,
             {name: table for name, table in self.tables.items() if name in variables},
@@ -141,21 +141,21 @@ class Frame:
         )
 
     def kept(self, variables: Collection[str], reads: Collection[tuple[str, str]]) -> Frame:
-        """Only these variables, and of what was fetched only what is read again."""
+        """Only these variables, and of the fetched values only those that are read later."""
         bindings = {name: rows for name, rows in self.bindings.items() if name in variables or name[0] == BLOCK_MARK}
         return Frame(
             self.length,
             {name: table for name, table in self.tables.items() if name in bindings},
             bindings,
             {name: column for name, column in self.columns.items() if _owner(name) in (*variables, BLOCK_MARK)},
-            self.weight,
+            self.multiplicity,
             self.repeats or len(bindings) < len(self.bindings),
             {key: column for key, column in self._values.items() if key in reads},
         )
 
 
 def stacked(frames: Sequence[Frame]) -> Frame:
-    """The rows of frames with the same variables, one after the other."""
+    """The concatenated rows of frames with the same variables."""
     first = frames[0]
     if len(frames) == 1:
         return first
@@ -168,5 +168,5 @@ def stacked(frames: Sequence[Frame]) -> Frame:
 
 
 def _owner(column: str) -> str:
-    """The variable of a column: of ``path.length`` it is ``path``."""
+    """The variable of a column: ``path`` for ``path.length``."""
     return BLOCK_MARK if column[0] == BLOCK_MARK else column.partition(".")[0]

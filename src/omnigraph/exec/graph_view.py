@@ -1,4 +1,4 @@
-"""The snapshot as the operators see it: tables and topologies by name, and what is remembered between queries."""
+"""The snapshot as operators see it: tables and topologies by name, and state cached between queries."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from omnigraph.storage.tables.store import Store
 
 INDEXED_STARTS_MAX = 20
 INDEXED_HOPS_MAX = 2
-"""Walks with more starts or hops are worth neighbour lists: a lookup costs a millisecond a start and hop."""
+"""Traversals with more starts or hops use neighbour lists: a lookup costs a millisecond per start and hop."""
 
 INDEXED_EDGES_MIN = 50_000
-"""Neighbour lists of fewer edges are made within milliseconds."""
+"""Neighbour lists of fewer edges are built within milliseconds."""
 
 
 VIEWS_MAX = 256
-"""Tables whose views are kept; a view is small, but takes a moment to make."""
+"""Cached table views; a view is small, but its layout takes a moment to read."""
 
 
 class Traversal(Enum):
-    """How edges are followed."""
+    """Traversal strategies."""
 
     AUTO = "auto"
     TOPOLOGY = "topology"
-    """By neighbour lists of the whole edge type."""
+    """Neighbour lists of the whole edge type."""
     INDEXED = "indexed"
-    """By asking the edge table for the edges of a few nodes."""
+    """Index lookups in the edge table for a few nodes."""
 
 
 @dataclass
@@ -55,17 +55,17 @@ class Derived:
     searcher: Searcher = field(default_factory=Searcher)
     views: Lru[tuple[TablePin, str], TableView] = field(default_factory=lambda: Lru(VIEWS_MAX))
     traversal: Traversal = Traversal.AUTO
-    """Whoever compares the two ways forces one."""
+    """Tests and benchmarks force a strategy; queries choose."""
 
     @classmethod
     def kept_in(cls, files: ArrayCache) -> Derived:
-        """Nothing yet; what is worth keeping beyond this process will be kept in these files."""
+        """Empty caches; entries worth keeping beyond this process are persisted in these files."""
         return cls(Topologies(files), IdMaps(files))
 
 
 @dataclass(frozen=True)
 class GraphView:
-    """One snapshot. ``remarks`` collect what a profile tells of the choices that were made."""
+    """One snapshot. ``remarks`` collects the decisions that a profile reports."""
 
     store: Store
     state: ManifestState
@@ -110,7 +110,7 @@ class GraphView:
         return found
 
     def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable[Steps]:
-        """What to walk from these rows: neighbour lists, or the index if there are no lists and few rows."""
+        """Neighbour lists for these rows, or the index if there are no lists yet and few rows."""
         pins = self.pins(edge_name)
         different = sorted_set(starts[starts >= 0])
         is_short = hops.low <= 1 and hops.high <= INDEXED_HOPS_MAX
@@ -120,12 +120,12 @@ class GraphView:
         if not is_forced and (len(different) > INDEXED_STARTS_MAX or not self.prefers_index(pins)):
             return self.topology(edge_name)
         if not is_forced:
-            self.derived.topologies.ask_for(pins)
-        self.remarks.append(f"{edge_name}: looked up by index, because {len(different)} starts are few")
+            self.derived.topologies.request(pins)
+        self.remarks.append(f"{edge_name}: looked up by index, {len(different)} starts")
         return IndexedTopology(*pins, different)
 
     def prefers_index(self, pins: Pins) -> bool:
-        """Whether a few nodes of these tables are walked from by index: there is one, and there are no lists yet."""
+        """True if traversals from a few nodes use the index: it exists, and neighbour lists do not yet."""
         edge = pins[0]
         if edge.rows < INDEXED_EDGES_MIN or self.derived.topologies.find(pins) is not None:
             return False

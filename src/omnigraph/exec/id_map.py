@@ -1,7 +1,7 @@
-"""Ids to row numbers, by the hash of an id.
+"""Hash maps from ids to row offsets, one per fragment.
 
-A map belongs to one fragment, which never changes, and is kept on disk and mapped like neighbour lists are. An id is
-found by binary search among sorted hashes; whoever asks compares the id itself, so two ids with one hash do no harm.
+A fragment is immutable, so its map is persisted and memory-mapped like neighbour lists. An id is found by binary
+search among sorted hashes. The caller compares the id itself, so a hash collision does no harm.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 _MASK = 2**64 - 1
 
 MAPPED_ROWS_MIN = 50_000
-"""Smaller fragments are looked up otherwise."""
+"""Smaller fragments are looked up in storage."""
 
 MAPS_MAX = 256
-"""Maps kept open by one process; they are mapped from disk and cost no memory of their own."""
+"""Maps kept open by one process; they are memory-mapped and cost no private memory."""
 
 LOOKUPS_BEFORE = 3
-"""Times that an index is asked for ids before a map of them is made."""
+"""Index lookups of ids before a map is built."""
 
 Hashes = npt.NDArray[np.uint64]
 
 
 def hashes(texts: pa.Array) -> Hashes:
-    """A 64-bit hash of every text, the same in every process: eight bytes are mixed in at a time."""
+    """A 64-bit hash of every text, stable across processes, over eight bytes at a time."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     starts, lengths = offsets[:-1], np.diff(offsets)
     data = texts.buffers()[2]
-    # A view of every eight bytes that follow each other; the end is padded so that the last text has as many.
+    # A sliding view of eight bytes; the end is padded so that the last text has eight as well.
     bytes_ = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     padded = np.concatenate((bytes_, np.zeros(WORD, np.uint8)))
     words: Hashes = np.ndarray((len(padded) - WORD + 1,), "<u8", padded, strides=(1,))
@@ -93,7 +93,7 @@ class IdMaps:
         self._asked: Lru[str, int] = Lru(MAPS_MAX)
 
     def is_worthwhile(self, pin: TablePin, parts: Sequence[Fragment], *, is_indexed: bool) -> bool:
-        """Whether to look ids up in maps: they are there, or ids were asked for before, or there is no index."""
+        """True if ids should be looked up in maps: they exist, lookups repeat, or there is no index."""
         missing = [part for part in parts if self._known.get(part.data) is None]
         times = max((self._asked.get(part.data) or 0 for part in missing), default=0)
         for part in missing:
@@ -105,7 +105,7 @@ class IdMaps:
         return is_there or not is_indexed or times >= LOOKUPS_BEFORE
 
     def get(self, store: Store, pin: TablePin, part: Fragment) -> IdMap:
-        """The map of a fragment, from memory, from disk, or made."""
+        """The map of a fragment, from memory, from disk, or built."""
         known = self._known.get(part.data)
         if known is None:
             known = self._stored(pin.location, part) or self._made(store, pin, part)

@@ -1,8 +1,8 @@
-"""The closest rows through a vector index, where that is worth it.
+"""Top-k nearest neighbours through a vector index, with an exact fallback.
 
-The index only proposes rows: their distances are computed exactly, and they are ordered like all others. It is asked
-for so many rows that enough of them survive the conditions. Few survivors, a column without an index, or a proposal
-that does not settle the question: then every survivor's distance is computed.
+The index only proposes candidates; their distances are computed exactly, and they are sorted like all others. The
+number of candidates is chosen so that enough survive the predicates. The executor computes every survivor's distance
+if there are few survivors, if there is no index, or if the candidates do not prove the result.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import nearest_rows
 
 EXACT_NODES_MAX = 1_000
-"""Up to so many nodes every distance is computed: that takes some milliseconds, and needs no index."""
+"""Up to this number of nodes every distance is computed, which takes milliseconds."""
 
 PROPOSED_MIN = 50
-"""Rows that the index is asked for at least. Its distances are rounded, so the best few have to be chosen from more."""
+"""Minimum number of candidates. Distances in the index are quantised, so the best few are chosen from more."""
 
 PROPOSED_FACTOR = 4
-"""Rows that the index is asked for, per row that is wanted and survives."""
+"""Candidates per requested row, before correcting for the share that survives."""
 
 PROPOSED_MAX = 2_000
-"""Rows that the index is asked for at most. For more, that is if few of them survive, it is not faster."""
+"""Maximum number of candidates; with more, that is if few survive, the index is not faster."""
 
 
 def wanted_rows(operator: Slice) -> tuple[Score, int] | None:
-    """The ranking by distance whose first rows are all that is wanted, and how many those are."""
+    """The ranking by distance whose first rows suffice for the query, and their number."""
     sort = operator.input
     if operator.limit is None or not isinstance(sort, Sort) or not isinstance(sort.input, Score):
         return None
@@ -46,7 +46,7 @@ def wanted_rows(operator: Slice) -> tuple[Score, int] | None:
 
 
 def closest(operator: Score, frame: Frame, wanted: int, uses: list[Coverage]) -> Frame:
-    """The frame without rows that cannot be among the closest that are wanted; as it is if that is unknown."""
+    """The frame without rows that cannot be among the closest; unchanged if the index cannot prove it."""
     ranking = operator.rankings[operator.required.index(True)]
     assert isinstance(ranking, ir.Nearest)
     assert isinstance(ranking.query, ir.Constant)
@@ -78,7 +78,7 @@ def closest(operator: Score, frame: Frame, wanted: int, uses: list[Coverage]) ->
 def _chosen(
     table: TableView, column: str, query: tuple[float, ...], alive: np.ndarray, wanted: int, proposed: int
 ) -> tuple[Rows, pa.Array] | None:
-    """Proposed nodes that survive with their vectors, if the wanted ones are clearly among them."""
+    """Surviving candidates with their vectors, if they provably contain the requested rows."""
     addresses, vectors = nearest_rows(table.store, table.pin, column, query, proposed)
     found = table.layout.numbers_at(addresses)
     order = np.argsort(found)
@@ -90,5 +90,5 @@ def _chosen(
     if pc.any(pc.is_null(measured)).as_py():
         return None
     ordered = np.sort(measured.to_numpy(zero_copy_only=False))
-    # If the last one wanted is as far away as the last one found, others may be just as close.
+    # If the last requested distance equals the largest candidate distance, rows outside may be equally close.
     return (found, vectors) if ordered[wanted - 1] < ordered[-1] else None

@@ -1,7 +1,7 @@
 """Comparisons, membership and arithmetic of Arrow values, exact where Arrow is not.
 
 Arrow compares an integer with a float by rounding the integer, and keeps two zeros apart when it hashes. Here numbers
-are compared by value whatever their types, and zero is one number. Values are arrays, or scalars that stand for every
+are compared by value whatever their types, and both zeros are equal. Values are arrays, or scalars that apply to every
 row.
 """
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 
 Op = BinaryOperator
 Mask = npt.NDArray[np.bool_]
@@ -29,14 +29,11 @@ _COMPARE = {
 }
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 _ANY_INTEGER = pa.decimal128(20, 0)
-"""No integer type holds both I64 and U64; twenty digits do."""
-
-
-# --- comparisons -----------------------------------------------------------------------------------------
+"""A type for both I64 and U64, which no integer type covers; twenty digits do."""
 
 
 def compare(operator: BinaryOperator, left: Any, right: Any) -> Any:
-    """Comparison by value; null where one side is."""
+    """Comparison by value; null if either side is null."""
     types = pa.types
     if types.is_boolean(left.type):
         left, right = pc.cast(left, pa.int8()), pc.cast(right, pa.int8())
@@ -58,7 +55,10 @@ def _common_integer(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 
 def _compare_mixed(operator: BinaryOperator, integers: Any, floats: Any) -> Any:
-    """An integer is below a number exactly if it is below the next integer upwards, and so on."""
+    """Exact comparison of 64-bit integers with floats, by rounding the float and not the integer.
+
+    ``n < x`` holds exactly if ``n < ceil(x)``, and ``n <= x`` exactly if ``n <= floor(x)``.
+    """
     if integers.type.bit_width <= 32:
         return _COMPARE[operator](pc.cast(integers, pa.float64()), pc.cast(floats, pa.float64()))
     whole, whole_null = _parts(integers)
@@ -83,13 +83,10 @@ def _compare_mixed(operator: BinaryOperator, integers: Any, floats: Any) -> Any:
     return _packed(found, whole_null | number_null, pa.bool_(), _is_scalar(integers, floats))
 
 
-# --- membership ------------------------------------------------------------------------------------------
-
-
 def is_member(item: Any, values: pa.Array) -> Any:
-    """Whether a constant list holds the item. A null in the list may be anything: then absence is not known."""
+    """Membership in a constant list. With a null in the list absence is unknown, as in SQL."""
     known = values.drop_null()
-    # An empty list has no type that matters: it may be one of texts where numbers are looked for.
+    # The type of an empty list is arbitrary: it may be a list of texts searched for a number.
     item, known = _alike(item, known) if len(known) else (item, pa.array([], item.type))
     found = pc.is_in(item, value_set=known)
     unknown = pc.is_null(item)
@@ -99,7 +96,7 @@ def is_member(item: Any, values: pa.Array) -> Any:
 
 
 def _alike(item: Any, values: pa.Array) -> tuple[Any, pa.Array]:
-    """Item and values in one type; values that the item cannot be are left out."""
+    """Item and values in one type, without values that the item's type cannot represent."""
     types = pa.types
     if types.is_integer(item.type) and types.is_integer(values.type):
         common = item.type if item.type == values.type else _common_integer(item.type, values.type)
@@ -116,12 +113,12 @@ def _alike(item: Any, values: pa.Array) -> tuple[Any, pa.Array]:
 
 
 def one_zero(values: Any) -> Any:
-    """Floats without a negative zero, which is hashed as another number than zero."""
+    """Floats with -0.0 replaced by 0.0, because Arrow hashes them differently."""
     return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 
 def list_holds(lists: pa.Array, item: Any) -> pa.Array:
-    """Whether the list of a row holds the item of that row; a null in the list may be anything."""
+    """Membership row by row: list and item of the same row. With a null in the list absence is unknown."""
     length = len(lists)
     parents = pc.list_parent_indices(lists).to_numpy()
     flat = pc.list_flatten(lists)
@@ -139,9 +136,6 @@ def _mask(value: Any, length: int) -> Mask:
         return np.full(length, value.as_py(), bool)
     mask: Mask = value.to_numpy(zero_copy_only=False)
     return mask
-
-
-# --- arithmetic ------------------------------------------------------------------------------------------
 
 
 def arithmetic(operator: BinaryOperator, left: Any, right: Any, type_: pa.DataType) -> Any:
@@ -169,15 +163,12 @@ def arithmetic(operator: BinaryOperator, left: Any, right: Any, type_: pa.DataTy
             return _packed(rest, none, type_, _is_scalar(left, right))
 
 
-# --- between Arrow and numpy -----------------------------------------------------------------------------
-
-
 def _is_scalar(left: Any, right: Any) -> bool:
     return isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar)
 
 
 def _parts(value: Any) -> tuple[npt.NDArray[Any], Mask]:
-    """Numbers with something where null is, and where it is; a scalar is one number."""
+    """Values with a filler at nulls, and the null mask; a scalar gives arrays of length one."""
     array = pa.array([value.as_py()], value.type) if isinstance(value, pa.Scalar) else value
     nulls = pc.is_null(array).to_numpy(zero_copy_only=False)
     return pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False), nulls

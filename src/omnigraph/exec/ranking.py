@@ -1,4 +1,4 @@
-"""Scores of rows: distances, text relevance, and their fusion by rank."""
+"""Row scores: vector distance, BM25, and reciprocal-rank fusion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.search import Searcher, distances
-from omnigraph.exec.shape import steps as shape
+from omnigraph.exec.shape import steps
 from omnigraph.exec.tables import Rows, TableView, distinct
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Score
@@ -17,7 +17,7 @@ from omnigraph.storage.index.indexes import Coverage
 
 
 def score(operator: Score, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> Frame:
-    """The frame with its scores; rows that lack a required one are gone."""
+    """The frame with its scores, without rows that lack a required score."""
     for number, ranking in enumerate(operator.rankings):
         if isinstance(ranking, ir.Rrf):
             column = _fused(ranking, frame, searcher, uses)
@@ -32,7 +32,7 @@ def score(operator: Score, frame: Frame, searcher: Searcher, uses: list[Coverage
 
 
 def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> pa.Array:
-    """One score a row, computed once for every different node."""
+    """One score per row, computed once per distinct node."""
     name, column = _ranked(ranking)
     table, binding = frame.tables[name], frame.bindings[name]
     if isinstance(ranking, ir.Bm25):
@@ -53,7 +53,7 @@ def _scored(ranking: ir.Nearest | ir.Bm25, frame: Frame, searcher: Searcher, use
 
 
 def _ranked(ranking: ir.Nearest | ir.Bm25) -> tuple[str, str]:
-    """The variable and the property that a ranking looks at."""
+    """The variable and property that a ranking reads."""
     if isinstance(ranking, ir.Nearest):
         return ranking.vector.variable, ranking.vector.name
     assert isinstance(ranking.text, ir.Property)
@@ -61,9 +61,9 @@ def _ranked(ranking: ir.Nearest | ir.Bm25) -> tuple[str, str]:
 
 
 def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverage]) -> pa.Array:
-    """Sum of 1 / (k + rank) over the arms; a node that an arm does not rank gets nothing from it.
+    """Reciprocal-rank fusion: the sum of 1 / (k + rank) over the arms; an arm that does not rank a node adds nothing.
 
-    Ranked are the nodes of the first arm's variable: all rows of a node have its score.
+    Ranks are over nodes of the first arm's variable: all rows of a node share its score.
     """
     assert isinstance(ranking.k, ir.Constant)
     assert isinstance(ranking.k.value, int)
@@ -82,8 +82,8 @@ def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverag
         if len(candidates) < 2 or np.bincount(candidates).max() == 1:
             best, places = in_order, np.arange(len(in_order))
         else:
-            # A node with several rows counts once, where it first appears.
-            groups, first = shape.group_codes([pa.array(in_order)], len(in_order))
+            # A node with several rows is ranked once, by its first row.
+            groups, first = steps.group_codes([pa.array(in_order)], len(in_order))
             best, places = in_order[first], groups[first]
         total[best] += 1.0 / (ranking.k.value + places + 1)
         ranked[best] = True
@@ -91,7 +91,7 @@ def _fused(ranking: ir.Rrf, frame: Frame, searcher: Searcher, uses: list[Coverag
 
 
 def _order(scores: npt.NDArray[np.float64], nodes: Rows, table: TableView) -> Rows:
-    """Positions by score, smallest first; ids are read only of those that no score tells apart."""
+    """Positions by ascending score; ids break ties and are read for tied rows only."""
     order = np.argsort(scores, kind="stable")
     equal = scores[order[1:]] == scores[order[:-1]]
     if not equal.any():
@@ -100,6 +100,6 @@ def _order(scores: npt.NDArray[np.float64], nodes: Rows, table: TableView) -> Ro
     tied[1:] |= equal
     tied[:-1] |= equal
     level = order[tied]
-    by_id = shape.ranks(table.values("id", nodes[level]))
+    by_id = steps.ranks(table.values("id", nodes[level]))
     order[tied] = level[np.lexsort((by_id, scores[level]))]
     return order

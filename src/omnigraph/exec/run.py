@@ -1,4 +1,4 @@
-"""The operators that give rows: each takes frames and gives a frame, knowing what is still wanted of it."""
+"""Row operators: each consumes frames and returns a frame with the columns that its demand names."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from omnigraph.query.variables import walk
 
 CHUNK_ROWS_MIN = 16
 CHUNK_GROWTH = 4
-"""A limit is first tried on so many rows of a scan, then on so many times more."""
+"""A limit first reads ``CHUNK_ROWS_MIN`` rows of a scan; each further chunk is larger by this factor."""
 
 
 @dataclass
 class Chunk:
-    """Some rows of a scan: those from one position to before another."""
+    """A half-open range of the rows of a scan."""
 
     start: int
     stop: int
@@ -63,19 +63,19 @@ class Runner:
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
     _wanted: tuple[Score, int] | None = None
-    """A ranking by distance of which only the first rows are wanted, and how many."""
+    """A ranking by distance whose first rows suffice for the query, and their number."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
-    """What is looked at just now of scans that are not looked at as a whole, by the identity of the operator."""
+    """The current chunk of scans that run in chunks, by the identity of the operator."""
     _sides: dict[int, Frame | None] = field(default_factory=dict)
-    """The right sides of cross joins that run several times, once they are known."""
+    """Cached right sides of cross joins that run once per chunk."""
 
     def __post_init__(self) -> None:
         self._searcher = self.graph.derived.searcher
         self.evaluator = Evaluator(self._searcher, self.budget)
 
     def frame(self, operator: Operator, demand: Demand) -> Frame:
-        """The rows of an operator, with what is wanted of them."""
+        """The rows of an operator, reduced to the demand."""
         self.budget.check()
         with self.profiler.step(operator, describe) as step:
             made = self._noted(operator, demand)
@@ -88,7 +88,7 @@ class Runner:
         return self.frame(operator.input, input_demand(operator, demand))
 
     def _noted(self, operator: Operator, demand: Demand) -> Frame:
-        """The rows, and a remark on every index that was asked for them."""
+        """The rows; records the indexes and access paths used as remarks."""
         made = self._rows(operator, demand)
         for index in self.evaluator.uses:
             self.graph.remarks.append(str(index))
@@ -148,8 +148,8 @@ class Runner:
         return frame.where(np.concatenate([self.evaluator.mask(operator.predicate, part) for part in parts]))
 
     def _sorted(self, operator: Sort, demand: Demand, stop: int | None) -> Frame:
-        """Rows in order: all of them, or the first so many."""
-        # Rows are ordered and cut where each is one of the result; nothing above has let them collapse.
+        """Sorted rows: all, or the first ``stop``."""
+        # A limit counts rows, so rows with a multiplicity above one must not reach this operator.
         assert not demand.may_collapse
         frame = self._input(operator, demand)
         reader = FrameReader(frame, self.evaluator)
@@ -180,7 +180,7 @@ class Runner:
         return frame.rows(start, end)
 
     def _first_few(self, pipeline: list[Operator], demand: Demand, stop: int) -> Frame:
-        """Rows of a pipeline, from more and more rows of its scan, until there are enough."""
+        """Rows of a pipeline over growing chunks of its scan, until there are enough."""
         top, scan = pipeline[0], pipeline[-1]
         self._sides.update({id(operator): None for operator in pipeline if isinstance(operator, CrossJoin)})
         chunk = self._chunks[id(scan)] = Chunk(0, CHUNK_ROWS_MIN)
@@ -213,8 +213,6 @@ class Runner:
             return without_matches(frame, matches)
         return with_matches(operator, frame, matches, self.budget)
 
-    # --- following edges -------------------------------------------------------------------------------
-
     def _expand(self, operator: Expand, demand: Demand) -> Frame:
         if not demand.may_collapse:
             return expand_rows(operator, self._input(operator, demand), self.graph, self.evaluator, self.budget)
@@ -226,7 +224,7 @@ class Runner:
         frame = self._below(steps, demands[0])
         walked = forget_walk(steps, frame, demand, self.graph, self.evaluator) if forgotten else None
         if walked is not None:
-            self.graph.remarks.append(f"{len(steps)} hops counted, no walk made")
+            self.graph.remarks.append(f"{len(steps)} hops counted without materialising walks")
             return walked
         for step, wanted in zip(steps[:-1], demands[1:-1], strict=True):
             with self.profiler.step(step, describe) as measured:
@@ -235,18 +233,18 @@ class Runner:
         return self._step(operator, frame, demand)
 
     def _below(self, steps: tuple[Expand, ...], demand: Demand) -> Frame:
-        """The rows that a walk starts from; its steps take their places in the profile."""
+        """The input rows of a walk; its steps are opened in the profile so that they nest as in the plan."""
         if len(steps) == 1:
             return self.frame(steps[0].input, demand)
         with self.profiler.step(steps[-2], describe):
             return self._below(steps[:-1], demand)
 
     def _step(self, step: Expand, frame: Frame, demand: Demand) -> Frame:
-        """Follow one edge from rows that may collapse."""
+        """Expand one edge where equal rows may be collapsed."""
         self.budget.check()
         made = arrive(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is not None:
-            self.graph.remarks.append("added up per node, no rows made")
+            self.graph.remarks.append("aggregated per node without materialising rows")
         else:
             made = count_reached(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is None:
@@ -255,12 +253,12 @@ class Runner:
 
 
 def _fetched(predicate: ir.Expr) -> list[ir.Expr]:
-    """What has to be read to evaluate a predicate."""
+    """The properties that a predicate reads."""
     return [part for part in walk(predicate) if isinstance(part, ir.Property | ir.EntityId)]
 
 
 def _pipeline(operator: Operator) -> list[Operator]:
-    """Operators down to a scan, each of which gives the rows of its input one after the other; none if one does not."""
+    """Operators down to a scan if all of them can stream, that is work on one chunk after the other; else empty."""
     found = [operator]
     while not isinstance(operator, Scan):
         match operator:
@@ -275,7 +273,7 @@ def _pipeline(operator: Operator) -> list[Operator]:
 
 
 def _collapsed(frame: Frame, demand: Demand) -> Frame:
-    """The rows before they multiply, each different one once if that is allowed."""
+    """The rows with equal ones collapsed, if the demand allows it; done before an operator multiplies rows."""
     if not demand.may_collapse:
         return frame
     return collapse(frame, counted=demand.multiplicity is Multiplicity.COUNTED)

@@ -1,20 +1,20 @@
-"""Which rows of a table satisfy a predicate: through the key, an index, storage, or column by column."""
+"""Scan: the rows of a table that satisfy a predicate, by key, index, storage filter, or column by column."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.lookup import best_lookup, pushed
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType
 
 PUSHED_ROWS_MIN = 50_000
-"""Tables below this size are tested column by column in memory; asking storage costs more than it saves."""
+"""Smaller tables are filtered column by column in memory; a storage filter costs more than it saves."""
 
 
 def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Rows:
@@ -23,11 +23,11 @@ def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evalua
         return table.live()
     if predicate == ir.FALSE or not table.rows:
         return np.zeros(0, np.int64)
-    parts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
-    rows, rest = _narrow(table, parts, evaluator)
+    conjuncts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
+    rows, rest = _narrow(table, conjuncts, evaluator)
     frame = Frame(len(rows), {variable: table}, {variable: rows})
-    for part in rest:
-        frame = frame.where(evaluator.mask(part, frame))
+    for conjunct in rest:
+        frame = frame.where(evaluator.mask(conjunct, frame))
     return frame.bindings[variable]
 
 
@@ -35,41 +35,41 @@ def _is_conjunction(predicate: ir.Expr) -> bool:
     return isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
 
 
-def _narrow(table: TableView, parts: tuple[ir.Expr, ...], evaluator: Evaluator) -> tuple[Rows, tuple[ir.Expr, ...]]:
-    """Rows found by the most selective part that can be looked up, and the parts still to be tested.
+def _narrow(table: TableView, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluator) -> tuple[Rows, tuple[ir.Expr, ...]]:
+    """Rows found by the most selective conjunct that can be looked up, and the remaining conjuncts.
 
-    Only one index is asked: two together take longer than one and a test of what it found.
+    Only one index is used: intersecting two takes longer than filtering the rows of one.
     """
-    for part in parts:
-        ids = _key_lookup(table, part)
+    for conjunct in conjuncts:
+        ids = _key_lookup(table, conjunct)
         if ids is not None:
             evaluator.notes.append(f"{table.entity.name}: looked up by key")
-            return table.find_ids(ids), tuple(other for other in parts if other is not part)
-    lookup = best_lookup(table, parts)
+            return table.find_ids(ids), tuple(other for other in conjuncts if other is not conjunct)
+    lookup = best_lookup(table, conjuncts)
     if lookup is not None:
         evaluator.uses.append(lookup.index)
-        return table.looked_up(lookup.condition), tuple(other for other in parts if other not in lookup.parts)
-    for part in parts:
-        if isinstance(part, ir.Search):
-            found = evaluator.matching(part, table)
+        return table.looked_up(lookup.filter), tuple(other for other in conjuncts if other not in lookup.conjuncts)
+    for conjunct in conjuncts:
+        if isinstance(conjunct, ir.Search):
+            found = evaluator.matching(conjunct, table)
             rows = np.zeros(0, np.int64) if found is None else np.sort(found)
-            return rows, tuple(other for other in parts if other is not part)
+            return rows, tuple(other for other in conjuncts if other is not conjunct)
     if table.rows >= PUSHED_ROWS_MIN:
-        for part in parts:
-            comparison = pushed(table, part)
+        for conjunct in conjuncts:
+            comparison = pushed(table, conjunct)
             if comparison is not None:
-                evaluator.notes.append(f"{table.entity.name}: {comparison.column} is compared by storage, row by row")
-                return table.matching(comparison), tuple(other for other in parts if other is not part)
-    return table.live(), parts
+                evaluator.notes.append(f"{table.entity.name}: {comparison.column} is filtered by storage")
+                return table.matching(comparison), tuple(other for other in conjuncts if other is not conjunct)
+    return table.live(), conjuncts
 
 
-def _key_lookup(table: TableView, part: ir.Expr) -> list[str] | None:
-    """The ids that equality with a one-property key allows."""
+def _key_lookup(table: TableView, conjunct: ir.Expr) -> list[str] | None:
+    """The ids that an equality with a single-property key allows."""
     if not isinstance(table.entity, NodeType) or len(table.entity.key) != 1:
         return None
     name = table.entity.key[0]
     type_ = table.entity.properties[name].type
-    match part:
+    match conjunct:
         case ir.Compare(BinaryOperator.EQ, ir.Property(name=column), ir.Constant() as value) if column == name:
             text = key_text(value.value, type_)
             return [] if text is None else [text]

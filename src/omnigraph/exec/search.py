@@ -1,8 +1,8 @@
-"""Text and vector search over whole tables, exact.
+"""Exact text and vector search over whole tables.
 
-Full text uses Lance's own analyzer. What no index covers is indexed in memory for its pin, so that an index changes
-how long a search takes and never what it finds. Scores are those of the whole table: filters of a query do not change
-them, and neither does an index, which is asked for scores only where it gives those of the live rows.
+Full text uses Lance's analyzer. Rows that no index covers are indexed in memory for their pin, so that an index
+changes the latency of a search and never its result. Scores refer to the whole table: predicates of a query do not
+change them. An index provides scores only if it covers exactly the live rows.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ TEXT_INDEXES_MAX = 32
 """Text columns indexed in memory by one process."""
 
 MEASURED_ROWS = 512
-"""Vectors whose distances are computed at once."""
+"""Vectors whose distances are computed together."""
 
 DEFAULT_EDITS = 2
 EDITS_MAX = 10
-"""More edits than most words have letters; the automaton of a word grows with both."""
+"""More edits than most words have letters; the Levenshtein automaton grows with both."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """Rows and an index of their texts."""
+    """Rows that an index does not cover, with an in-memory index of their texts."""
 
     rows: Rows
     index: TextIndex
@@ -42,7 +42,7 @@ class _Rest:
 
 @dataclass
 class Searcher:
-    """Finds rows by text, and measures vectors."""
+    """Full-text search with in-memory indexes cached per pin."""
 
     _indexes: Lru[tuple[str, int, str], TextIndex] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
     _rests: Lru[tuple[str, int, str], _Rest] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
@@ -69,7 +69,7 @@ class Searcher:
         return known
 
     def matching(self, table: TableView, search: ir.Search, uses: list[Coverage]) -> Rows | None:
-        """Rows whose text holds a token of the query; None if what is searched for is null."""
+        """Rows whose text contains a token of the query; None if the query is null."""
         assert isinstance(search.text, ir.Property)
         query = text_of(search.query)
         edits = edits_of(search)
@@ -85,7 +85,7 @@ class Searcher:
         return np.concatenate([table.at_addresses(covered), rest.rows[rest.index.search(query, edits).rows]])
 
     def bm25(self, table: TableView, ranking: ir.Bm25, uses: list[Coverage]) -> tuple[Rows, npt.NDArray[np.float32]]:
-        """Rows that hold a token of the query, and their relevance."""
+        """Rows that contain a token of the query, and their BM25 scores."""
         assert isinstance(ranking.text, ir.Property)
         query = text_of(ranking.query)
         if query is None:
@@ -101,9 +101,9 @@ class Searcher:
 
 
 def scoring_index(table: TableView, column: str) -> Coverage | None:
-    """The index that gives the scores of a column's texts, if there is one."""
+    """The index that can provide scores of a column, if there is one."""
     index = table.index(column, IndexKind.TEXT)
-    # Of another one a score would depend on what it covers, and on rows that are no longer there.
+    # With partial coverage or deleted rows, document frequencies and so the scores would differ.
     return index if index is not None and index.is_complete and not index.has_dead_rows else None
 
 
@@ -114,7 +114,7 @@ def text_of(expression: ir.Expr) -> str | None:
 
 
 def edits_of(search: ir.Search) -> int | None:
-    """The edits that a bound search allows; None if they are null."""
+    """The edit distance that a bound search allows; None if it is null."""
     if search.kind is not ir.SearchKind.FUZZY:
         return 0
     if search.edits is None:
@@ -129,15 +129,15 @@ def edits_of(search: ir.Search) -> int | None:
 
 
 def distances(vectors: pa.Array, query: tuple[float, ...]) -> pa.Array:
-    """L2 distances; null where there is no vector."""
+    """L2 distances; null for a null vector."""
     missing = vectors.is_null().to_numpy(zero_copy_only=False)
     matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(query))
     squares = np.empty(len(matrix), np.float64)
     center = np.array(query, np.float64)
     for start in range(0, len(matrix), MEASURED_ROWS):
-        # Doubles of a few rows at a time stay in the processor's cache, and many vectors take no more memory.
-        away = matrix[start : start + MEASURED_ROWS] - center
-        np.einsum("ij,ij->i", away, away, out=squares[start : start + MEASURED_ROWS])
+        # Converting a few rows at a time keeps the doubles in the CPU cache and bounds the memory.
+        offsets = matrix[start : start + MEASURED_ROWS] - center
+        np.einsum("ij,ij->i", offsets, offsets, out=squares[start : start + MEASURED_ROWS])
     measured = np.zeros(len(vectors), np.float32)
     measured[~missing] = np.sqrt(squares)
     return pa.array(measured, mask=missing)

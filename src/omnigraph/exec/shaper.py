@@ -1,4 +1,4 @@
-"""The operators from the projection upwards, and the result of a whole query."""
+"""Operators from the projection upwards, and the result of a query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from omnigraph.query.liveness import shaped_demand
 from omnigraph.rows.arrow_types import column_type
 
 RESULT = "Result"
-"""The step that reads the columns of the rows that are left."""
+"""The profile step that reads the result columns."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Shaper:
         self._runner = Runner(self.graph, self.budget, self.profiler)
 
     def run(self, query: QueryIR) -> ResultRows:
-        """The result, one column per projection. The columns of a large one are read when somebody asks for them."""
+        """The result, one column per projection. Columns of a large result are read lazily."""
         with self.profiler.step(RESULT) as step:
             made = self._run(query)
             step.rows = made.length
@@ -51,12 +51,12 @@ class Shaper:
         fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
         result = ResultRows(schema, shaped.length, shaped.columns, fitting, self.budget)
         if result.length <= min(BATCH_ROWS, fitting):
-            # What cannot be computed is known at once.
+            # Small results are read eagerly, so that errors such as an overflow are raised here.
             result.table()
         return result
 
     def _shaped(self, operator: Operator, columns: tuple[Column, ...], stop: int | None = None) -> Shaped:
-        """The rows of an operator; of one that orders the first ``stop`` are enough."""
+        """The rows of an operator; a sort may return only the first ``stop``."""
         self.budget.check()
         with self.profiler.step(operator, describe) as step:
             made = self._shape(operator, columns, stop)
@@ -119,5 +119,5 @@ def _key(shaped: Shaped, key: SortKey) -> Key:
 
 
 def _is_ordered(column: Column) -> bool:
-    """Whether the values of a column can be put in order."""
+    """True if the values of a column can be sorted."""
     return column.expression.type.is_plain_scalar

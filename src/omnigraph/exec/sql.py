@@ -1,4 +1,4 @@
-"""SQL over the tables of a snapshot, by DuckDB: one select statement, which reads these tables and nothing else."""
+"""SQL over the tables of a snapshot, by DuckDB: one select statement in a sandbox without other inputs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SqlParams = Sequence[object] | Mapping[str, object]
 
 _SETTINGS = {
-    # Neither files nor extensions nor other databases, and no way to allow them from within a statement.
+    # No files, extensions or other databases; lock_configuration prevents a statement from enabling them.
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    # A name that is no table must not mean a variable of the program.
+    # Otherwise an unknown table name would resolve to a Python variable of the caller.
     "python_enable_replacements": "false",
     "temp_directory": "",
 }
@@ -41,7 +41,7 @@ def run_sql(
     with _connection(bytes_max) as connection, _translated(tables.values(), seconds_max, bytes_max):
         for name, source in tables.items():
             connection.register(name, source)
-        # From here on nothing can be allowed any more.
+        # From here on a statement cannot change the settings above.
         connection.execute("SET lock_configuration = true")
         _require_select(connection, text)
         with _interrupted(connection, seconds_max):
@@ -68,15 +68,15 @@ def _require_select(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
     statements = connection.extract_statements(text)
     if len(statements) != 1:
-        raise InputError(f"one statement is wanted, {len(statements)} are given", hint="write one select")
+        raise InputError(f"expected one SQL statement, found {len(statements)}", hint="write one select")
     if statements[0].type is not duckdb.StatementType.SELECT:
         kind = statements[0].type.name.lower()
-        raise InputError(f"a {kind} statement is not a select", hint=_READ_ONLY_HINT, statement=kind)
+        raise InputError(f"expected a select statement, found {kind}", hint=_READ_ONLY_HINT, statement=kind)
 
 
 @contextmanager
 def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
-    """Interrupt what is running after a time."""
+    """Interrupt the running statement after a timeout."""
     if seconds is None:
         yield
         return
@@ -90,7 +90,7 @@ def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float | None) -
 
 @contextmanager
 def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max: int | None) -> Iterator[None]:
-    """What DuckDB says, as our errors. Where reading failed, the reason is what was raised there."""
+    """Translate DuckDB errors. If reading a table failed, raise the original error of that read."""
     import duckdb
 
     try:
@@ -112,15 +112,15 @@ def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max
             limit=bytes_max,
         ) from error
     except duckdb.PermissionException as error:
-        raise InputError(f"this is not allowed in SQL here: {error}", hint=_READ_ONLY_HINT) from error
+        raise InputError(f"the statement is not allowed: {error}", hint=_READ_ONLY_HINT) from error
     except duckdb.Error as error:
         for failure in (failure for source in sources for failure in source.failures):
             raise failure from error
-        raise InputError(f"the statement cannot be run: {error}") from error
+        raise InputError(f"the statement failed: {error}") from error
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names of columns, each once: the second ``id`` becomes ``id_1``."""
+    """Unique column names: the second ``id`` becomes ``id_1``."""
     taken: set[str] = set()
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Tables of a snapshot as the executor sees them: numbered rows, columns on demand.
+"""Table views of a snapshot: numbered rows, columns on demand.
 
 A row's number is its position in the pinned version, deleted rows included (``storage.tables.row_layout``), so most
 numbers outlive a commit.
@@ -31,19 +31,19 @@ from omnigraph.storage.tables.store import Store
 Rows = npt.NDArray[np.int64]
 
 LOOKED_UP_MAX = 2_000
-"""More ids than these are encoded against the whole id column."""
+"""Above this number, ids are joined with the whole id column."""
 
 MAPPED_IDS_MAX = 2_000
-"""More ids than these are not looked up one by one."""
+"""Above this number, ids are not looked up in id maps."""
 
 GATHERED_MAX = 100_000
-"""Rows that are gathered fragment by fragment; for more the column is put together first."""
+"""Rows gathered fragment by fragment; for more the column is concatenated first."""
 
 TAIL_ROWS_MAX = 50_000
-"""Rows that an index may lack and still be asked: they are looked at one by one, which takes a millisecond or two."""
+"""Uncovered rows up to which an index is used: scanning them takes a millisecond or two."""
 
 WHOLE_COLUMN_SHARE = 8
-"""A column is read whole when more than one row in this many is wanted: reading on is cheaper than seeking."""
+"""A column is read whole for more than one row in this many: sequential reads are cheaper than seeks."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TableView:
 
     @property
     def rows(self) -> int:
-        """Rows that are not deleted."""
+        """The number of live rows."""
         return self.pin.rows
 
     @cached_property
@@ -71,15 +71,15 @@ class TableView:
 
     @property
     def size(self) -> int:
-        """Rows with the deleted ones: every row number is below it."""
+        """The number of rows including deleted ones: an exclusive upper bound of row numbers."""
         return self.layout.size
 
     def live(self) -> Rows:
-        """All row numbers, ascending."""
+        """The numbers of all live rows, ascending."""
         return self.layout.live()
 
     def rows_in(self, fragments: Sequence[int]) -> Rows:
-        """The row numbers of some fragments, ascending."""
+        """The numbers of live rows in some fragments, ascending."""
         wanted = set(fragments)
         ranges = [
             np.arange(part.start, part.start + part.rows) for part in self.layout.parts if part.fragment in wanted
@@ -88,7 +88,7 @@ class TableView:
         return np.setdiff1d(numbers, self.layout.dead, assume_unique=True) if len(self.layout.dead) else numbers
 
     def column(self, name: str) -> pa.Array:
-        """A whole column by row number; what stands at deleted rows means nothing."""
+        """A whole column by row number; values at deleted rows are undefined."""
         if not self.size:
             return pa.nulls(0, self.schema.field(name).type)
         return self.columns.read(self.store, self.pin, name)
@@ -128,7 +128,7 @@ class TableView:
         return {name: _spread(taken[name].take(pa.array(positions)), rows) for name in names}
 
     def at_addresses(self, addresses: npt.NDArray[np.uint64]) -> Rows:
-        """Row numbers of what Lance found, ascending."""
+        """Row numbers of Lance row addresses, ascending."""
         return np.sort(self.layout.numbers_at(addresses))
 
     def find_ids(self, ids: Sequence[str]) -> Rows:
@@ -174,25 +174,25 @@ class TableView:
         return encoded
 
     def with_ids(self, column: str, ids: Sequence[str], names: list[str]) -> tuple[Rows, dict[str, pa.Array]]:
-        """The rows whose text column holds one of the ids, and some text columns of them."""
+        """The rows whose column holds one of the ids, and some text columns of them."""
         found = rows_with_ids(self.store, self.pin, column, ids, names)
         return self.layout.numbers_at(found["_rowaddr"].to_numpy()), found
 
     def index(self, column: str, kind: IndexKind) -> Coverage | None:
-        """The index of a column, with what it covers."""
+        """The index of a column, with its coverage."""
         return known_indexes(self.store, self.pin).get((column, kind))
 
     def is_indexed(self, column: str) -> bool:
-        """Whether values of a column are looked up and not searched for; a few rows may have to be looked at."""
+        """True if a B-tree index covers the column, except for a few rows that are scanned."""
         found = self.index(column, IndexKind.BTREE)
         return found is not None and found.rows - found.covered_rows <= TAIL_ROWS_MAX
 
     def looked_up(self, condition: RowFilter) -> Rows:
-        """Row numbers that satisfy a condition on an indexed column, ascending."""
+        """Row numbers that satisfy a filter on an indexed column, ascending."""
         return self.at_addresses(look_up(self.store, self.pin, condition))
 
     def read_once(self, name: str) -> pa.Array:
-        """A whole column by row number that will not be asked for again."""
+        """A whole column by row number, not cached because it is read once."""
         return self.columns.read(self.store, self.pin, name, remember=False) if self.size else self.column(name)
 
     def matching(self, comparison: Comparison) -> Rows:
@@ -201,12 +201,12 @@ class TableView:
 
 
 def is_short(type_: pa.DataType) -> bool:
-    """Whether values are small enough to be kept for a few rows' sake: numbers and texts, not lists and vectors."""
+    """True for values small enough to cache for a few rows: numbers and texts, not lists and vectors."""
     return not pa.types.is_nested(type_) and not isinstance(type_, pa.ExtensionType)
 
 
 def _spread(values: pa.Array, rows: Rows) -> pa.Array:
-    """Values of the rows that are not null, at their places among all rows."""
+    """Values of the bound rows, spread over all rows with null at -1."""
     if len(values) == len(rows):
         return values
     places = np.full(len(rows), -1, np.int64)

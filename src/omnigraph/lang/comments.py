@@ -1,9 +1,9 @@
-"""Puts comments and blank lines back into formatted lines.
+"""Reinsertion of comments and blank lines into formatted lines.
 
-A formatter says what lines there are and which part of the source each of them stands for (``Line``); ``weave`` adds
-what the syntax tree does not hold. A comment before a line's part goes above the line, one inside of it or behind it
-on the same source line goes to the end of the line. Nothing is dropped: where several comments meet and only the last
-can share the line, the others go above it. Knows no grammar.
+A formatter yields lines with the source range each of them represents (``Line``); ``weave`` adds what the syntax tree
+does not hold. A comment before a line's range goes above the line; one inside it, or after it on the same source
+line, goes to the end of the line. No comment is dropped: where several meet and only the last can share the line, the
+others go above it. Independent of the grammar.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from omnigraph.lang.lexer import Comment, Kind, lex
 from omnigraph.lang.source import Source, Span
 
 LINE_COLUMNS_MAX = 100
-"""What fits into this many columns is kept on one line."""
+"""Maximum width of a line; longer constructs are broken."""
 
 INDENT = "  "
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
@@ -25,10 +25,10 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A formatted line and the part of the source it stands for.
+    """A formatted line and the source range it represents.
 
     ``opens``: ends with a bracket whose content follows. ``closes``: starts with the bracket that ends such a content.
-    ``separate``: a declaration starts, so one blank line stands before it.
+    ``separate``: a declaration starts, so one blank line precedes it.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Line:
 
 
 class Places:
-    """Where tokens and comments of a source are. With the empty source of a made-up tree it finds nothing."""
+    """Lookup of tokens and comments by offset. For a tree without source (empty text) every lookup is empty."""
 
     def __init__(self, source: Source, comments: Sequence[Comment]) -> None:
         self._tokens = lex(source).tokens
@@ -60,18 +60,18 @@ class Places:
         return self._tokens[min(bisect_left(self._starts, after), len(self._tokens) - 1)].span
 
     def has_comment(self, start: int, end: int) -> bool:
-        """Whether a comment starts between two offsets."""
+        """True if a comment starts between two offsets."""
         index = bisect_left(self._comment_starts, start)
         return index < len(self._comment_starts) and self._comment_starts[index] < end
 
 
 def fits(columns: int, depth: int) -> bool:
-    """Whether a line is short enough."""
+    """True if a line is within ``LINE_COLUMNS_MAX``."""
     return len(INDENT) * depth + columns <= LINE_COLUMNS_MAX
 
 
 def weave(source: Source, comments: Sequence[Comment], lines: Sequence[Line]) -> str:
-    """The formatted text: lines, comments, and the blank lines the author left between them (one where many were)."""
+    """The formatted text: lines, comments, and the author's blank lines, collapsed to one."""
     weaver = _Weaver(source.text, comments)
     for index, line in enumerate(lines):
         following = lines[index + 1].span.start if index + 1 < len(lines) else len(source.text)
@@ -84,13 +84,13 @@ class _Weaver:
         self._text = text
         self._comments = comments
         self._next = 0
-        # Where in the source the last thing written ended, and whether a blank line may follow it.
+        # The source offset at which the last output ended, and whether a blank line may follow it.
         self._end = 0
         self._may_leave_blank = False
         self._out: list[str] = []
 
     def add(self, line: Line, following: int) -> None:
-        """Write a line with the comments that belong to it. ``following`` is where the next line's part starts."""
+        """Write a line with its comments. ``following`` is the offset at which the next line's range starts."""
         leading = self._take_before(line.span.start)
         inner = self._take_before(line.span.end)
         end = max([line.span.end, *(comment.span.end for comment in inner)])
@@ -112,7 +112,7 @@ class _Weaver:
         self._may_leave_blank = not line.opens
 
     def finish(self) -> str:
-        """Write what stands behind the last line, and give the whole text."""
+        """Write the comments after the last line, and return the whole text."""
         for comment in self._take_before(len(self._text) + 1):
             self._write(comment.text, 0, comment.span, False)
         return "".join(f"{line}\n" for line in self._out)
@@ -132,7 +132,7 @@ class _Weaver:
         return list(self._comments[first : self._next])
 
     def _take_behind(self, end: int, following: int) -> list[Comment]:
-        """The comments that start on the source line on which this part, or the comment before, ends."""
+        """The comments that start on the source line on which this range, or the previous comment, ends."""
         taken: list[Comment] = []
         while self._next < len(self._comments):
             comment = self._comments[self._next]
@@ -145,7 +145,7 @@ class _Weaver:
 
 
 def _share_line(comments: list[Comment]) -> tuple[list[Comment], list[Comment]]:
-    """Split into those that must go above the line and those that can stand at its end."""
+    """Split into comments that must go above the line and those that fit at its end."""
     first = max(0, len(comments) - 1)
     while first > 0 and _can_be_followed(comments[first - 1]):
         first -= 1

@@ -1,7 +1,7 @@
-"""A cursor over tokens: what the two recursive-descent parsers stand on.
+"""Token cursor shared by the two recursive-descent parsers.
 
-Parsers ask (`at`), take (`expect`) and fail by raising ``SyntaxProblem``, which never leaves this package: the
-parser's recovery points catch it, note the diagnostic and skip to the next place where parsing can go on.
+Parsers test (`at`), consume (`expect`) and fail by raising ``SyntaxProblem``, which never leaves this package: the
+parser's recovery points catch it, record the diagnostic and skip to the next token where parsing can resume.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from omnigraph.core.limits import (
     VECTOR_DIMENSION_MAX,
 )
 from omnigraph.core.scalars import SCALARS_BY_NAME
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.lexer import Kind, Lexed, Token, lex
 from omnigraph.lang.source import Source, Span
 from omnigraph.lang.syntax import Name, TypeRef
 
 SYNTAX = "P001"
-"""The code of everything that is wrong with the grammar alone."""
+"""The code of all syntax errors."""
 
 
 _CLOSERS = (")", "]", "}")
@@ -47,7 +48,7 @@ class Cursor:
     def __init__(self, source: Source) -> None:
         self.diagnostics = Diagnostics(source)
         if len(source.text) > SOURCE_CHARS_MAX:
-            message = f"the text has {len(source.text)} characters; at most {SOURCE_CHARS_MAX} are read"
+            message = f"the text has {len(source.text)} characters; the limit is {SOURCE_CHARS_MAX}"
             self.diagnostics.error(SYNTAX, message, Span(0, 1))
             source = Source("", source.name)
         self.lexed: Lexed = lex(source)
@@ -56,15 +57,13 @@ class Cursor:
         self._depth = 0
         self._operators = 0
         self._reported = -1
-        # An unclosed string or comment took the rest of the text; that something is missing at the end follows.
+        # An unclosed string or comment consumed the rest of the text; further errors at the end are consequences.
         last = self.peek(len(self._tokens) - 2)
         self._is_cut_off = last.kind is Kind.ERROR and source.text[last.span.start] in '"/'
         self.token = self._tokens[0]
 
-    # --- looking ---------------------------------------------------------------------------------------
-
     def peek(self, ahead: int = 1) -> Token:
-        """A token further on; the END token repeats for ever."""
+        """A token ahead; the END token repeats."""
         return self._tokens[max(0, min(self._index + ahead, len(self._tokens) - 1))]
 
     @property
@@ -72,12 +71,12 @@ class Cursor:
         return self.token.kind is Kind.END
 
     def at(self, text: str) -> bool:
-        """Whether the current token is this word or punctuation."""
+        """True if the current token is this word or punctuation."""
         return self.token.text == text and self.token.kind in (Kind.WORD, Kind.PUNCTUATION)
 
     @property
     def starts_line(self) -> bool:
-        """Whether the current token is the first on its line."""
+        """True if the current token is the first on its line."""
         return "\n" in self.lexed.source.text[self.previous_span.end : self.token.span.start]
 
     @property
@@ -86,14 +85,12 @@ class Cursor:
 
     @property
     def index(self) -> int:
-        """How many tokens were taken."""
+        """The number of consumed tokens."""
         return self._index
 
     def since(self, start: Span) -> Span:
-        """The span from ``start`` to the last token taken."""
+        """The span from ``start`` to the last consumed token."""
         return start.to(self.previous_span)
-
-    # --- taking ----------------------------------------------------------------------------------------
 
     def advance(self) -> Token:
         taken = self.token
@@ -103,7 +100,7 @@ class Cursor:
         return taken
 
     def take(self, text: str) -> bool:
-        """Take the current token if it is this word or punctuation."""
+        """Consume the current token if it is this word or punctuation."""
         if self.at(text):
             self.advance()
             return True
@@ -115,7 +112,7 @@ class Cursor:
         raise self.problem(f"expected `{text}` {context}", self.case_hint(text) or hint)
 
     def case_hint(self, *keywords: str) -> str | None:
-        """A hint for somebody who wrote one of these keywords in upper case."""
+        """A hint for one of these keywords written in upper case."""
         written = self.token.text.lower()
         return f"keywords are written in lower case: `{written}`" if written in keywords else None
 
@@ -142,7 +139,7 @@ class Cursor:
 
     def integer(self, wanted: str, maximum: int) -> int:
         token = self.expect_kind(Kind.INTEGER, wanted)
-        # Python refuses to convert very long digit strings; no limit of ours has more than 20 digits.
+        # Python refuses to convert very long digit strings; no limit of the languages has more than 20 digits.
         digits = token.text.lstrip("0") or "0"
         if len(digits) > 20 or int(digits) > maximum:
             raise SyntaxProblem(f"{wanted} must be at most {maximum}", token.span)
@@ -168,10 +165,8 @@ class Cursor:
         joins = self.token.kind in (Kind.WORD, Kind.TYPE_NAME, Kind.INTEGER) or self.at("-")
         return joins and (not parts or parts[-1].span.end == self.token.span.start)
 
-    # --- failing and going on --------------------------------------------------------------------------
-
     def problem(self, message: str, hint: str | None = None) -> SyntaxProblem:
-        """A problem at the current token, which an ERROR token explains itself."""
+        """A problem at the current token; an ERROR token brings its own message."""
         if self.token.kind is Kind.ERROR:
             return SyntaxProblem(self.token.text, self.token.span)
         if hint is None and self.token.text in _CLOSERS and self.peek(-1).text == ",":
@@ -179,14 +174,14 @@ class Cursor:
         return SyntaxProblem(f"{message}, found {describe(self.token)}", self.token.span, hint)
 
     def report(self, problem: SyntaxProblem) -> None:
-        """Note a problem. Of several at one place only the first: the others follow from it."""
+        """Record a problem; of several at one position only the first, because the others are consequences."""
         is_cut_off = self._is_cut_off and self._reported >= 0 and problem.span.start == self._tokens[-1].span.start
         if problem.span.start != self._reported and not is_cut_off:
             self.diagnostics.error(SYNTAX, problem.message, problem.span, problem.hint)
         self._reported = problem.span.start
 
     def suggest(self, wrong: str, names: Iterable[str]) -> str | None:
-        """``did_you_mean``, unless nobody would see it: a long text of nonsense must not cost a comparison per word."""
+        """``did_you_mean`` until diagnostics are full: a long invalid text must not cost a comparison per word."""
         return None if self.diagnostics.is_full else did_you_mean(wrong, names)
 
     def skip_to(
@@ -194,12 +189,12 @@ class Cursor:
     ) -> None:
         """Skip to the next anchor outside of nested brackets, or to a start, which counts at any depth.
 
-        ``since`` is the index of the token where the broken part began: braces that are open since then are left
-        first, so that their closing is not taken for the end of the surrounding block. Other brackets count until
-        the end of the line only, because a missing one must not hide the rest of the text.
+        ``since`` is the index of the token where the broken part began: braces opened since then are closed first,
+        so that their closing brace is not mistaken for the end of the surrounding block. Other brackets count only to
+        the end of the line, because a missing one must not hide the rest of the text.
         """
         braces = depth = 0
-        # At the end nothing is left to skip, and every open block around comes here in turn.
+        # At the end of the text there is nothing to skip; every enclosing block gets here in turn.
         first = self._index if since is None or self.at_end else since
         for token in self._tokens[first : self._index]:
             braces = max(0, braces + _BRACES.get(token.text, 0))
@@ -214,19 +209,19 @@ class Cursor:
             self.advance()
 
     def count_operator(self) -> None:
-        """Guards the depth of the tree: a longer chain than ``EXPRESSION_OPERATORS_MAX`` is a diagnostic."""
+        """Guard the depth of the tree: more than ``EXPRESSION_OPERATORS_MAX`` operators are a diagnostic."""
         self._operators += 1
         if self._operators > EXPRESSION_OPERATORS_MAX:
             message = f"an expression has at most {EXPRESSION_OPERATORS_MAX} operators"
             raise SyntaxProblem(message, self.token.span, "compare with many values by `in [...]`")
 
     def start_expression(self) -> None:
-        """Operators are counted anew."""
+        """Reset the operator count."""
         self._operators = 0
 
     @contextmanager
     def nested(self) -> Iterator[None]:
-        """Guards recursion: deeper than ``NESTING_MAX`` is a diagnostic, not a stack overflow."""
+        """Guard recursion: deeper than ``NESTING_MAX`` is a diagnostic, not a stack overflow."""
         if self._depth >= NESTING_MAX:
             raise SyntaxProblem(f"nested deeper than {NESTING_MAX} levels", self.token.span)
         self._depth += 1
@@ -237,12 +232,12 @@ class Cursor:
 
 
 def describe(token: Token) -> str:
-    """How a message names a token."""
+    """A token as messages name it."""
     if token.kind is Kind.END:
         return "the end of the text"
     shown = token.text if len(token.text) <= 40 else token.text[:37] + "..."
     if token.kind is Kind.STRING:
-        # A string may hold line breaks and control characters; a message is one line.
+        # A string may contain line breaks and control characters; a message is one line.
         return "".join(char if char.isprintable() else repr(char)[1:-1] for char in shown)
     return f"`{shown}`"
 
@@ -259,11 +254,11 @@ _FAMILIAR_TYPES = {
     **dict.fromkeys(("list", "array"), "a list, as in `[String]`"),
     **dict.fromkeys(("embedding",), "`Vector(384)`"),
 }
-"""What people call types elsewhere."""
+"""Type names of other languages, for suggestions."""
 
 
 def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
-    """A type reference; both languages write them alike, but only properties may be enums."""
+    """A type reference, shared by both languages; only properties may be enums."""
     start = cursor.token.span
     is_list = False
     dimension: int | None = None

@@ -1,28 +1,27 @@
-"""Located messages of the compiler, and how they are drawn with a caret.
+"""Compiler diagnostics: located messages, and their rendering with a caret.
 
-A diagnostic is data; nothing here decides whether one is raised. ``Diagnostics`` collects them so that one run
-reports every problem, within a bound.
+A diagnostic is data; callers decide whether to raise. ``Diagnostics`` collects them so that one run reports every
+problem, up to a limit.
 """
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from omnigraph.core.limits import DIAGNOSTICS_MAX, SUGGESTION_NAMES_MAX
+from omnigraph.core.limits import DIAGNOSTICS_MAX
 from omnigraph.errors import CompileError
 from omnigraph.lang.source import Source, Span
 
 EXCERPT_CHARS_MAX = 160
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
-"""Shown for control characters, which could otherwise drive the reader's terminal."""
+"""Replaces control characters, which could otherwise inject terminal escape sequences."""
 
 
 class Severity(Enum):
-    """How bad a diagnostic is; only errors stop a compilation."""
+    """Severity levels; only errors fail a compilation."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -49,11 +48,11 @@ class Diagnostic:
         return self.source.position(self.span.start)[1]
 
     def headline(self) -> str:
-        """The message on one line, with its place."""
+        """The message on one line, with its location."""
         return f"{self.source.name}:{self.line}:{self.column}: {self.severity.value}[{self.code}]: {self.message}"
 
     def render(self) -> str:
-        """The headline, the line it is about with a caret below, and the hint."""
+        """The headline, the source line with carets below, and the hint."""
         line, column = self.source.position(self.span.start)
         text = self.source.line_text(line)
         offset = max(0, column - 1 - EXCERPT_CHARS_MAX // 2)
@@ -70,7 +69,7 @@ class Diagnostic:
         return "\n".join(drawing)
 
     def to_json(self) -> dict[str, object]:
-        """The form that machines get; spans are in bytes."""
+        """The JSON form; spans are in bytes."""
         start, end = self.source.byte_span(self.span)
         shown: dict[str, object] = {
             "code": self.code,
@@ -87,7 +86,7 @@ class Diagnostic:
 
 
 def _columns(char: str) -> int:
-    """How many columns of a terminal a character takes."""
+    """The number of terminal columns of a character."""
     if not char.isprintable():
         return 1
     if unicodedata.combining(char):
@@ -117,7 +116,7 @@ class Diagnostics:
 
     @property
     def is_full(self) -> bool:
-        """Whether another one would only be counted, so that thinking about a hint is in vain."""
+        """True once further diagnostics are only counted, so that computing hints is pointless."""
         return len(self._items) >= DIAGNOSTICS_MAX
 
     @property
@@ -125,7 +124,7 @@ class Diagnostics:
         return any(item.severity is Severity.ERROR for item in self._items)
 
     def report(self) -> tuple[Diagnostic, ...]:
-        """All of them in the order of the text; the last one says how many were left out, if any were."""
+        """All diagnostics in source order; a final one counts those beyond the limit, if any."""
         items = sorted(self._items, key=lambda item: item.span.start)
         if not self._left_out:
             return tuple(items)
@@ -140,22 +139,11 @@ class Diagnostics:
         return (*items, note)
 
     def raise_errors(self) -> None:
-        """Raise what was collected if any of it is an error."""
+        """Raise CompileError with all diagnostics if one is an error."""
         raise_errors(self.report())
 
 
 def raise_errors(diagnostics: Sequence[Diagnostic]) -> None:
-    """Raise all of them if any is an error."""
+    """Raise CompileError with all diagnostics if one is an error."""
     if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
         raise CompileError(diagnostics)
-
-
-def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
-    """A hint that names the most similar known name, or None if nothing is close."""
-    folded: dict[str, str] = {}
-    for name in names:
-        folded.setdefault(name.lower(), name)
-        if len(folded) >= SUGGESTION_NAMES_MAX:
-            break
-    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=0.6)
-    return f"did you mean `{folded[close[0]]}`?" if close else None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
-# --- expressions -----------------------------------------------------------------------------------------
-
 
 class LiteralKind(Enum):
-    """What a literal was written as; its type follows from this, not from Python's idea of the value."""
+    """The written form of a literal; it determines the type, independent of the Python value."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -78,46 +77,14 @@ class Call:
     span: Span = field(compare=False)
 
 
-class AggregateFunction(Enum):
-    """The aggregates."""
-
-    COUNT = "count"
-    SUM = "sum"
-    AVG = "avg"
-    MIN = "min"
-    MAX = "max"
-    COLLECT = "collect"
-
-
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``count(distinct $f)`` and its like."""
+    """An aggregate, such as ``count(distinct $f)``."""
 
     function: AggregateFunction
     argument: Expr
     distinct: bool
     span: Span = field(compare=False)
-
-
-class BinaryOperator(Enum):
-    """Operators between two expressions, as written."""
-
-    OR = "or"
-    AND = "and"
-    EQ = "="
-    NE = "!="
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    CONTAINS = "contains"
-    STARTS_WITH = "starts_with"
-    IN = "in"
-    ADD = "+"
-    SUBTRACT = "-"
-    MULTIPLY = "*"
-    DIVIDE = "/"
-    MODULO = "%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +116,6 @@ class IsNull:
 
 Expr = Literal | ListLiteral | Variable | PropertyAccess | AliasRef | Call | Aggregate | Binary | Negate | IsNull
 
-# --- match clauses ---------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class PropertyMatch:
@@ -173,7 +138,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """``{low,high}``; ``high`` is None when it was left open, which the checker refuses."""
+    """``{low,high}``; ``high`` is None if left open, which the checker reports."""
 
     low: int
     high: int | None
@@ -199,9 +164,9 @@ class Traversal:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition: any expression that is true or false."""
+    """A filter clause: any expression of type Bool."""
 
-    condition: Expr
+    predicate: Expr
     span: Span = field(compare=False)
 
 
@@ -222,8 +187,6 @@ class MaybeBlock:
 
 
 Clause = Binding | Traversal | Filter | NotBlock | MaybeBlock
-
-# --- queries ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +249,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """The one comparison after ``where``."""
+    """The single comparison after ``where``."""
 
     property: Name
     operator: BinaryOperator

@@ -1,6 +1,6 @@
 """Clauses of a ``match`` block in ``.gq``: bindings, traversals, filters, ``not`` and ``maybe``.
 
-Also owns how blocks go on after an error: the broken part is reported and skipped up to the next one.
+Also owns the error recovery of blocks: a broken element is reported and skipped up to the next one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_ast import (
     AliasRef,
-    BinaryOperator,
     Binding,
     Clause,
     Filter,
@@ -30,14 +30,14 @@ _BLOCKS = ("not", "maybe")
 _OPERATORS = frozenset(operator.value for operator in BinaryOperator)
 NOT_A_CLAUSE = {
     "not": "`not` takes a block, `not { ... }`; a comparison has `!=`",
-    "where": "conditions stand among the clauses, without `where`",
+    "where": "filters are clauses of their own, without `where`",
 }
-"""Words that mean something else elsewhere: no clause starts with them, except ``not`` before its block."""
+"""Keywords of other languages: no clause starts with them, except ``not`` before its block."""
 Part = TypeVar("Part")
 
 
 def at_query(cursor: Cursor) -> bool:
-    """Whether a query starts here, beyond doubt: an alias `query` before a function call does not look like this."""
+    """True if a query starts here; an alias `query` before a function call does not match."""
     if not cursor.at("query") or cursor.peek().kind is not Kind.WORD or cursor.peek(2).text != "(":
         return False
     if cursor.peek(3).text == ")":
@@ -52,9 +52,9 @@ def parse_block(
     follows: Callable[[Cursor], bool],
     name: str,
 ) -> tuple[Part, ...]:
-    """Parts up to the closing brace, which is taken. A broken part is reported and skipped.
+    """Elements up to and including the closing brace. A broken element is reported and skipped.
 
-    ``follows`` tells what can only stand behind the block: there a missing brace is reported and taken as read.
+    ``follows`` tests for tokens that can only follow the block: there a missing brace is reported and assumed.
     """
     parts: list[Part] = []
     failed = False
@@ -79,7 +79,7 @@ def parse_block(
 
 
 def parse_clauses(cursor: Cursor, name: str) -> tuple[Clause, ...]:
-    """The clauses of a block whose opening brace was taken, and its closing brace."""
+    """The clauses of a block after its opening brace, up to and including the closing brace."""
     with cursor.nested():
         return parse_block(cursor, _clause, _at_clause_boundary, _at_return, name)
 
@@ -90,7 +90,7 @@ def _at_return(cursor: Cursor) -> bool:
 
 
 def at_operand(cursor: Cursor) -> bool:
-    """Whether an operator stands before: then this goes on with a broken expression and starts nothing."""
+    """True after an operator: the token continues a broken expression and starts no clause."""
     return cursor.peek(-1).text in _OPERATORS
 
 
@@ -123,11 +123,11 @@ def _clause(cursor: Cursor) -> Clause:
         raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
     if cursor.token.text in NOT_A_CLAUSE:
         raise cursor.problem("expected a clause", NOT_A_CLAUSE[cursor.token.text])
-    condition = parse_expression(cursor)
-    if isinstance(condition, AliasRef):
-        message = f"the name `{condition.name.text}` alone is not a clause"
-        raise SyntaxProblem(message, condition.span, _clause_hint(cursor, condition))
-    return Filter(condition, cursor.since(start))
+    predicate = parse_expression(cursor)
+    if isinstance(predicate, AliasRef):
+        message = f"the name `{predicate.name.text}` alone is not a clause"
+        raise SyntaxProblem(message, predicate.span, _clause_hint(cursor, predicate))
+    return Filter(predicate, cursor.since(start))
 
 
 _FOREIGN_CONDITIONS = {
@@ -138,14 +138,14 @@ _FOREIGN_CONDITIONS = {
 
 
 def _clause_hint(cursor: Cursor, alone: AliasRef) -> str:
-    """What somebody who wrote a bare name may have meant."""
+    """A hint for a bare name used as a clause."""
     name = alone.name.text
     if cursor.at(":"):
         return f"a variable starts with a dollar sign: `${name}`"
     number = cursor.peek(-2)
     if number.kind in (Kind.INTEGER, Kind.FLOAT) and number.span.end == alone.span.start:
         return "numbers are written in full, without an exponent or a unit"
-    usual = "a condition is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
+    usual = "a filter is a comparison such as `$p.age > 30`, a traversal is `$a edge $b`"
     return _FOREIGN_CONDITIONS.get(name, usual)
 
 
@@ -173,11 +173,11 @@ def _property_match(cursor: Cursor) -> PropertyMatch:
 
 
 def _colon_hint(cursor: Cursor) -> str | None:
-    return "a property is matched with a colon; `=` and its like stand in a condition" if cursor.at("=") else None
+    return "a property is matched with a colon; `=` and other operators belong in a filter" if cursor.at("=") else None
 
 
 def _at_traversal(cursor: Cursor) -> bool:
-    """Whether ``$a`` starts a traversal: ``$a edge $b``, ``$a <edge> $b``, ``$a $e: edge $b``, with bounds or not."""
+    """True if ``$a`` starts a traversal: ``$a edge $b``, ``$a <edge> $b``, ``$a $e: edge $b``; bounds may follow."""
     if cursor.peek(1).kind is Kind.VARIABLE:
         return cursor.peek(2).text == ":"
     if cursor.peek(1).text == "<":

@@ -1,9 +1,9 @@
-"""How expressions of ``.gq`` are written: with the fewest parentheses that keep the tree as it is.
+"""Formatter of ``.gq`` expressions: the fewest parentheses that preserve the tree.
 
-Clauses are separated by white space only, so an expression can run into its neighbours: `$a.x < 3` before `-1 < $b.x`
-would be read as a difference. ``Guard`` says which end of an expression needs protection; the outermost operand there
-is put into parentheses. Wrapping the operand and not the whole never nests deeper than the author did, because
-without parentheses at that place the text could not have meant this tree.
+Clauses are separated by white space only, so adjacent expressions can merge: `$a.x < 3` before `-1 < $b.x` would be
+parsed as a difference. ``Guard`` marks the end of an expression that needs protection; the outermost operand there is
+put into parentheses. Wrapping only the operand never nests deeper than the author's text, because without
+parentheses at that position the text could not have produced this tree.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from enum import Flag, auto
 from typing import assert_never
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.gq_ast import (
     Aggregate,
     AliasRef,
     Binary,
-    BinaryOperator,
     Call,
     Expr,
     IsNull,
@@ -33,7 +33,7 @@ from omnigraph.lang.spelling import spell_literal, spell_string
 
 
 class Guard(Flag):
-    """Which outermost operands are put into parentheses."""
+    """The outermost operands to put into parentheses."""
 
     NONE = 0
     LEFT = auto()
@@ -60,19 +60,17 @@ def spell_expression(expression: Expr) -> str:
     return _spell(expression, _OR, Guard.NONE)
 
 
-def spell_condition(
-    condition: Expr, *, after_filter: bool, before_colon_or_brace: bool, before_parenthesis: bool
-) -> str:
+def spell_filter(predicate: Expr, *, after_filter: bool, before_colon_or_brace: bool, before_parenthesis: bool) -> str:
     """A filter clause, protected from the clauses around it and from being read as a traversal."""
     guard = Guard.NONE
-    text = _spell(condition, _OR, Guard.NONE)
+    text = _spell(predicate, _OR, Guard.NONE)
     runs_on = after_filter and _CONTINUES_EXPRESSION.match(text)
-    takes_next = before_colon_or_brace and isinstance(condition, Variable)
+    takes_next = before_colon_or_brace and isinstance(predicate, Variable)
     if runs_on or takes_next or _NOT_A_CLAUSE.match(text) or _TRAVERSAL.match(text):
         guard |= Guard.LEFT
-    if before_parenthesis and isinstance(_last_operand(condition), AliasRef):
+    if before_parenthesis and isinstance(_last_operand(predicate), AliasRef):
         guard |= Guard.RIGHT
-    return _spell(condition, _OR, guard) if guard else text
+    return _spell(predicate, _OR, guard) if guard else text
 
 
 def _last_operand(expression: Expr) -> Expr:
@@ -89,7 +87,7 @@ def _distinct_guard(expression: Expr) -> Guard:
 
 
 def _spell(expression: Expr, level: int, guard: Guard) -> str:
-    """The text of an expression that stands where at least this binding strength is needed."""
+    """The text of an expression in a context that requires at least this precedence."""
     match expression:
         case Binary(operator, left, right):
             own = _LEVELS.get(operator, _COMPARISON)
@@ -108,7 +106,7 @@ def _spell(expression: Expr, level: int, guard: Guard) -> str:
 
 
 def _spell_operand(expression: Expr) -> str:
-    """The text of what is not built with an operator between operands."""
+    """The text of a primary expression or unary minus."""
     match expression:
         case Negate(operand):
             text = _spell(operand, _UNARY, Guard.NONE)
@@ -126,7 +124,7 @@ def _spell_operand(expression: Expr) -> str:
         case Call(function, arguments):
             return f"{function}({_spell_all(arguments)})"
         case Aggregate(function, argument, distinct):
-            # Without parentheses an alias called `distinct` at the start would be read as the keyword.
+            # Without parentheses an alias called `distinct` at the start would be parsed as the keyword.
             guard = Guard.NONE if distinct or isinstance(argument, AliasRef) else _distinct_guard(argument)
             keyword = "distinct " if distinct else ""
             return f"{function.value}({keyword}{_spell(argument, _OR, guard)})"

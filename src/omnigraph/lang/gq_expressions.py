@@ -1,7 +1,7 @@
 """Expressions of ``.gq``, by precedence: ``or`` < ``and`` < comparison < ``+ -`` < ``* / %`` < unary minus < primary.
 
 No word is reserved: ``count`` is a function only when a parenthesis follows, and a name like ``in`` is an operator only
-where an operator can stand.
+where an operator is expected.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from math import copysign
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_ast import (
     Aggregate,
-    AggregateFunction,
     AliasRef,
     Binary,
-    BinaryOperator,
     Call,
     Expr,
     IsNull,
@@ -37,10 +36,8 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "bm25": (2, 2),
     "rrf": (2, 16),
 }
-"""How many arguments each function takes. ``rrf`` fuses two or more rankings and may end with its constant k."""
+"""Minimum and maximum number of arguments per function. ``rrf`` may end with its constant k."""
 
-SEARCH_PREDICATES = ("search", "fuzzy", "match_text")
-"""Functions that are true or false by themselves."""
 
 COMPARISONS = {
     operator.value: operator
@@ -109,7 +106,7 @@ _FOREIGN_COMPARISONS = {"==": "=", "<>": "!=", "=>": ">=", "=<": "<="}
 
 
 def _refuse_foreign_comparison(cursor: Cursor, operator: Token) -> None:
-    """Explain what other languages write: ``==``, ``<>``, ``= null``."""
+    """Report operators of other languages with their equivalent: ``==``, ``<>``, ``= null``."""
     ours = _FOREIGN_COMPARISONS.get(operator.text + cursor.token.text)
     if ours is not None and operator.span.end == cursor.token.span.start:
         raise SyntaxProblem(f"this comparison is written `{ours}`", operator.span.to(cursor.token.span))
@@ -151,7 +148,7 @@ def _unary(cursor: Cursor) -> Expr:
     span = start.to(operand.span)
     if isinstance(operand, Literal) and operand.kind in (LiteralKind.INTEGER, LiteralKind.FLOAT):
         value = operand.value
-        # copysign tells -0.0 from 0.0; bool is an int to Python but never has these kinds.
+        # copysign distinguishes -0.0 from 0.0; bool is an int to Python but never has these kinds.
         if isinstance(value, int | float) and copysign(1, value) > 0:
             return Literal(operand.kind, -value, span)
     return Negate(operand, span)
@@ -248,16 +245,13 @@ def _call(cursor: Cursor) -> Call:
     return Call(token.text, tuple(arguments), span)
 
 
-# --- literals and values ---------------------------------------------------------------------------------
-
-
 def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
-    """What may stand after a colon or in a predicate: a literal, a variable or ``now()``."""
+    """The value after a colon or in a ``where``: a literal, a variable or ``now()``."""
     token = cursor.token
     if token.kind is Kind.VARIABLE:
         variable = parse_variable(cursor, "a variable")
         if cursor.at("."):
-            raise cursor.problem("expected a value", "only literals, parameters and `now()` can stand here")
+            raise cursor.problem("expected a value", "only literals, parameters and `now()` are allowed here")
         return variable
     if allow_null and cursor.take("null"):
         return Literal(LiteralKind.NULL, None, token.span)
@@ -267,7 +261,7 @@ def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
         return _unary(cursor)
     literal = _literal(cursor)
     if literal is None:
-        hint = "null equals nothing; a condition in `match` can be `$x.property is null`" if cursor.at("null") else None
+        hint = "null equals nothing; use a filter in `match`: `$x.property is null`" if cursor.at("null") else None
         raise cursor.problem("expected a value: a literal, a parameter or `now()`", hint)
     return literal
 
@@ -277,7 +271,7 @@ def _at_negative_number(cursor: Cursor) -> bool:
 
 
 def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
-    """A literal if one stands here, else None and nothing is taken."""
+    """A literal if one follows, else None without consuming a token."""
     token = cursor.token
     if token.kind is Kind.STRING:
         return Literal(LiteralKind.STRING, cursor.advance().value, token.span)

@@ -29,7 +29,7 @@ from omnigraph.lang.gq_ast import (
     Traversal,
     Update,
 )
-from omnigraph.lang.gq_expression_format import spell_condition, spell_expression
+from omnigraph.lang.gq_expression_format import spell_expression, spell_filter
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.lang.source import Span
 from omnigraph.lang.spelling import spell_string, spell_type
@@ -38,7 +38,7 @@ _Part = Parameter | PropertyMatch | Projection | OrderKey | Assignment
 
 
 def format_queries(parsed: ParsedQueries) -> str:
-    """The text of a query file in canonical form. A text with syntax errors is refused with its diagnostics."""
+    """The text of a query file in canonical form; raises CompileError if it has syntax errors."""
     raise_errors(parsed.diagnostics)
     formatter = _Formatter(Places(parsed.source, parsed.comments))
     lines = [line for query in parsed.file.queries for line in formatter.query(query)]
@@ -47,7 +47,7 @@ def format_queries(parsed: ParsedQueries) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Bracketed:
-    """Parts between brackets: on one line if they fit and no comment stands among them, else one per line."""
+    """Elements between brackets: on one line if they fit and contain no comment, else one per line."""
 
     head: str
     open: str
@@ -64,8 +64,6 @@ class _Bracketed:
 class _Formatter:
     def __init__(self, places: Places) -> None:
         self._places = places
-
-    # --- queries ---------------------------------------------------------------------------------------
 
     def query(self, query: Query) -> Iterator[Line]:
         start, end = query.span
@@ -86,7 +84,7 @@ class _Formatter:
             close_span=closing,
             end=brace.end,
         )
-        # The annotations do not count for the width: breaking the parameters would not make them shorter.
+        # Annotations do not count towards the width: breaking the parameters would not shorten them.
         yield from self._bracketed(parameters, 0, uncounted=len(notes), opens=True, separate=True)
         match query.body:
             case ReadBody():
@@ -119,13 +117,11 @@ class _Formatter:
     def _braces(
         self, head: str, parts: Sequence[_Part], span: Span, head_end: int, depth: int, tail: str = ""
     ) -> Iterator[Line]:
-        """``head { parts } tail`` that stands for a span of the source."""
+        """``head { parts } tail`` for a span of the source."""
         opening = self._places.find("{", head_end, span.end)
         closing = self._places.find("}", _end_of(parts, opening.end), span.end)
         block = _Bracketed(f"{head} ", "{", parts, "}", tail, " ", span.start, opening, closing, span.end)
         yield from self._bracketed(block, depth)
-
-    # --- reads -----------------------------------------------------------------------------------------
 
     def _read(self, body: ReadBody, within: Span) -> Iterator[Line]:
         find = self._places.find
@@ -151,7 +147,7 @@ class _Formatter:
                 yield Line(f"{word} {number}", 1, Span(start.start, end))
 
     def _clauses(self, clauses: Sequence[Clause], depth: int) -> Iterator[Line]:
-        texts = _conditions(clauses)
+        texts = _filter_texts(clauses)
         for index, clause in enumerate(clauses):
             match clause:
                 case Filter():
@@ -186,8 +182,6 @@ class _Formatter:
         yield from inner
         yield Line("}", depth, Span(end - 1, end), closes=True)
 
-    # --- mutations -------------------------------------------------------------------------------------
-
     def _statement(self, statement: Statement) -> Iterator[Line]:
         name = statement.type_name
         match statement:
@@ -206,14 +200,14 @@ def _end_of(parts: Sequence[_Part | Clause], otherwise: int) -> int:
     return parts[-1].span.end if parts else otherwise
 
 
-def _conditions(clauses: Sequence[Clause]) -> dict[int, str]:
-    """The texts of the filters by index, from the last to the first: one has to know how the next one starts."""
+def _filter_texts(clauses: Sequence[Clause]) -> dict[int, str]:
+    """The texts of the filters by index, computed from last to first: each depends on how the next one starts."""
     texts: dict[int, str] = {}
     for index in reversed(range(len(clauses))):
         clause = clauses[index]
         if isinstance(clause, Filter):
-            texts[index] = spell_condition(
-                clause.condition,
+            texts[index] = spell_filter(
+                clause.predicate,
                 after_filter=index > 0 and isinstance(clauses[index - 1], Filter),
                 before_colon_or_brace=index + 1 < len(clauses) and isinstance(clauses[index + 1], Binding | MaybeBlock),
                 before_parenthesis=texts.get(index + 1, "").startswith("("),

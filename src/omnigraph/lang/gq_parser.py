@@ -1,7 +1,7 @@
 """Recursive-descent parser of ``.gq`` files: queries, clauses, statements.
 
 Accepts exactly the grammar; names and types are checked by ``query``. Expressions live in ``gq_expressions``. After an
-error it goes on with the next clause, statement or query, so that one run reports everything.
+error it resumes at the next clause, statement or query, so that one run reports all errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STATEMENTS = ("insert", "update", "delete")
 
 @dataclass(frozen=True, slots=True)
 class ParsedQueries:
-    """A syntax tree, its comments, and what was wrong; with errors the tree holds what could be understood."""
+    """A syntax tree, its comments and diagnostics; with errors the tree contains what could be parsed."""
 
     source: Source
     file: QueryFile
@@ -69,7 +69,7 @@ def parse_queries(source: Source) -> ParsedQueries:
 
 @dataclass(frozen=True, slots=True)
 class ParsedExpression:
-    """An expression that stands alone, or None with what was wrong."""
+    """A standalone expression, or None with diagnostics."""
 
     expression: Expr | None
     diagnostics: tuple[Diagnostic, ...]
@@ -91,9 +91,6 @@ def parse_lone_expression(source: Source) -> ParsedExpression:
 
 def _at_header(cursor: Cursor) -> bool:
     return cursor.at("query") and cursor.peek().kind is Kind.WORD and cursor.peek(2).text == "("
-
-
-# --- query headers ---------------------------------------------------------------------------------------
 
 
 def _query(cursor: Cursor) -> Query:
@@ -142,9 +139,9 @@ def _body_hint(cursor: Cursor) -> str | None:
 
 
 def _tail_hint(cursor: Cursor) -> str | None:
-    """What to do about something behind the last part of a body."""
+    """A hint for tokens after the last section of a body."""
     if cursor.token.text in ("order", "limit", "offset", "where"):
-        return "the order is `match`, `return`, `order`, `limit`, `offset`; conditions stand in `match`"
+        return "the order is `match`, `return`, `order`, `limit`, `offset`; filters belong in `match`"
     if cursor.token.text in _STATEMENTS:
         return "a query either reads or writes"
     return cursor.case_hint("order", "limit", "offset")
@@ -177,9 +174,6 @@ def _query_annotations(cursor: Cursor) -> dict[str, str]:
     return annotations
 
 
-# --- reads -----------------------------------------------------------------------------------------------
-
-
 def _read_body(cursor: Cursor) -> ReadBody:
     start = cursor.expect("match", "to start a read").span
     cursor.expect("{", "after `match`")
@@ -197,14 +191,14 @@ def _read_body(cursor: Cursor) -> ReadBody:
 
 
 def _after_match_hint(cursor: Cursor) -> str | None:
-    return "conditions stand inside of the `match` block" if cursor.at("where") else None
+    return "filters belong inside the `match` block" if cursor.at("where") else None
 
 
 def _number_after(cursor: Cursor, word: str) -> int | None:
     if not cursor.take(word):
         return None
     if cursor.token.kind is Kind.VARIABLE:
-        raise cursor.problem(f"expected the number after `{word}`", "only a number can stand here, no parameter")
+        raise cursor.problem(f"expected the number after `{word}`", "only a number is allowed here, no parameter")
     return cursor.integer(f"the number after `{word}`", INTEGER_LITERAL_MAX)
 
 
@@ -245,9 +239,6 @@ def _order_key(cursor: Cursor) -> OrderKey:
             raise SyntaxProblem(message, cursor.token.span)
         descending = cursor.advance().text == "desc"
     return OrderKey(expression, descending, cursor.since(start))
-
-
-# --- mutations -------------------------------------------------------------------------------------------
 
 
 def _mutation_body(cursor: Cursor) -> MutationBody:
@@ -309,8 +300,8 @@ def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
     return tuple(assignments)
 
 
-# Statements after one another are a union: one for each comparison means `or`. Advised for `and`, it would change or
-# delete entities that meet only one of the comparisons.
+# Consecutive statements form a union: one per comparison means `or`. As advice for `and` it would change or
+# delete entities that satisfy only one of the comparisons.
 _ONLY_THESE = "find the entities with a query first, then name each by its key or another unique property"
 _SECOND_COMPARISONS = {
     "and": _ONLY_THESE,

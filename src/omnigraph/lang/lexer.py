@@ -1,8 +1,8 @@
-"""One lexer for both languages.
+"""Lexer of both languages.
 
-Produces every token of a text at once, comments apart (the formatters need them, the parsers do not). It never
-fails: what is not a token becomes an ``ERROR`` token that says what is wrong, and the parser reports it. Keywords
-are plain words, because no word is reserved in either language.
+Produces all tokens of a text, and its comments separately (only the formatters need them). It never fails: an invalid
+piece of text becomes an ``ERROR`` token with a message, which the parser reports. Keywords are plain words, because no
+word is reserved in either language.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from omnigraph.lang.source import Source, Span
 
 
 class Kind(Enum):
-    """Token kinds. Punctuation is one kind; its text tells which."""
+    """Token kinds. Punctuation is one kind, distinguished by its text."""
 
     WORD = "a name"
     TYPE_NAME = "a type name"
@@ -39,7 +39,7 @@ class Token(NamedTuple):
 
 
 class Comment(NamedTuple):
-    """A comment with its delimiters; ``own_line`` if nothing but white space stands before it on its line."""
+    """A comment with its delimiters; ``own_line`` if only white space precedes it on its line."""
 
     text: str
     span: Span
@@ -76,7 +76,7 @@ _TOKEN = re.compile(
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a pair: Python strings can hold one, texts in UTF-8 cannot."""
+"""A lone surrogate: possible in Python strings, invalid in UTF-8."""
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -97,10 +97,10 @@ def lex(source: Source) -> Lexed:
     text = source.text
     surrogate = None if text.isascii() else _SURROGATE.search(text)
     if surrogate is not None:
-        message = f"{surrogate.group()!r} is half of a surrogate pair, which no text in UTF-8 can hold"
+        message = f"{surrogate.group()!r} is half of a surrogate pair, which UTF-8 cannot encode"
         tokens = [Token(Kind.ERROR, message, Span(*surrogate.span())), Token(Kind.END, "", Span(len(text), len(text)))]
         return Lexed(source, tuple(tokens), ())
-    # Whether only white space stands on the line so far. Looking back instead would take quadratic time.
+    # True while the line has only white space so far. Looking back instead would take quadratic time.
     own_line = True
     for match in _TOKEN.finditer(text):
         group = match.lastgroup
@@ -133,7 +133,7 @@ def _string(spelling: str, span: Span) -> Token:
     for escape in _ESCAPE.finditer(body):
         if escape.group(1) not in _ESCAPES:
             start = span.start + 1 + escape.start()
-            # A message is one line, also when the character behind the backslash is a line break.
+            # A message is one line, even if the character after the backslash is a line break.
             shown = escape.group(1) if escape.group(1).isprintable() else repr(escape.group(1))[1:-1]
             message = f'unknown escape `\\{shown}`; a string knows \\" \\\\ \\n \\r \\t'
             return Token(Kind.ERROR, message, Span(start, start + 2))
@@ -155,7 +155,7 @@ _EXPLANATIONS = {
 
 
 def _explain(group: str, spelling: str) -> str:
-    """What is wrong with a piece of text that is not a token."""
+    """The message for a piece of text that is not a token."""
     if group == "quoted":
         return 'a string is written in double quotes: "..."'
     if group == "bad_variable":

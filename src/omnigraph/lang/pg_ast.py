@@ -17,7 +17,7 @@ class PgLiteral:
     span: Span = field(compare=False)
 
     def __eq__(self, other: object) -> bool:
-        # 1, 1.0 and true are one value to Python and three to a schema.
+        # 1, 1.0 and true are equal in Python but different in a schema.
         return isinstance(other, PgLiteral) and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:

@@ -25,7 +25,7 @@ from omnigraph.lang.syntax import Name
 
 
 def format_schema(parsed: ParsedSchema) -> str:
-    """The text of a schema in canonical form. A text with syntax errors is refused with its diagnostics."""
+    """The text of a schema in canonical form; raises CompileError if it has syntax errors."""
     raise_errors(parsed.diagnostics)
     places = Places(parsed.source, parsed.comments)
     lines = [line for declaration in parsed.file.declarations for line in _declaration(declaration, places)]
@@ -58,7 +58,7 @@ def _declaration(declaration: Declaration, places: Places) -> Iterator[Line]:
 
 
 def _node_header(node: NodeDecl) -> tuple[str, int]:
-    """The text before the brace, and where its last part ends in the source."""
+    """The text before the brace, and the source offset at which its last part ends."""
     parts = [f"node {node.name.text}", *map(_annotation, node.annotations)]
     if node.implements:
         parts.append(f"implements {', '.join(name.text for name in node.implements)}")

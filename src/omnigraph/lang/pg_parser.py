@@ -1,7 +1,7 @@
 """Recursive-descent parser of ``.pg`` schemas.
 
-Accepts exactly the grammar; what names mean is checked by ``schema.compile``. After an error it goes on with the next
-member of a body or the next declaration, so that one run reports everything.
+Accepts exactly the grammar; ``schema.compile`` resolves names. After an error it resumes at the next
+member of a body or the next declaration, so that one run reports all errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONSTRAINTS = {kind.value: kind for kind in ConstraintKind}
 
 @dataclass(frozen=True, slots=True)
 class ParsedSchema:
-    """A syntax tree, its comments, and what was wrong; with errors the tree holds what could be understood."""
+    """A syntax tree, its comments and diagnostics; with errors the tree contains what could be parsed."""
 
     source: Source
     file: SchemaFile
@@ -140,11 +140,8 @@ def _cardinality(cursor: Cursor) -> Cardinality:
     return Cardinality(low, high, cursor.since(start))
 
 
-# --- bodies ----------------------------------------------------------------------------------------------
-
-
 def _body(cursor: Cursor, owner: str, *, constraints: bool) -> tuple[PropertyDecl | Constraint, ...]:
-    """Members up to the closing brace, which is taken. A broken member is reported and skipped."""
+    """Members up to and including the closing brace. A broken member is reported and skipped."""
     members: list[PropertyDecl | Constraint] = []
     while not cursor.take("}"):
         if cursor.at_end or _at_declaration(cursor):
@@ -181,7 +178,7 @@ def _member(cursor: Cursor, *, constraints: bool) -> PropertyDecl | Constraint:
     if cursor.at("="):
         raise cursor.problem("expected a property", "there are no default values")
     if cursor.at("@") and cursor.peek(-1).text == "{":
-        hint = "annotations of a type stand before its `{`, annotations of a property behind its type"
+        hint = "annotations of a type come before its `{`, annotations of a property after its type"
         raise cursor.problem("expected a property or a constraint", hint)
     start = cursor.token.span
     name = cursor.name("a property or a constraint")
@@ -225,9 +222,6 @@ def _signed_number(cursor: Cursor) -> int | float:
     return sign * cursor.integer("a number", INTEGER_LITERAL_MAX)
 
 
-# --- annotations -----------------------------------------------------------------------------------------
-
-
 def _annotations(cursor: Cursor, stop: Callable[[Cursor], bool] | None = None) -> tuple[Annotation, ...]:
     annotations: list[Annotation] = []
     while cursor.at("@") and not _at_constraint(cursor) and not (stop is not None and stop(cursor)):
@@ -246,7 +240,7 @@ def _annotation(cursor: Cursor) -> Annotation:
             key = cursor.name("the name of an annotation argument")
             cursor.expect("=", f"after `{key.text}`")
             arguments.append((key, _literal(cursor)))
-        hint = "`@card` with bounds belongs to an edge type, behind its endpoints" if name.text == "card" else None
+        hint = "`@card` with bounds belongs to an edge type, after its endpoints" if name.text == "card" else None
         cursor.expect(")", f"after the arguments of `@{name.text}`", hint)
     return Annotation(name, value, tuple(arguments), cursor.since(start))
 

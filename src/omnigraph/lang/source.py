@@ -1,6 +1,6 @@
 """A source text and positions in it.
 
-Positions are character offsets; lines and columns (both from 1) and byte offsets are computed when somebody asks.
+Positions are character offsets; lines and columns (both from 1) and byte offsets are computed on demand.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Source:
         return self.text[start : end if end >= 0 else None].rstrip("\r")
 
     def byte_span(self, span: Span) -> tuple[int, int]:
-        """The span in UTF-8 bytes, as clients of the reference expect it; never empty."""
+        """The span in UTF-8 bytes, as clients of the reference implementation expect it; never empty."""
         start = len(self.text[: span.start].encode("utf-8", "surrogatepass"))
         length = len(self.text[span.start : span.end].encode("utf-8", "surrogatepass"))
         return start, start + max(length, 1)

@@ -1,4 +1,4 @@
-"""How values and types are spelled in both languages: the inverse of the lexer, used by the formatters."""
+"""Spelling of values and types in both languages: the inverse of the lexer, used by the formatters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\
 
 
 def spell_string(value: str) -> str:
-    """A string literal, with the five escapes the languages know."""
+    """A string literal, with the five escapes of the languages."""
     return f'"{value.translate(_ESCAPES)}"'
 
 

@@ -1,6 +1,6 @@
 """Syntax that both languages share: names, literals of the schema language, type references.
 
-Spans never take part in comparison, so two trees are equal exactly when they say the same thing.
+Spans are excluded from comparison, so two trees are equal exactly if their content is.
 """
 
 from __future__ import annotations

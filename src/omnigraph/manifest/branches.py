@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import (
     HistoryCleaned,
     NotFoundError,
@@ -16,7 +17,6 @@ from omnigraph.errors import (
     UsageError,
 )
 from omnigraph.history.state import ManifestState
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.commit_log import find_commit
 from omnigraph.manifest.layout import DELETED, MAIN, ref_path
 from omnigraph.manifest.reader import Manifests

@@ -1,5 +1,4 @@
 """``.gq`` from syntax tree to checked, rewritten IR; parameters; lint; explain.
 
-Pure: a catalog and a text go in, a plan or diagnostics come out. Running the plan is the business of ``exec`` and
-``spark``.
+Pure: a catalog and a text go in, a plan or diagnostics come out. ``exec`` and ``spark`` run the plan.
 """

@@ -1,8 +1,8 @@
-"""Match blocks: names to types, clauses to patterns.
+"""Name resolution of match blocks: names to types, clauses to patterns.
 
-A block is worked through in the order in which it is evaluated: bindings and traversals as they stand, ``shortest``,
-``maybe`` blocks, filters, and ``not`` blocks. So filters and ``not`` blocks may stand anywhere in their block; only
-direction inference and ``maybe`` depend on the order of the text.
+Clauses are resolved in evaluation order: bindings and traversals in source order, ``shortest``, ``maybe`` blocks,
+filters, and ``not`` blocks. So filters and ``not`` blocks may be anywhere in their block; only direction inference and
+``maybe`` depend on the source order.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from omnigraph.core.limits import PATTERNS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.matches import check_match
-from omnigraph.query.pattern import Block, NodeVariable, Step
+from omnigraph.query.pattern import MatchBlock, NodeVariable, Step
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, as_edge_word, described_kind
 from omnigraph.query.traversals import ResolvedTraversal, resolve_traversal
-from omnigraph.query.typecheck import check_condition
+from omnigraph.query.typecheck import check_predicate
 from omnigraph.query.variables import variables_of
 
 
 class BlockKind(Enum):
-    """The three blocks of clauses."""
+    """The kinds of match blocks."""
 
     MATCH = "match"
     NOT = "not"
     MAYBE = "maybe"
 
 
-def bind_match(context: Context, body: ast.ReadBody) -> tuple[Block, Scope] | None:
-    """Resolve the match block of a read; None if there is too much of it."""
+def bind_match(context: Context, body: ast.ReadBody) -> tuple[MatchBlock, Scope] | None:
+    """Resolve the match block of a read; None if it exceeds the limit on patterns."""
     scope = Scope()
     if _count_patterns(body.clauses) > PATTERNS_MAX:
         message = f"a query has at most {PATTERNS_MAX} bindings, traversals and blocks"
@@ -56,7 +56,7 @@ def _count_patterns(clauses: tuple[ast.Clause, ...]) -> int:
 
 @dataclass(slots=True)
 class _Binder:
-    """Works through one block."""
+    """Resolver of one block."""
 
     context: Context
     scope: Scope
@@ -64,13 +64,13 @@ class _Binder:
     nodes: dict[str, NodeVariable] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     filters: list[ir.Expr] = field(default_factory=list)
-    optional: list[Block] = field(default_factory=list)
-    negated: list[Block] = field(default_factory=list)
+    optional: list[MatchBlock] = field(default_factory=list)
+    negated: list[MatchBlock] = field(default_factory=list)
     mentions: dict[str, None] = field(default_factory=dict)
     left_to_maybe: set[str] = field(default_factory=set)
-    """Names that a ``maybe`` block further up is going to bind."""
+    """Names that an earlier ``maybe`` block of the source binds."""
 
-    def bind(self, clauses: tuple[ast.Clause, ...]) -> Block:
+    def bind(self, clauses: tuple[ast.Clause, ...]) -> MatchBlock:
         """Resolve every clause; a clause that fails breaks the variables it would have bound."""
         for clause in clauses:
             match clause:
@@ -96,7 +96,7 @@ class _Binder:
         for clause in clauses:
             if isinstance(clause, ast.NotBlock):
                 self._not(clause)
-        return Block(
+        return MatchBlock(
             tuple(sorted(self.nodes.values(), key=lambda node: not node.declared)),
             tuple(self.steps),
             tuple(self.filters),
@@ -110,8 +110,6 @@ class _Binder:
             if variable is not None and not variable.is_anonymous and self.scope.lookup(variable.name) is None:
                 self.scope.broken.add(variable.name)
 
-    # --- bindings and filters --------------------------------------------------------------------------
-
     def _binding(self, clause: ast.Binding) -> None:
         node_type = self.context.catalog.node(clause.type_name.text)
         if node_type is None:
@@ -124,14 +122,14 @@ class _Binder:
             self._mention(name)
             bound = self.scope.lookup(name)
             if bound is not None and bound.optional:
-                # Nothing matches a node that is not there.
+                # A null node matches no inline property.
                 self.filters.append(ir.IsNull(ir.EntityId(name, ir.OPTIONAL_TEXT), negated=True))
         else:
             self._bind_node(name, node_type.name, declared=True)
         for match in clause.matches:
-            condition = check_match(self.context, node_type, name, match)
-            if condition is not None:
-                self.filters.append(condition)
+            predicate = check_match(self.context, node_type, name, match)
+            if predicate is not None:
+                self.filters.append(predicate)
 
     def _unknown_node_type(self, clause: ast.Binding) -> None:
         name, catalog = clause.type_name.text, self.context.catalog
@@ -158,7 +156,7 @@ class _Binder:
         return False
 
     def _is_left_to_maybe(self, *variables: ast.Variable) -> bool:
-        """T26: a clause that needs a variable cannot use one that a ``maybe`` block before it binds."""
+        """T26: report a clause that requires a variable bound by an earlier ``maybe`` block."""
         for variable in variables:
             if variable.name in self.left_to_maybe and self.scope.lookup(variable.name) is None:
                 hint = "put this clause into a `maybe` block as well, or in front of that block"
@@ -167,13 +165,11 @@ class _Binder:
         return False
 
     def _filter(self, clause: ast.Filter) -> None:
-        condition = check_condition(self.context, self.scope, clause.condition)
-        if condition is not None:
-            for name in variables_of(condition):
+        predicate = check_predicate(self.context, self.scope, clause.predicate)
+        if predicate is not None:
+            for name in variables_of(predicate):
                 self._mention(name)
-            self.filters.append(condition)
-
-    # --- traversals ------------------------------------------------------------------------------------
+            self.filters.append(predicate)
 
     def _traversal(self, clause: ast.Traversal) -> None:
         resolved = resolve_traversal(self.context, self.scope, clause)
@@ -232,8 +228,6 @@ class _Binder:
             self._mention(variable.name)
         return variable.name
 
-    # --- inner blocks ----------------------------------------------------------------------------------
-
     def _maybe(self, clause: ast.MaybeBlock) -> None:
         if self.kind is BlockKind.NOT:
             hint = "inside `not` a pattern matches or it does not; for absence write another `not` block"
@@ -259,8 +253,8 @@ class _Binder:
         if block is not None:
             self.negated.append(block)
 
-    def _inner(self, clause: ast.NotBlock | ast.MaybeBlock, inner: _Binder) -> Block | None:
-        """The inner block, if it is about the rows of this one; what it mentions from outside is passed on."""
+    def _inner(self, clause: ast.NotBlock | ast.MaybeBlock, inner: _Binder) -> MatchBlock | None:
+        """The inner block, if it is correlated with this one; outer variables it mentions are recorded here as well."""
         block = inner.bind(clause.clauses)
         direct = {name for part in clause.clauses for name in _direct_names(part)}
         if not any(self.scope.lookup(name) or self.scope.is_broken(name) for name in direct):
@@ -271,8 +265,6 @@ class _Binder:
         for name in block.mentions:
             self._mention(name)
         return block
-
-    # --- variables -------------------------------------------------------------------------------------
 
     def _bind_node(self, name: str, type_name: str, *, declared: bool) -> None:
         known = self.nodes.get(name)
@@ -285,15 +277,12 @@ class _Binder:
         self.scope.bind(BoundVariable(name, kind, type_name))
 
     def _mention(self, name: str) -> None:
-        """Remember that a variable of an enclosing block is used."""
+        """Record the use of a variable of an enclosing block."""
         if self.scope.is_outer(name):
             self.mentions[name] = None
 
     def _error(self, code: str, message: str, at: ast.Variable | ast.Clause, hint: str | None = None) -> None:
         self.context.error(code, message, at.span, hint)
-
-
-# --- names in clauses ------------------------------------------------------------------------------------
 
 
 def _bindable_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
@@ -323,7 +312,7 @@ def _direct_names(clause: ast.Clause) -> Iterator[str]:
             yield clause.left.name
             yield clause.right.name
         case ast.Filter():
-            yield from _names_in(clause.condition)
+            yield from _names_in(clause.predicate)
 
 
 def _names_in(node: ast.Expr) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Every code that checking or linting a query can give, with its meaning in one line.
+"""Diagnostic codes of the query checker and linter, each with a one-line meaning.
 
-T1 to T24 and the lint codes are the reference's; T0 stands for mistakes it has no code for, T25 to T28 for rules of
+T1 to T24 and the lint codes follow the reference implementation; T0 covers errors it has no code for, T25 to T28
 clauses it does not have. ``docs/user/queries.md`` explains each.
 """
 

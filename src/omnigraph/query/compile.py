@@ -1,10 +1,11 @@
-"""The compiler of ``.gq``: text, or a parsed query, to IR. One function per use, each raising every error at once."""
+"""Compiler of ``.gq``: text or parsed query to IR. Every function reports all errors of a query together."""
 
 from __future__ import annotations
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import CompileError, NotFoundError, UsageError
 from omnigraph.lang import gq_ast as ast
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
@@ -37,16 +38,16 @@ def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
     if name is None:
         if len(queries) == 1:
             return queries[0]
-        raise UsageError(f"there are {len(queries)} queries ({shown}); name the one to use")
+        raise UsageError(f"the source has {len(queries)} queries ({shown}); name the one to use")
     for query in queries:
         if query.name.text == name:
             return query
-    hint = did_you_mean(name, known) or f"there are: {shown}"
+    hint = did_you_mean(name, known) or f"known queries: {shown}"
     raise NotFoundError(f"there is no query `{name}`", hint=hint, query=name)
 
 
 def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR | MutationIR:
-    """Check, lower and rewrite one query; raises CompileError with everything that is wrong."""
+    """Check, lower and rewrite one query; raises CompileError with all diagnostics."""
     diagnostics = Diagnostics(source)
     compiled = check_query(query, catalog, diagnostics)
     diagnostics.raise_errors()
@@ -55,7 +56,7 @@ def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR
 
 
 def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) -> QueryIR | MutationIR | None:
-    """The IR of a query, or None; what is wrong is in the diagnostics."""
+    """The IR of a query, or None if the diagnostics contain errors."""
     context = Context(catalog, {}, diagnostics)
     _declare_parameters(context, query)
     parameters = tuple(ParameterIR(name, type_) for name, type_ in context.parameters.items())

@@ -1,6 +1,6 @@
-"""The IR as text: what ``omnigraph explain`` shows.
+"""Text rendering of the IR for ``omnigraph explain``.
 
-One operator a line, inputs indented below, so that reading from the bottom follows the rows.
+One operator per line, inputs indented below; read from the bottom to follow the rows.
 """
 
 from __future__ import annotations
@@ -140,9 +140,6 @@ def _reads(columns: tuple[str, ...]) -> str:
     return f" reads ({', '.join(columns)})" if columns else ""
 
 
-# --- expressions -----------------------------------------------------------------------------------------
-
-
 def render(expression: ir.Expr) -> str:
     """An expression as text, close to how it would be written."""
     match expression:
@@ -220,11 +217,8 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
             return str(value)
 
 
-# --- mutations -------------------------------------------------------------------------------------------
-
-
 def statement_lines(plan: MutationIR) -> list[str]:
-    """One numbered line a statement."""
+    """One numbered line per statement."""
     return [f"{number}. {_statement(item)}" for number, item in enumerate(plan.statements, 1)]
 
 

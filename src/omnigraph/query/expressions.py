@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from omnigraph.core.operators import AggregateFunction, BinaryOperator
 from omnigraph.core.scalars import Scalar
-from omnigraph.lang.gq_ast import AggregateFunction, BinaryOperator
 from omnigraph.schema.types import PropertyType
 
 BOOL = PropertyType(Scalar.BOOL, nullable=True)
@@ -37,7 +37,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value the caller brings; replaced by a Constant before the query runs."""
+    """A value supplied by the caller; replaced by a Constant before the query runs."""
 
     name: str
     type: PropertyType
@@ -45,7 +45,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The time of the query: one value for all of it, replaced by a Constant before the query runs."""
+    """The time of the query; replaced by one Constant before the query runs."""
 
     type: PropertyType = DATETIME
 
@@ -68,7 +68,7 @@ class EntityId:
 
 
 class PathPart(Enum):
-    """What can be read of a path."""
+    """The readable attributes of a path."""
 
     LENGTH = "length"
     NODES = "nodes"
@@ -104,7 +104,7 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Whether a list (a property, parameter or constant) holds a scalar: ``contains`` and ``in``."""
+    """Membership of a scalar in a list (a property, parameter or constant): ``contains`` and ``in``."""
 
     item: Expr
     items: Expr
@@ -157,7 +157,7 @@ class SearchKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Full-text predicate: does the text hold one of the query's tokens (within ``edits`` for fuzzy)?"""
+    """Full-text predicate: the text contains one of the query's tokens (within ``edits`` for fuzzy)."""
 
     kind: SearchKind
     text: Expr
@@ -208,7 +208,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the result, by position: what ``order`` refers to after grouping or ``distinct``."""
+    """A result column by position; the reference of ``order`` after grouping or ``distinct``."""
 
     position: int
     type: PropertyType
@@ -250,7 +250,7 @@ FALSE = Constant(False, CERTAIN_BOOL)
 
 
 def conjunction(predicates: tuple[Expr, ...]) -> Expr | None:
-    """One predicate that is true where all are; None for none."""
+    """The conjunction of predicates, flattened; None if there are none."""
     flat: list[Expr] = []
     for predicate in predicates:
         if isinstance(predicate, Logic) and predicate.operator is BinaryOperator.AND:

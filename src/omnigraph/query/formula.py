@@ -1,4 +1,4 @@
-"""A single expression over named values, outside of any query: how a merge may settle two changes of a property."""
+"""Standalone expressions over named values, used by merge policies to resolve two changes of a property."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from omnigraph.lang.gq_parser import parse_lone_expression
 from omnigraph.lang.source import Source, Span
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, Context, Scope
-from omnigraph.query.typecheck import Place, check_expression
+from omnigraph.query.typecheck import Position, check_expression
 from omnigraph.query.variables import transform, walk
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType
 
 OWNER = "#"
-"""The variable whose properties the named values are in the typed expression; no variable that can be written."""
+"""The variable that owns the named values in the typed expression; it cannot be written in a query."""
 
 
 def compile_formula(
     source: Source, catalog: Catalog, given: Mapping[str, PropertyType], wanted: PropertyType
 ) -> ir.Expr:
-    """Check an expression that reads only ``given`` and makes a ``wanted``; raises CompileError with what is wrong.
+    """Check an expression over ``given`` with a result of type ``wanted``; raises CompileError with all diagnostics.
 
     The values are properties of ``OWNER``.
     """
@@ -31,12 +31,12 @@ def compile_formula(
         raise CompileError(parsed.diagnostics)
     diagnostics = Diagnostics(source)
     context = Context(catalog, dict(given), diagnostics)
-    checked = check_expression(context, Scope(), parsed.expression, Place.FILTER)
+    checked = check_expression(context, Scope(), parsed.expression, Position.FILTER)
     if checked is not None:
         _check_parts(context, checked, parsed.expression.span)
         if not _makes(checked.type, wanted):
-            message = f"the expression makes {checked.type}, but {wanted} is wanted"
-            hint = "`/` makes a float of two integers" if checked.type.scalar.is_float else None
+            message = f"the expression has type {checked.type}, expected {wanted}"
+            hint = "`/` of two integers is a float" if checked.type.scalar.is_float else None
             context.error("T7", message, parsed.expression.span, hint)
     diagnostics.raise_errors()
     assert checked is not None, "without errors there is an expression"
@@ -46,12 +46,12 @@ def compile_formula(
 def _check_parts(context: Context, expression: ir.Expr, span: Span) -> None:
     for part in walk(expression):
         if isinstance(part, ir.Now | ir.Search):
-            context.error(UNCODED, "only the values, literals and operators can stand here, no functions", span)
+            context.error(UNCODED, "functions are not allowed here, only values, literals and operators", span)
             return
 
 
 def _makes(made: PropertyType, wanted: PropertyType) -> bool:
-    """Whether values of a type can be stored as another one. Whether each fits is seen when it is made."""
+    """True if values of one type can be stored as another; the range of each value is checked at run time."""
     return made.is_compatible_with(wanted) and not (wanted.scalar.is_integer and made.scalar.is_float)
 
 

@@ -1,7 +1,7 @@
-"""The query IR: a tree of operators over rows of bound variables. Both executors run exactly this.
+"""Query IR: a tree of operators over rows of bound variables, run by both executors.
 
-A row binds variables to entities. Leaves make rows (``Scan``, ``Outer``); inner operators extend, drop, order or shape
-them. ``columns`` say which properties an operator must make readable; ids can always be read.
+A row binds variables to entities. Leaves produce rows (``Scan``, ``Outer``); inner operators extend, drop, sort or
+shape them. ``columns`` are the properties an operator must make readable; ids are always readable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from omnigraph.schema.types import PropertyType
 
 
 class Direction(Enum):
-    """How an edge is walked from its semantic source: along it, against it, or both."""
+    """Traversal direction relative to the stored edge, seen from the semantic source."""
 
     OUT = "out"
     IN = "in"
@@ -27,7 +27,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HopRange:
-    """Inclusive bounds of the shortest distance; with ``high`` below ``low`` nothing is in reach."""
+    """Inclusive bounds of the shortest distance; empty if ``high`` is below ``low``."""
 
     low: int
     high: int
@@ -55,10 +55,10 @@ class Outer:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Follows an edge from a bound variable.
+    """Traversal of an edge from a bound variable.
 
     Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the
-    end that is bound. With ``closes`` both ends are bound and the operator only keeps rows. Without ``edge_variable``
+    end that is bound. With ``closes`` both ends are bound and the operator only filters rows. Without ``edge_variable``
     the result is a set of (source, target) pairs, with it one row per stored edge.
     """
 
@@ -98,7 +98,7 @@ class ShortestPath:
 
 @dataclass(frozen=True, slots=True)
 class CrossJoin:
-    """Every combination of the rows of two unconnected parts."""
+    """Cartesian product of two unconnected patterns."""
 
     left: Operator
     right: Operator
@@ -164,14 +164,14 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Keeps one of equal rows."""
+    """Deduplicates rows."""
 
     input: Operator
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """Null is smallest: first ascending, last descending."""
+    """A sort key. Null is smallest: first ascending, last descending."""
 
     expression: Expr
     descending: bool = False
@@ -179,7 +179,7 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """Orders rows; the last keys make the order total."""
+    """Sorts rows; the last keys make the order total."""
 
     input: Operator
     keys: tuple[SortKey, ...]
@@ -230,9 +230,6 @@ class QueryIR:
     root: Operator
 
 
-# --- mutations -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class AssignmentIR:
     """A property and the value it gets: a constant, a parameter, ``now()`` or null. ``type`` is the property's."""
@@ -243,7 +240,7 @@ class AssignmentIR:
 
 
 TARGET = ""
-"""The variable of the entity an update or delete looks at; the endpoints of an edge are its ``src`` and ``dst``."""
+"""The variable of the entity in the predicate of an update or delete; an edge has ``src`` and ``dst``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +272,7 @@ class UpdateNodes:
 
 @dataclass(frozen=True, slots=True)
 class DeleteNodes:
-    """Deletes the nodes for which the predicate is true, and every edge at them."""
+    """Deletes the nodes for which the predicate is true, and their edges."""
 
     type_name: str
     predicate: Expr

@@ -1,4 +1,4 @@
-"""Lint of query files: what is wrong, what looks wrong, and what each valid query does (see ``operation``)."""
+"""Linter of query files: errors, warnings, and a description of each valid query (see ``operation``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEVERITIES = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A remark about a whole file rather than a place in it."""
+    """A finding about a whole file, without a location."""
 
     severity: Severity
     code: str
@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
-    """What is known of one query."""
+    """The report of one query."""
 
     name: str
     kind: str
@@ -88,7 +88,7 @@ class LintReport:
         return of_queries + sum(finding.severity is Severity.WARNING for finding in self.findings)
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """Everything that has a place in the text."""
+        """All located diagnostics."""
         yield from self.syntax
         for report in self.reports:
             yield from report.diagnostics

@@ -1,7 +1,7 @@
-"""What is still wanted of the rows of an operator: which variables, which of their properties, and how often a row.
+"""Liveness analysis of the IR: the variables, properties and multiplicity that operators above still read.
 
-Asked from the top of a tree downwards. An executor may forget what is not wanted, and rows that agree in everything
-that is wanted may become one: with their number where rows are counted, without it where only existence matters.
+Computed top-down. An executor may drop variables that are not live, and may then collapse equal rows into one: with
+their multiplicity if rows are counted, without it if only existence matters.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
+from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.ir import (
     ONE_HOP,
     AntiJoin,
@@ -28,23 +29,23 @@ from omnigraph.query.variables import walk
 
 
 class Multiplicity(Enum):
-    """What rows that look alike are to the operators above."""
+    """The relevance of duplicates to the operators above."""
 
     ROWS = "rows"
-    """Each of them is a row of the result."""
+    """Every row is a row of the result: duplicates must not be collapsed."""
     COUNTED = "counted"
     """Only their number matters."""
     EXISTS = "exists"
-    """Not even their number matters."""
+    """Only existence matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the operators above read of a row."""
+    """The variables, properties and multiplicity that the operators above read."""
 
     variables: frozenset[str]
     reads: frozenset[tuple[str, str]]
-    """Variables and the property, the id or the part of a path that is read of them."""
+    """Pairs of a variable and the property, id or path attribute that is read."""
     multiplicity: Multiplicity
 
     @property
@@ -52,14 +53,14 @@ class Demand:
         return self.multiplicity is not Multiplicity.ROWS
 
     def reading(self, expressions: Iterable[ir.Expr], variables: Iterable[str] = ()) -> Demand:
-        """The demand of someone who also evaluates these expressions and needs these variables."""
+        """The demand extended by these expressions and variables."""
         reads = frozenset(reads_of(expressions))
         names = self.variables.union(variables, (variable for variable, _ in reads))
         return Demand(names, self.reads | reads, self.multiplicity)
 
 
 def shaped_demand(operator: Group | Project, *, under_distinct: bool = False) -> Demand:
-    """What the operator that makes the result's columns wants of its rows."""
+    """The demand of the operator that computes the result's columns."""
     if isinstance(operator, Project):
         multiplicity = Multiplicity.EXISTS if under_distinct else Multiplicity.ROWS
         return _nothing(multiplicity).reading(expressions_of(operator))
@@ -70,7 +71,7 @@ def shaped_demand(operator: Group | Project, *, under_distinct: bool = False) ->
 
 
 def input_demand(operator: Operator, demand: Demand) -> Demand:
-    """What an operator that gives rows wants of its (first) input, when this is wanted of it."""
+    """The demand of a row operator on its (first) input, given the demand on the operator."""
     match operator:
         case Expand():
             return demand.reading(expressions_of(operator), (operator.source, operator.target))
@@ -87,7 +88,7 @@ def input_demand(operator: Operator, demand: Demand) -> Demand:
 
 
 def inner_demand(operator: AntiJoin | OptionalJoin, demand: Demand) -> Demand:
-    """What an operator wants of its inner block."""
+    """The demand of an operator on its inner block."""
     if isinstance(operator, AntiJoin):
         return _nothing(Multiplicity.EXISTS)
     introduced = set(operator.introduces)
@@ -96,7 +97,7 @@ def inner_demand(operator: AntiJoin | OptionalJoin, demand: Demand) -> Demand:
 
 
 def counts_matches(expression: ir.Expr) -> bool:
-    """Whether an aggregate is the number of rows: it counts something that cannot be null."""
+    """True if an aggregate is the number of rows: it counts an argument that cannot be null."""
     match expression:
         case ir.Aggregate(AggregateFunction.COUNT, ir.EntityId() | ir.Property() | ir.Constant() as argument, False):
             is_null = isinstance(argument, ir.Constant) and argument.value is None
@@ -108,13 +109,13 @@ def counts_matches(expression: ir.Expr) -> bool:
 def _ignores_multiplicity(expression: ir.Expr) -> bool:
     if not isinstance(expression, ir.Aggregate):
         return True
-    return expression.distinct or expression.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+    return expression.distinct or AGGREGATES[expression.function].ignores_duplicates
 
 
 def forgotten_walk(operator: Expand, demand: Demand) -> tuple[Expand, ...]:
-    """The single hops, first one first, that end in this operator and of which nobody wants any node or edge.
+    """The chain of single hops, in order, that ends in this operator and whose nodes and edges are not live.
 
-    Each starts where the one before it ended. All that such a walk adds to a row is how often it can be made.
+    Each hop starts where the previous one ended. Such a walk affects only the multiplicity of a row.
     """
     steps: list[Expand] = []
     current: Operator = operator
@@ -137,7 +138,7 @@ def near_variable(step: Expand) -> str:
 
 
 def outer_variables(inner: Operator) -> tuple[str, ...]:
-    """The variables of the rows around it that an inner block mentions: its first leaf names them."""
+    """The outer variables that an inner block mentions, as named by its first leaf."""
     while not isinstance(inner, Outer):
         inner = inputs(inner)[0]
     return inner.variables
@@ -148,7 +149,7 @@ def _nothing(multiplicity: Multiplicity) -> Demand:
 
 
 def reads_of(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
-    """Variables and what is read of them: a property, the id, or a part of a path."""
+    """Pairs of a variable and what is read of it: a property, the id, or a path attribute."""
     for expression in expressions:
         for part in walk(expression):
             match part:

@@ -1,8 +1,8 @@
-"""A checked read to a tree of operators.
+"""Lowering of a checked read to a tree of operators.
 
-Per connected part of a block: scan one root, then follow the traversals outwards; parts are cross-joined. After the
-positive clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. Filters
-stand where their variables are first all bound; moving them into scans is the business of the rewrites.
+Per connected component of a block: scan one root, then expand along the traversals; components are cross-joined. After
+the positive clauses come ``maybe`` blocks in source order, the filters that read them, and the ``not`` blocks. A
+filter is placed where its variables are first all bound; the rewrites move it into scans.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from omnigraph.query.ir import (
     Sort,
     SortKey,
 )
-from omnigraph.query.pattern import Block, NodeVariable, Step
+from omnigraph.query.pattern import MatchBlock, NodeVariable, Step
 from omnigraph.query.reads import CheckedRead
 from omnigraph.query.scope import ANONYMOUS
 from omnigraph.query.variables import replace_rankings, variables_of
@@ -59,7 +59,7 @@ def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[C
 
 
 def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> Operator:
-    """In order if one was asked for; then ties are broken too, each only once."""
+    """Sort if the query has an order; tie-breaking keys are appended without duplicates."""
     if not order:
         return root
     known = {key.expression for key in order}
@@ -72,23 +72,20 @@ def _slice(root: Operator, read: CheckedRead) -> Operator:
     return Slice(root, read.limit, read.offset)
 
 
-def _entity_ties(block: Block) -> tuple[SortKey, ...]:
-    """Ids of every named entity, by variable name: what makes the order of rows total."""
+def _entity_ties(block: MatchBlock) -> tuple[SortKey, ...]:
+    """Tie-breakers of rows: the ids of every named entity, by variable name; they make the order total."""
     optional = {name for inner in block.optional for name in inner.entities}
     named = sorted(name for name in block.entities if not name.startswith(ANONYMOUS))
     return tuple(SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in named)
 
 
 def _output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
-    """The returned scalars in order: what makes the order of groups and of distinct rows total."""
+    """Tie-breakers of groups and distinct rows: the returned scalars; they make the order total."""
     return tuple(
         SortKey(ir.Output(position, column.expression.type))
         for position, column in enumerate(columns)
         if column.expression.type.is_plain_scalar and not isinstance(column.expression, ir.Aggregate)
     )
-
-
-# --- scores ----------------------------------------------------------------------------------------------
 
 
 def _with_scores(
@@ -103,7 +100,7 @@ def _with_scores(
     def numbered(expression: ir.Expr) -> ir.Expr:
         return replace_rankings(expression, by_number)
 
-    # Those that order the rows come first, so that the required ones are the first so many.
+    # Rankings in `order` come first, so that the required ones form a prefix.
     for key in order:
         if isinstance(key.expression, ir.Output) and not _aggregates(columns[key.expression.position]):
             numbered(columns[key.expression.position].expression)
@@ -117,14 +114,11 @@ def _with_scores(
 
 
 def _aggregates(column: Column) -> bool:
-    """An aggregate over scores is about all rows, those without a score included."""
+    """True if a column aggregates: an aggregate over scores includes rows without a score."""
     return isinstance(column.expression, ir.Aggregate)
 
 
-# --- blocks ----------------------------------------------------------------------------------------------
-
-
-def _lower_block(block: Block, outer: tuple[str, ...]) -> Operator:
+def _lower_block(block: MatchBlock, outer: tuple[str, ...]) -> Operator:
     bound: set[str] = set(outer)
     root: Operator | None = Outer(outer) if outer else None
     waiting = list(block.filters)
@@ -157,7 +151,7 @@ def _lower_block(block: Block, outer: tuple[str, ...]) -> Operator:
 
 
 def _apply_filters(root: Operator, waiting: list[ir.Expr], bound: set[str]) -> tuple[Operator, list[ir.Expr]]:
-    """Put the filters whose variables are bound on top; the others wait."""
+    """Place the filters whose variables are bound on top; the others remain waiting."""
     ready: list[ir.Expr] = []
     later: list[ir.Expr] = []
     for predicate in waiting:
@@ -167,7 +161,7 @@ def _apply_filters(root: Operator, waiting: list[ir.Expr], bound: set[str]) -> t
 
 
 def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operator:
-    """Scan the root of a part. Without a typed binding that is the from-end of the part's first traversal."""
+    """Scan the root of a component: its first typed binding, or the source end of its first traversal."""
     name, type_name = node.name, node.type_name
     if not node.declared:
         first = next((step for step in steps if node.name in (step.source, step.target)), None)
@@ -180,7 +174,7 @@ def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operat
 
 
 def _follow(root: Operator | None, steps: list[Step], bound: set[str]) -> Operator | None:
-    """Expand along every step that has a bound end, in source order, until none is left."""
+    """Expand along every step with a bound end, in source order, until none remains."""
     while root is not None:
         step = next((step for step in steps if step.source in bound or step.target in bound), None)
         if step is None:

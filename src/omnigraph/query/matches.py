@@ -1,7 +1,8 @@
-"""Inline matches: ``{ property: value }`` of a binding becomes a condition on its variable."""
+"""Inline matches: ``{ property: value }`` of a binding becomes a predicate on its variable."""
 
 from __future__ import annotations
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, Context
@@ -11,7 +12,7 @@ from omnigraph.schema.ir import PropertyIR
 
 
 def check_match(context: Context, node_type: NodeType, variable: str, match: ast.PropertyMatch) -> ir.Expr | None:
-    """The condition of one match: equality, or membership where the property is a list."""
+    """The predicate of one match: equality, or membership if the property is a list."""
     declared = node_type.properties.get(match.property.text)
     if declared is None:
         message = f"node type `{node_type.name}` has no property `{match.property.text}`"
@@ -26,7 +27,7 @@ def check_match(context: Context, node_type: NodeType, variable: str, match: ast
     target = ir.Property(variable, declared.name, declared.type)
     if declared.type.is_list:
         return ir.Member(value, target)
-    return ir.Compare(ast.BinaryOperator.EQ, target, value)
+    return ir.Compare(BinaryOperator.EQ, target, value)
 
 
 def _check_value(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> ir.Expr | None:
@@ -52,7 +53,7 @@ def _check_value(context: Context, match: ast.PropertyMatch, declared: PropertyI
 
 
 def _given(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> tuple[ir.Expr | None, str]:
-    """The value by its own type, and the code to use if that type does not fit."""
+    """The value with its own type, and the error code if that type does not fit."""
     match match.value:
         case ast.Variable(name=name):
             type_ = context.parameters.get(name)
@@ -73,5 +74,5 @@ def _given(context: Context, match: ast.PropertyMatch, declared: PropertyIR) -> 
 
 def _list_hint(declared: PropertyIR) -> str:
     if declared.type.is_list:
-        return f"match one item: `{{ {declared.name}: item }}` asks whether the list holds it"
-    return f"write a condition: `$x.{declared.name} in [...]`"
+        return f"match one item: `{{ {declared.name}: item }}` tests whether the list contains it"
+    return f"write a filter: `$x.{declared.name} in [...]`"

@@ -1,4 +1,4 @@
-"""Mutation statements: syntax to IR, checked as far as that is possible without data (T3, T7, T10 to T16, T25)."""
+"""Mutation statements: syntax to IR, with all checks that need no data (T3, T7, T10 to T16, T25)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENDPOINTS = {"from": "src", "to": "dst"}
 
 
 def check_mutation(context: Context, body: ast.MutationBody) -> tuple[StatementIR, ...]:
-    """Check every statement; the result is complete only if nothing was reported."""
+    """Check every statement; the result is complete only if no error was reported."""
     statements: list[StatementIR] = []
     for statement in body.statements:
         entity = _entity(context, statement.type_name)
@@ -46,7 +46,7 @@ def _check_statement(context: Context, statement: ast.Statement, entity: NodeTyp
 
 
 def _entity(context: Context, name: Name) -> NodeType | EdgeType | None:
-    """The type a statement names: where a node and an edge share a name, the node wins."""
+    """The type a statement names; if a node and an edge type share a name, the node type wins."""
     found = context.catalog.node(name.text) or context.catalog.edge(name.text)
     if found is None:
         hint = context.suggest(name.text, [*context.catalog.nodes, *context.catalog.edges])
@@ -54,9 +54,6 @@ def _entity(context: Context, name: Name) -> NodeType | EdgeType | None:
             hint = "an interface has no entities of its own; name a type that implements it"
         context.error("T10", f"unknown type `{name.text}`", name.span, hint)
     return found
-
-
-# --- insert ----------------------------------------------------------------------------------------------
 
 
 def _check_insert(context: Context, statement: ast.Insert, entity: NodeType | EdgeType) -> StatementIR | None:
@@ -122,9 +119,6 @@ def _unknown_property(context: Context, entity: NodeType | EdgeType, name: Name)
     elif name.text == "id":
         hint = "ids are derived from `@key` or minted; they cannot be written or compared"
     context.error("T11", f"`{entity.name}` has no property `{name.text}`", name.span, hint)
-
-
-# --- update and delete -----------------------------------------------------------------------------------
 
 
 def _check_update(context: Context, statement: ast.Update, entity: NodeType | EdgeType) -> StatementIR | None:

@@ -1,4 +1,4 @@
-"""The ``operation`` descriptor: what a valid query returns, reads and writes, known without running it."""
+"""The ``operation`` descriptor: static result columns, reads and writes of a valid query."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Catalog) -> dict[str, object]:
-    """What a valid query returns, reads and writes."""
+    """The descriptor of a valid query."""
     reads: set[tuple[str, str]] = set()
     writes: set[tuple[str, str]] = set()
     result: list[dict[str, object]] = []

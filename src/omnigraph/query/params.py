@@ -1,8 +1,8 @@
-"""Parameters: what a caller brings, checked against what a query declares, and put into the IR.
+"""Parameter binding: supplied values are checked against declarations and inserted into the IR.
 
-``bind_values`` follows the JSON rules of the reference and also takes Python's own dates and times. Undeclared extra
-values are ignored; a missing required one is an error. ``bind_query`` and ``bind_mutation`` also judge what can be
-judged only with the values in hand, before anything runs.
+``bind_values`` follows the JSON rules of the reference implementation and also accepts Python dates and times.
+Undeclared values are ignored; a missing required one is an error. ``bind_query`` and ``bind_mutation`` also run the
+checks that need the values, before execution.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from omnigraph.schema.types import PropertyType
 Values = Mapping[str, ir.Constant]
 
 _INTEGER = re.compile(r"[+-]?0*[0-9]{1,20}", re.ASCII)
-"""At most as many digits as the largest U64 has: Python refuses to read numbers of any length."""
+"""At most as many digits as the largest U64: Python refuses to parse integers of arbitrary length."""
 
 
 def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] | None) -> dict[str, ir.Constant]:
-    """A typed constant for every declared parameter, or a ParameterError that names the first wrong one."""
+    """A typed constant per declared parameter; raises ParameterError for the first invalid one."""
     if given is not None and not isinstance(given, Mapping):
         raise ParameterError(f"parameters must be an object, got {kind_of(given)}")
     values = given or {}
@@ -113,7 +113,7 @@ def _wrong(name: str, wanted: str, value: object) -> ParameterError:
 
 
 def _items(value: object) -> Sequence[object] | None:
-    """A list, a tuple, or what can turn itself into a list, as arrays of numbers can."""
+    """The value as a sequence if it is a list, a tuple, or has ``tolist`` like numeric arrays; else None."""
     items = value.tolist() if hasattr(value, "tolist") else value
     return items if isinstance(items, list | tuple) else None
 
@@ -195,16 +195,13 @@ def _integer(name: str, value: object, scalar: Scalar) -> int:
 
 
 def shorten(value: object) -> str:
-    """A value as messages show it."""
+    """A value shortened for messages."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-# --- into the IR -----------------------------------------------------------------------------------------
-
-
 def bind_query(query: QueryIR, values: Values, now_ms: int) -> QueryIR:
-    """The query with its parameters and the time filled in, its constants coerced to the columns' types."""
+    """The query with parameters and time replaced by constants, coerced to the columns' types."""
 
     def fill(part: ir.Expr) -> ir.Expr:
         return _fill(part, values, now_ms)
@@ -213,7 +210,7 @@ def bind_query(query: QueryIR, values: Values, now_ms: int) -> QueryIR:
 
 
 def bind_mutation(mutation: MutationIR, values: Values, now_ms: int) -> MutationIR:
-    """The mutation with its parameters and the time filled in; a value that its property cannot hold is refused."""
+    """The mutation with parameters and time replaced by constants; raises if a property cannot hold its value."""
 
     def assign(assignments: tuple[AssignmentIR, ...]) -> tuple[AssignmentIR, ...]:
         return tuple(replace(item, value=fit(item.value, item.property, item.type)) for item in assignments)
@@ -256,7 +253,7 @@ def _fill(part: ir.Expr, values: Values, now_ms: int) -> ir.Expr:
 
 
 def _list_constant(items: tuple[ir.ConstantValue, ...], type_: PropertyType) -> ir.Constant:
-    """A list in its one type. Rounding an integer to a float would make it equal to its neighbours."""
+    """A homogeneous list. Integers that no float represents exactly are refused: rounding would change membership."""
     values = tuple(stored(item, type_) for item in items)
     for item, value in zip(items, values, strict=True):
         if isinstance(item, int) and item != value:
@@ -268,7 +265,7 @@ def _list_constant(items: tuple[ir.ConstantValue, ...], type_: PropertyType) -> 
 
 
 def _fit(written: ir.Expr, value: ir.Expr, name: str, wanted: PropertyType) -> ir.Expr:
-    """A parameter's value as the property holds it; literals were fitted when the query was checked."""
+    """A parameter's value converted to the property's type; literals were converted at compile time."""
     if not isinstance(written, ir.Parameter) or not isinstance(value, ir.Constant):
         return value
     problem: str | None = None

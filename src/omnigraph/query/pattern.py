@@ -1,6 +1,6 @@
-"""A match block after names are resolved: variables with types, traversals with directions, typed filters.
+"""Resolved match blocks: typed variables, directed traversals, typed filters.
 
-Between the checker, which builds it, and the lowering, which chooses an order of work.
+The checker builds them; lowering chooses the evaluation order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NodeVariable:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One traversal. Reachability is meant from ``source`` to ``target``, walking ``edge`` in ``direction``."""
+    """One traversal. Reachability is defined from ``source`` to ``target``, following ``edge`` in ``direction``."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MatchBlock:
     """A resolved match, ``not`` or ``maybe`` block.
 
     ``nodes`` are in the order of their first typed binding, or of first use; ``filters`` include the inline matches;
@@ -46,8 +46,8 @@ class Block:
     nodes: tuple[NodeVariable, ...] = ()
     steps: tuple[Step, ...] = ()
     filters: tuple[Expr, ...] = ()
-    optional: tuple[Block, ...] = ()
-    negated: tuple[Block, ...] = ()
+    optional: tuple[MatchBlock, ...] = ()
+    negated: tuple[MatchBlock, ...] = ()
     mentions: tuple[str, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class Block:
 
     @property
     def introduced(self) -> tuple[str, ...]:
-        """Everything that is visible after the block: its entities and its paths."""
+        """The variables visible after the block: its entities and paths."""
         return (*self.entities, *self._paths())
 
     def _paths(self) -> tuple[str, ...]:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnigraph.core.scalars import Scalar
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
+from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
-from omnigraph.query.pattern import Block
+from omnigraph.query.pattern import MatchBlock
 from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
-from omnigraph.query.typecheck import Place, check_expression, described
+from omnigraph.query.typecheck import Position, check_expression, described
 from omnigraph.query.variables import replace_rankings
-from omnigraph.schema.types import PropertyType
 
-Function = ast.AggregateFunction
 _LIMIT_HINT = "write `limit 10` behind the order"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRead:
-    """A read whose every name and type is known. Sort keys refer to columns by ``Output`` where they must."""
+    """A read with names and types resolved. After grouping or distinct, sort keys refer to columns by ``Output``."""
 
-    block: Block
+    block: MatchBlock
     columns: tuple[Column, ...]
     aggregates: bool
     distinct: bool
@@ -33,7 +32,7 @@ class CheckedRead:
 
 
 def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
-    """Check a read; None if its columns are not known. The result is sound only if nothing was reported."""
+    """Check a read; None if its columns are unknown. The result is valid only if no error was reported."""
     bound = bind_match(context, body)
     if bound is None:
         return None
@@ -49,16 +48,13 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     return CheckedRead(block, known, aggregates, body.distinct, order, body.limit, body.offset or 0)
 
 
-# --- projections -----------------------------------------------------------------------------------------
-
-
 def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> Column | None:
     node = projection.expression
     expression: ir.Expr | None
     if isinstance(node, ast.Aggregate):
         expression = _check_aggregate(context, scope, node)
     else:
-        expression = check_expression(context, scope, node, Place.RETURN)
+        expression = check_expression(context, scope, node, Position.RETURN)
     if expression is None:
         return None
     name = projection.alias.text if projection.alias else column_name(node)
@@ -66,7 +62,7 @@ def _check_projection(context: Context, scope: Scope, projection: ast.Projection
 
 
 def column_name(node: ast.Expr) -> str:
-    """What a column is called when no alias says so."""
+    """The default name of a column without alias."""
     match node:
         case ast.Variable():
             return node.name
@@ -83,49 +79,30 @@ def column_name(node: ast.Expr) -> str:
 
 
 def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
-    if isinstance(node.argument, ast.Variable) and node.function is Function.COUNT:
+    if isinstance(node.argument, ast.Variable) and node.function is AggregateFunction.COUNT:
         argument = _check_counted_variable(context, scope, node.argument)
     else:
-        argument = check_expression(context, scope, node.argument, Place.RETURN)
+        argument = check_expression(context, scope, node.argument, Position.RETURN)
     if argument is None:
         return None
-    type_ = _aggregate_type(node, argument)
+    rule = AGGREGATES[node.function]
+    type_ = rule.result(argument)
     if type_ is None:
-        wanted = {
-            Function.SUM: "a number",
-            Function.AVG: "a number",
-            Function.MIN: "a number or a String",
-            Function.MAX: "a number or a String",
-        }.get(node.function, "a scalar")
-        message = f"`{node.function.value}` takes {wanted}, not {described(argument)}"
+        message = f"`{node.function.value}` takes {rule.expects}, not {described(argument)}"
         context.error("T8", message, node.argument.span)
         return None
     return ir.Aggregate(node.function, argument, node.distinct, type_)
 
 
 def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) -> ir.Expr | None:
-    """``count($e)`` of an edge counts edges; elsewhere a bare edge is no value."""
+    """The argument of ``count($v)``; a bare edge is not a value and is reported."""
     bound = scope.lookup(node.name)
     if bound is not None and bound.kind is VariableKind.EDGE:
         context.error(
             "T23", f"the edge `${node.name}` cannot be used as a value", node.span, "count a node or a property"
         )
         return None
-    return check_expression(context, scope, node, Place.RETURN)
-
-
-def _aggregate_type(node: ast.Aggregate, argument: ir.Expr) -> PropertyType | None:
-    type_ = argument.type
-    match node.function:
-        case Function.COUNT:
-            return PropertyType(Scalar.I64)
-        case Function.SUM | Function.AVG:
-            return PropertyType(Scalar.F64, nullable=True) if type_.is_number else None
-        case Function.MIN | Function.MAX:
-            comparable = (type_.is_number or type_.is_text) and not isinstance(argument, ir.EntityId)
-            return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values) if comparable else None
-        case Function.COLLECT:
-            return PropertyType(type_.scalar, is_list=True) if type_.is_plain_scalar else None
+    return check_expression(context, scope, node, Position.RETURN)
 
 
 def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> None:
@@ -133,9 +110,6 @@ def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Colum
         if not isinstance(column.expression, ir.Property | ir.PathValue | ir.EntityId | ir.Aggregate):
             message = "beside an aggregate only variables and properties can be returned"
             context.error("T9", message, projection.span, "group by `$variable` or `$variable.property`")
-
-
-# --- order -----------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -163,7 +137,7 @@ class _Orders:
             self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span)
             return None
         if isinstance(key.expression, ast.Call) and key.expression.function in ("bm25", "rrf"):
-            # The best match comes first whatever direction is written; an alias is a number like any other.
+            # A ranking sorts best match first whatever direction is written; an alias sorts like any number.
             return SortKey(expression, descending=True)
         return SortKey(expression, bool(key.descending))
 
@@ -182,7 +156,7 @@ class _Orders:
             if position is None:
                 return None
         else:
-            expression = check_expression(self.context, self.scope, node, Place.ORDER)
+            expression = check_expression(self.context, self.scope, node, Position.ORDER)
             if expression is None or not (self.aggregates or self.body.distinct):
                 return expression
             position = self._column_position(expression)
@@ -227,7 +201,7 @@ class _Orders:
                 self.context.error("T21", "ordering by `rrf` needs a `limit`", node.span, _LIMIT_HINT)
 
     def _rankings_of(self, key: SortKey | None) -> list[ir.Ranking]:
-        """The rankings a key is made of; the arms of a fusion do not count."""
+        """The rankings of a key, without the arms of a fusion."""
         if key is None:
             return []
         expression = key.expression

@@ -1,4 +1,4 @@
-"""What names mean while a query is checked: parameters, bound variables, and the place for diagnostics."""
+"""Scopes of the query checker: parameters, bound variables, and the diagnostics sink."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 
-from omnigraph.lang.diagnostics import Diagnostics, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.source import Span
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
 UNCODED = "T0"
-"""The code of mistakes for which the reference has none."""
+"""The code of errors for which the reference implementation has none."""
 
 ANONYMOUS = "_#"
-"""How the names of anonymous variables start; no variable that can be written does."""
+"""Prefix of the names of anonymous variables; the grammar does not allow it in a query."""
 
 
 class VariableKind(Enum):
-    """What a variable stands for."""
+    """The kinds of variables."""
 
     NODE = "node"
     EDGE = "edge"
@@ -39,7 +40,7 @@ class BoundVariable:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is the same for a whole query."""
+    """The state shared by the checks of one query."""
 
     catalog: Catalog
     parameters: dict[str, PropertyType]
@@ -54,11 +55,11 @@ class Context:
         self.diagnostics.error(code, message, span, hint)
 
     def suggest(self, wrong: str, names: Iterable[str]) -> str | None:
-        """A hint that names the most similar name; none once nobody would see it, for comparing names is slow."""
+        """A hint with the most similar name; None once diagnostics are full, because comparing names is slow."""
         return None if self.diagnostics.is_full else did_you_mean(wrong, names)
 
     def suggest_variable(self, wrong: str, names: Iterable[str]) -> str | None:
-        """The same for names that are written with a dollar sign; anonymous ones are nobody's intention."""
+        """The same for variables, written with a dollar sign; anonymous ones are never suggested."""
         hint = self.suggest(wrong, (name for name in names if not name.startswith(ANONYMOUS)))
         return hint.replace("`", "`$", 1) if hint else None
 
@@ -101,17 +102,17 @@ def entity_type(catalog: Catalog, variable: BoundVariable) -> NodeType | EdgeTyp
 
 
 def suggest_variable(context: Context, scope: Scope, name: str) -> str | None:
-    """A hint for a variable that nothing binds."""
+    """A hint for an unbound variable."""
     if name == "_":
         return "`$_` is anonymous: give the variable a name to use it"
     return context.suggest_variable(name, [*scope.names(), *context.parameters])
 
 
 def described_kind(kind: VariableKind) -> str:
-    """A kind as messages say it."""
+    """A kind with its article, for messages."""
     return "an edge" if kind is VariableKind.EDGE else f"a {kind.value}"
 
 
 def as_edge_word(type_name: str) -> str:
-    """An edge type as a traversal writes it: with its first letter in lower case."""
+    """The spelling of an edge type in a traversal: first letter in lower case."""
     return type_name[:1].lower() + type_name[1:]

@@ -19,7 +19,7 @@ RRF_K = 60
 def check_call(
     context: Context, scope: Scope, node: ast.Call, allow_ranking: bool, check: CheckOperand
 ) -> ir.Expr | None:
-    """The typed form of a call. Rankings may stand only where ``allow_ranking`` says so."""
+    """The typed form of a call. Rankings are accepted only with ``allow_ranking``."""
     match node.function:
         case "now":
             return ir.Now()

@@ -1,6 +1,6 @@
 """Traversals: edge, endpoints, hop bounds, and the direction that the types of the endpoints imply.
 
-Looks at what is bound and reports what is wrong; binding the endpoints is the business of ``bind``.
+Resolves and reports; ``bind`` binds the endpoints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OPERATOR_WORDS = ("in", "contains", "starts_with", "or", "and")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTraversal:
-    """What a traversal means: the types of its left and right end follow from edge and direction."""
+    """A resolved traversal; edge and direction determine the types of both ends."""
 
     edge: EdgeType
     direction: Direction
@@ -110,15 +110,15 @@ def _hops(context: Context, clause: ast.Traversal, edge: EdgeType) -> HopRange |
             context.error("T15", message, clause.hops.span)
             return None
         hops = HopRange(low, high)
-    # An edge between two types cannot be followed twice in a row: from two hops on nothing is reached.
+    # An edge between two types cannot be followed twice in a row, so two or more hops reach nothing.
     return hops if edge.is_homogeneous else HopRange(hops.low, 1)
 
 
 def _direction(context: Context, scope: Scope, clause: ast.Traversal, edge: EdgeType) -> Direction | None:
-    """Out if the left end can be the edge's source, else in; the end that is bound decides, the left one first."""
+    """Out if the left end can be the edge's source, else in; a bound end decides, the left one first."""
     left, right = _node_type(scope, clause.left), _node_type(scope, clause.right)
     if left is None and right is None and clause.left == clause.right and not clause.left.is_anonymous:
-        # A node that leads to itself is both ends at once.
+        # A self-loop: one unbound variable is both ends.
         left = right = edge.source
     if left is not None:
         direction = Direction.OUT if left == edge.source else Direction.IN if left == edge.target else None

@@ -1,6 +1,6 @@
-"""Expressions of a query: syntax to typed IR, with every operand checked.
+"""Type checker of query expressions: syntax to typed IR.
 
-``check_expression`` returns None when something was reported, so one mistake is told once and checking goes on.
+``check_expression`` returns None after reporting an error, so that each error is reported once and checking continues.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -16,22 +17,22 @@ from omnigraph.query.search import check_call
 from omnigraph.query.values import check_literal
 from omnigraph.schema.types import PropertyType
 
-Operator = ast.BinaryOperator
+Operator = BinaryOperator
 _ARITHMETIC = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE, Operator.MODULO)
 _LOGIC = (Operator.AND, Operator.OR)
 _TEXT = (Operator.CONTAINS, Operator.STARTS_WITH)
 
 
-class Place(Enum):
-    """Where an expression stands: what may be used there differs."""
+class Position(Enum):
+    """The position of an expression; it determines what the expression may contain."""
 
     FILTER = "a filter"
     RETURN = "`return`"
     ORDER = "`order`"
 
 
-def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Place) -> ir.Expr | None:
-    """The typed form of an expression, or None if it was reported as wrong."""
+def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Position) -> ir.Expr | None:
+    """The typed form of an expression, or None if an error was reported."""
     match node:
         case ast.Literal():
             return check_literal(context, node)
@@ -46,7 +47,7 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Plac
             context.error(UNCODED, message, node.span, _variable_hint(scope, node.name.text))
             return None
         case ast.Call():
-            return check_call(context, scope, node, place is not Place.FILTER, check_operand)
+            return check_call(context, scope, node, place is not Position.FILTER, check_operand)
         case ast.Aggregate():
             message = f"`{node.function.value}` can only be a whole projection, not part of an expression"
             context.error("T7", message, node.span)
@@ -68,12 +69,12 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Plac
 
 def check_operand(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr | None:
     """An argument of a search function."""
-    return check_expression(context, scope, node, Place.FILTER)
+    return check_expression(context, scope, node, Position.FILTER)
 
 
-def check_condition(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr | None:
-    """A filter: an expression that is true or false."""
-    checked = check_expression(context, scope, node, Place.FILTER)
+def check_predicate(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr | None:
+    """The predicate of a filter: an expression of type Bool."""
+    checked = check_expression(context, scope, node, Position.FILTER)
     if checked is not None and not _is_truth(checked.type):
         hint = "compare it with something" if not isinstance(node, ast.Binary) else None
         context.error("T7", f"a filter must be true or false, this is {described(checked)}", node.span, hint)
@@ -85,14 +86,11 @@ def _is_truth(type_: PropertyType) -> bool:
     return type_.scalar is Scalar.BOOL and not type_.is_list
 
 
-# --- variables -------------------------------------------------------------------------------------------
-
-
 def _variable_hint(scope: Scope, name: str) -> str | None:
     return f"write `${name}`" if scope.lookup(name) else None
 
 
-def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: Place) -> ir.Expr | None:
+def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: Position) -> ir.Expr | None:
     bound = scope.lookup(node.name)
     if bound is None:
         if scope.is_broken(node.name):
@@ -103,7 +101,7 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
             context.error(UNCODED, f"`${node.name}` is not bound", node.span, hint)
             return None
         if given.is_blob:
-            code = "T24" if place is not Place.FILTER else "T7"
+            code = "T24" if place is not Position.FILTER else "T7"
             context.error(code, f"`${node.name}` is a Blob and cannot be read as a value", node.span)
             return None
         return ir.Parameter(node.name, given)
@@ -119,9 +117,9 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
 
 
 def check_property(
-    context: Context, scope: Scope, node: ast.PropertyAccess, place: Place
+    context: Context, scope: Scope, node: ast.PropertyAccess, place: Position
 ) -> ir.Property | ir.PathValue | None:
-    """``$v.p`` with its declared type; null where the variable itself may be."""
+    """``$v.p`` with its declared type, nullable if the variable itself may be null."""
     name = node.variable.name
     bound = scope.lookup(name)
     if bound is None and scope.is_broken(name):
@@ -147,7 +145,7 @@ def check_property(
         context.error("T6", message, node.property.span, hint)
         return None
     if declared.type.is_blob:
-        code = "T24" if place is not Place.FILTER else "T7"
+        code = "T24" if place is not Position.FILTER else "T7"
         context.error(code, f"`{node.property.text}` is a Blob and cannot be used in {place.value}", node.span)
         return None
     return ir.Property(name, declared.name, _nullable(declared.type) if bound.optional else declared.type)
@@ -167,10 +165,7 @@ def _nullable(type_: PropertyType) -> PropertyType:
     return PropertyType(type_.scalar, type_.is_list, True, type_.dimension, type_.enum_values)
 
 
-# --- lists -----------------------------------------------------------------------------------------------
-
-
-def _check_list(context: Context, scope: Scope, node: ast.ListLiteral, place: Place) -> ir.Expr | None:
+def _check_list(context: Context, scope: Scope, node: ast.ListLiteral, place: Position) -> ir.Expr | None:
     items: list[ir.Expr] = []
     for item in node.items:
         if isinstance(item, ast.ListLiteral):
@@ -199,7 +194,7 @@ def _check_list(context: Context, scope: Scope, node: ast.ListLiteral, place: Pl
 
 
 def _list_scalar(items: list[ir.Expr]) -> Scalar | None:
-    """The type that holds every item exactly, None if there is none; an empty list is one of Strings."""
+    """The type that represents every item exactly, None if there is none; an empty list has type String."""
     scalars = {item.type.scalar for item in items}
     if len(scalars) < 2:
         return scalars.pop() if scalars else Scalar.STRING
@@ -214,10 +209,7 @@ def _list_scalar(items: list[ir.Expr]) -> Scalar | None:
     return Scalar.U64 if fits else None
 
 
-# --- operators -------------------------------------------------------------------------------------------
-
-
-def _check_binary(context: Context, scope: Scope, node: ast.Binary, place: Place) -> ir.Expr | None:
+def _check_binary(context: Context, scope: Scope, node: ast.Binary, place: Position) -> ir.Expr | None:
     if node.operator in _ARITHMETIC:
         return _check_arithmetic(context, scope, node, place)
     left = check_expression(context, scope, node.left, place)
@@ -243,7 +235,7 @@ def _check_binary(context: Context, scope: Scope, node: ast.Binary, place: Place
 def _check_logic(context: Context, node: ast.Binary, left: ir.Expr, right: ir.Expr) -> ir.Expr | None:
     for side, operand in ((node.left, left), (node.right, right)):
         if not _is_truth(operand.type):
-            message = f"`{node.operator.value}` joins conditions, but this is {described(operand)}"
+            message = f"`{node.operator.value}` takes Bool operands, but this is {described(operand)}"
             context.error("T7", message, side.span)
             return None
     operands: list[ir.Expr] = []
@@ -272,7 +264,7 @@ def _is_entity(expression: ir.Expr) -> bool:
 
 
 def described(expression: ir.Expr) -> str:
-    """What messages call an operand."""
+    """An operand as messages describe it."""
     return "a node" if _is_entity(expression) else str(expression.type)
 
 
@@ -297,7 +289,7 @@ def _check_comparison(
 def _check_same_entity(
     context: Context, scope: Scope, node: ast.Binary, left: ir.Expr, right: ir.Expr
 ) -> ir.Expr | None:
-    """``$a = $b`` and ``$a != $b`` ask whether two variables are bound to the same node."""
+    """Identity of nodes: ``$a = $b`` and ``$a != $b``."""
     if isinstance(left, ir.EntityId) and isinstance(right, ir.EntityId):
         types = [bound.type_name for name in (left, right) if (bound := scope.lookup(name.variable))]
         if node.operator in (Operator.EQ, Operator.NE) and types[0] == types[1]:
@@ -314,10 +306,7 @@ def _temporal_hint(left: ir.Expr, right: ir.Expr) -> str | None:
     return None
 
 
-# --- arithmetic ------------------------------------------------------------------------------------------
-
-
-def _check_arithmetic(context: Context, scope: Scope, node: ast.Binary, place: Place) -> ir.Expr | None:
+def _check_arithmetic(context: Context, scope: Scope, node: ast.Binary, place: Position) -> ir.Expr | None:
     left = _check_number(context, scope, node.left, place, node.operator.value)
     right = _check_number(context, scope, node.right, place, node.operator.value)
     if left is None or right is None:
@@ -330,7 +319,7 @@ def _check_arithmetic(context: Context, scope: Scope, node: ast.Binary, place: P
     return ir.Arithmetic(node.operator, left, right, type_)
 
 
-def _check_number(context: Context, scope: Scope, node: ast.Expr, place: Place, operator: str) -> ir.Expr | None:
+def _check_number(context: Context, scope: Scope, node: ast.Expr, place: Position, operator: str) -> ir.Expr | None:
     checked = check_expression(context, scope, node, place)
     if checked is not None and not checked.type.is_number:
         context.error("T7", f"`{operator}` takes numbers, not {described(checked)}", node.span)

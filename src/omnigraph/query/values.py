@@ -24,7 +24,7 @@ _LITERAL_SCALARS = {
 
 
 def check_literal(context: Context, literal: Literal) -> Constant | None:
-    """A scalar literal by its own type; None if it was reported as wrong."""
+    """A scalar literal with its own type; None if an error was reported."""
     if literal.kind is LiteralKind.NULL:
         context.error(UNCODED, "`null` is only a value of an assignment", literal.span, "test with `is null`")
         return None
@@ -50,7 +50,7 @@ def check_literal(context: Context, literal: Literal) -> Constant | None:
 
 
 def check_vector_literal(literal: ListLiteral, dimension: int | None) -> Constant | None:
-    """A list of numbers as a vector; None if it is not one of that dimension (nothing is reported)."""
+    """A list of numbers as a vector; None if the dimension differs (without reporting)."""
     numbers: list[float] = []
     for item in literal.items:
         if not isinstance(item, Literal) or item.kind not in (LiteralKind.INTEGER, LiteralKind.FLOAT):
@@ -139,7 +139,7 @@ def _check_scalar(context: Context, literal: Literal, name: str, wanted: Propert
 
 
 def stored(value: ConstantValue, wanted: PropertyType) -> ConstantValue:
-    """A value that fits a property, as the property holds it."""
+    """A fitting value converted to the property's representation."""
     if isinstance(value, tuple):
         return tuple(stored(item, wanted) for item in value)
     if isinstance(value, int | float) and wanted.scalar.is_float:
@@ -148,7 +148,7 @@ def stored(value: ConstantValue, wanted: PropertyType) -> ConstantValue:
 
 
 def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
-    """Why a scalar constant cannot be stored in a property of that type; None if it can."""
+    """The reason a property of that type cannot store a scalar constant; None if it can."""
     value, given = constant.value, constant.type
     if wanted.is_list or wanted.is_vector:
         return f"{wanted} is expected, not {given}"
@@ -162,7 +162,7 @@ def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
     if wanted.scalar.is_float and given.scalar.is_numeric:
         assert isinstance(value, int | float)
         number = round_float(value, wanted.scalar)
-        # A float is rounded to the property's width; an integer is meant exactly.
+        # A float may be rounded to the property's width; an integer must be represented exactly.
         fits = math.isfinite(number) and (isinstance(value, float) or number == value)
         return None if fits else f"{wanted.scalar.value} cannot hold it"
     return None if given.scalar is wanted.scalar else f"{wanted} is expected, not {given}"
@@ -175,7 +175,7 @@ def _hint(literal: Literal, wanted: PropertyType) -> str | None:
 
 
 def shown(literal: Literal) -> str:
-    """A literal as messages show it."""
+    """The spelling of a literal in messages."""
     text = f'"{literal.value}"' if isinstance(literal.value, str) else str(literal.value)
     if literal.kind is LiteralKind.BOOL:
         text = text.lower()

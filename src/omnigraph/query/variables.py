@@ -1,4 +1,4 @@
-"""Walking typed expressions: which variables and properties one reads, and rebuilding one with parts replaced."""
+"""Traversal and rewriting of typed expressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from omnigraph.query import expressions as ir
 
 
 def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The direct parts of an expression."""
+    """The direct subexpressions."""
     match expression:
         case ir.Compare() | ir.Arithmetic():
             return (expression.left, expression.right)
@@ -39,14 +39,14 @@ def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
 
 
 def walk(expression: ir.Expr) -> Iterator[ir.Expr]:
-    """The expression and everything below it."""
+    """The expression and all subexpressions, in pre-order."""
     yield expression
     for child in children(expression):
         yield from walk(child)
 
 
 def variables_of(expression: ir.Expr) -> tuple[str, ...]:
-    """The variables an expression reads, each once, in order of appearance."""
+    """The distinct variables an expression reads, in order of appearance."""
     found: dict[str, None] = {}
     for part in walk(expression):
         if isinstance(part, ir.Property | ir.EntityId | ir.PathValue):
@@ -58,19 +58,19 @@ Change = Callable[[ir.Expr], ir.Expr]
 
 
 def transform(expression: ir.Expr, change: Change) -> ir.Expr:
-    """The expression with ``change`` applied to every part, innermost first."""
+    """The expression with ``change`` applied to every subexpression, in post-order."""
     return change(_rebuild(expression, lambda part: transform(part, change)))
 
 
 def replace_rankings(expression: ir.Expr, change: Callable[[ir.Ranking], ir.Expr]) -> ir.Expr:
-    """The expression with every ranking replaced, outermost first: the arms of a fusion are part of it."""
+    """The expression with every outermost ranking replaced; the arms of a fusion are not visited."""
     if isinstance(expression, ir.Nearest | ir.Bm25 | ir.Rrf):
         return change(expression)
     return _rebuild(expression, lambda part: replace_rankings(part, change))
 
 
 def _rebuild(expression: ir.Expr, down: Change) -> ir.Expr:
-    """The expression over changed parts; the property a ``Nearest`` searches stays what it is."""
+    """The expression with changed subexpressions; the property of a ``Nearest`` stays unchanged."""
     match expression:
         case ir.Compare() | ir.Arithmetic():
             return replace(expression, left=down(expression.left), right=down(expression.right))

@@ -10,7 +10,8 @@ from collections.abc import Collection
 from typing import Final
 
 from omnigraph.core.limits import SUGGESTION_NAMES_MAX
-from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
 from omnigraph.lang.source import Source, Span
 from omnigraph.schema.codes import Rule
 

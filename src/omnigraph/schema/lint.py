@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from omnigraph.core.limits import DIAGNOSTICS_MAX
-from omnigraph.lang.diagnostics import Diagnostic, Severity, did_you_mean
+from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang.diagnostics import Diagnostic, Severity
 from omnigraph.lang.pg_ast import (
     Annotation,
     Constraint,

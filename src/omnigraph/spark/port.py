@@ -10,8 +10,9 @@ from typing import Any
 
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Form, Steps
+from omnigraph.exec.analytics.steps import Steps
 from omnigraph.spark.jobs.cleanup import sweeper
 from omnigraph.spark.jobs.merge import merger
 from omnigraph.spark.jobs.optimize import workers

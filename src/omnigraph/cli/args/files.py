@@ -15,8 +15,8 @@ from typing import BinaryIO
 import click
 
 from omnigraph.core.limits import SOURCE_CHARS_MAX
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import InputError, NotFoundError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.lang.source import Source
 
 _BYTES_MAX = 4 * SOURCE_CHARS_MAX

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,10 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.engine.engine_choice import ENGINES
+from omnigraph.exec.analytics.registry import ALGORITHMS, Algorithm, Kind, Parameter
 
 if TYPE_CHECKING:
     from omnigraph.engine.analysis.result import AnalysisResult
-    from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.results import LoadResult
 
 TOP_ROWS = 10
@@ -46,12 +45,9 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     json_option,
 )
 _checkpoint_option = click.option(
-    "--checkpoint", metavar="PATH", help="Keep rounds in this directory, and go on from what an earlier run kept there."
-)
-_weight_option = click.option("--weight", metavar="PROPERTY", help="A number of the edges to weigh them by.")
-_undirected_option = click.option("--undirected", is_flag=True, help="Follow edges in both directions.")
-_iterations_option = click.option(
-    "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Stop after so many rounds."
+    "--checkpoint",
+    metavar="PATH",
+    help="Write checkpoints to this directory, and resume from one that an interrupted run left there.",
 )
 
 
@@ -78,7 +74,7 @@ class _Request:
     quiet: bool
     as_json: bool
 
-    def run(self, verb: str, algorithm: Callable[..., AnalysisResult], **options: Any) -> int:
+    def run(self, algorithm: Algorithm, options: Mapping[str, Any]) -> int:
         """Run an algorithm, write and show what it found."""
         if self.top is not None and self.show_all:
             raise click.UsageError("pass either --top or --all, not both")
@@ -88,15 +84,16 @@ class _Request:
         moment = chosen_moment(self.at, self.snapshot)
         graph = self.address.open()
         given = {name: value for name, value in options.items() if value is not None}
-        if "sources" in given:
-            types = graph.snapshot(self.branch, at=moment).catalog.nodes
-            given["sources"] = [_source(text, types) for text in given["sources"]]
-        result = algorithm(
-            graph.analyze, edges=self.edges or None, branch=self.branch, at=moment, engine=self.engine, **given
+        for parameter in algorithm.parameters:
+            if parameter.kind is Kind.NODES:
+                types = graph.snapshot(self.branch, at=moment).catalog.nodes
+                given[parameter.name] = [_source(text, types) for text in given[parameter.name]]
+        result = graph.analyze.run(
+            algorithm.name, self.edges or None, branch=self.branch, at=moment, engine=self.engine, **given
         )
         written = None
         if self.property_ is not None:
-            self.address.announce(f"analyze {verb}", self.quiet)
+            self.address.announce(f"analyze {algorithm.verb}", self.quiet)
             written = self._write(result, self.property_)
         self._show(result, chosen, written)
         return OK
@@ -146,84 +143,49 @@ def command() -> None:
     """Run an algorithm over a whole graph."""
 
 
-def _analyzes(function: Callable[..., int]) -> Command:
-    """Give a command what all algorithms have; it is called with a request and its own options."""
+def _command(algorithm: Algorithm) -> click.Command:
+    """The subcommand of an algorithm: its parameters as options, then the options of every algorithm."""
 
-    @functools.wraps(function)
     def run(**given: Any) -> int:
         names = _Request.__dataclass_fields__
         request = _Request(**{name: value for name, value in given.items() if name in names})
-        return function(request, **{name: value for name, value in given.items() if name not in names})
+        return request.run(algorithm, {name: value for name, value in given.items() if name not in names})
 
+    options = [_option(parameter) for parameter in algorithm.parameters if parameter.option is not None]
+    if algorithm.has_rounds:
+        options.append(_checkpoint_option)
     wrapped: Command = run
-    for option in reversed(_OPTIONS):
+    for option in reversed((*options, *_OPTIONS)):
         wrapped = option(wrapped)
-    return wrapped
+    text = f"{algorithm.summary}\n\n{algorithm.details}".rstrip()
+    return click.command(algorithm.verb, help=text)(wrapped)
 
 
-@command.command("pagerank")
-@click.option("--damping", type=click.FloatRange(0, 1), metavar="SHARE", help="How often an edge is followed; 0.85.")
-@click.option("--tolerance", type=click.FloatRange(min=0), metavar="NUMBER", help="When to stop; 1e-6.")
-@_iterations_option
-@_weight_option
-@_undirected_option
-@_checkpoint_option
-@_analyzes
-def pagerank_command(request: _Request, undirected: bool, **options: Any) -> int:
-    """How important every node is by who points to it."""
-    return request.run("pagerank", _method("pagerank"), directed=not undirected, **options)
+def _option(parameter: Parameter) -> Callable[[Command], Command]:
+    assert parameter.option is not None
+    words: tuple[str, ...] = (parameter.option, parameter.name)
+    about: dict[str, Any] = {"help": parameter.help, "metavar": parameter.metavar}
+    match parameter.kind:
+        case Kind.FLAG:
+            # A flag that is on by default has an option to switch it off: --undirected for directed.
+            return click.option(
+                *words, flag_value=not parameter.default, default=parameter.default, help=parameter.help
+            )
+        case Kind.INTEGER:
+            kind = click.IntRange(_whole(parameter.low), _whole(parameter.high))
+            return click.option(*words, type=kind, default=parameter.default, show_default=True, **about)
+        case Kind.NUMBER:
+            range_ = click.FloatRange(parameter.low, parameter.high)
+            return click.option(*words, type=range_, default=parameter.default, show_default=True, **about)
+        case Kind.NODES:
+            return click.option(*words, multiple=True, required=parameter.is_required, **about)
+        case _:
+            return click.option(*words, **about)
 
 
-@command.command("components")
-@click.option("--strong", is_flag=True, help="Only nodes that reach each other along the edges.")
-@_checkpoint_option
-@_analyzes
-def components_command(request: _Request, **options: Any) -> int:
-    """Which nodes are connected."""
-    return request.run("components", _method("components"), **options)
+def _whole(bound: float | None) -> int | None:
+    return None if bound is None else int(bound)
 
 
-@command.command("label-propagation")
-@_iterations_option
-@_checkpoint_option
-@_analyzes
-def label_propagation_command(request: _Request, **options: Any) -> int:
-    """Communities: nodes that share most of their connections."""
-    return request.run("label-propagation", _method("label_propagation"), **options)
-
-
-@command.command("shortest-paths")
-@click.option("--source", "sources", multiple=True, required=True, metavar="[TYPE:]ID", help="Where paths begin.")
-@click.option("--max-distance", type=click.FloatRange(min=0), metavar="NUMBER", help="How far to look.")
-@_weight_option
-@_undirected_option
-@_checkpoint_option
-@_analyzes
-def shortest_paths_command(request: _Request, sources: tuple[str, ...], undirected: bool, **options: Any) -> int:
-    """How far every node is from the nearest source.
-
-    Where several node types take part, a source is TYPE:ID.
-    """
-    return request.run("shortest-paths", _method("shortest_paths"), sources=sources, directed=not undirected, **options)
-
-
-@command.command("triangles")
-@_analyzes
-def triangles_command(request: _Request) -> int:
-    """How many triangles every node is part of."""
-    return request.run("triangles", _method("triangles"))
-
-
-@command.command("degrees")
-@_analyzes
-def degrees_command(request: _Request) -> int:
-    """How many edges every node has."""
-    return request.run("degrees", _method("degrees"))
-
-
-def _method(name: str) -> Callable[..., AnalysisResult]:
-    def call(analysis: Analysis, **options: Any) -> AnalysisResult:
-        found: AnalysisResult = getattr(analysis, name)(**options)
-        return found
-
-    return call
+for _algorithm in ALGORITHMS.values():
+    command.add_command(_command(_algorithm))

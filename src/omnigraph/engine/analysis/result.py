@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.errors import UsageError
 from omnigraph.exec.adjacency import Rows
 from omnigraph.exec.shape.result_rows import table_rows
-from omnigraph.lang.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import Loader

@@ -1,10 +1,14 @@
-"""``graph.analyze``: algorithms over a whole graph, at one commit, in this process or on Spark."""
+"""``graph.analyze``: graph algorithms on one commit, in this process or on Spark.
+
+The registry (``exec/analytics/registry.py``) declares the algorithms. The methods here give them typed signatures; a
+test compares every signature with its row. An algorithm without a method runs through ``run``.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Protocol, TypedDict, Unpack
 
@@ -16,22 +20,19 @@ from omnigraph.engine.analysis.result import AnalysisResult, LoadWith
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
 from omnigraph.engine.query.choice import is_for_spark
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import UsageError
-from omnigraph.exec.analytics import algorithms
-from omnigraph.exec.analytics.algorithms import Outcome
+from omnigraph.exec.analytics.algorithms import NodeValues, Work
 from omnigraph.exec.analytics.chosen import ChosenEdges, choose_edges
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import NodeRef, NodeSpace
-from omnigraph.exec.analytics.rounds import Rounds
+from omnigraph.exec.analytics.registry import Algorithm, Settings, find_algorithm
 from omnigraph.exec.analytics.sparse import require_scipy
-from omnigraph.exec.analytics.steps import Form, Steps
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
 
 
 class TargetOptions(TypedDict, total=False):
-    """What every algorithm may be told about the moment and about who works."""
+    """Options of every algorithm: the commit to read, and the engine."""
 
     branch: str | None
     at: str | datetime | None
@@ -41,14 +42,14 @@ class TargetOptions(TypedDict, total=False):
 
 
 class RoundsOptions(TargetOptions, total=False):
-    """The same for an algorithm that takes many rounds."""
+    """The same for an iterative algorithm."""
 
     checkpoint: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisTarget:
-    """What is analysed and who does it. ``partitions`` is into how many parts Spark divides the edges."""
+    """The edges and commit to analyse, and the engine. ``partitions`` is the number of edge blocks on Spark."""
 
     edges: Sequence[str] | str | None = None
     branch: str | None = None
@@ -59,7 +60,7 @@ class AnalysisTarget:
     checkpoint: str | os.PathLike[str] | None = None
 
 
-Run = Callable[[Steps, NodeSpace, Rounds], Outcome]
+_TARGET_OPTIONS = frozenset(field.name for field in fields(AnalysisTarget))
 
 
 class OpenSnapshot(Protocol):
@@ -69,20 +70,26 @@ class OpenSnapshot(Protocol):
 
 
 class Analysis:
-    """Algorithms by name. All of them take these, by name or ``edges`` by place:
+    """Graph algorithms by name. All of them accept these options, by name (``edges`` also by position):
 
-    - ``edges``: the edge types, all if not given; every node of the types at their ends takes part.
-    - ``branch``, ``at``: the moment, as in ``graph.query``.
-    - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which takes Spark for very many edges.
-    - ``spark``, ``partitions``: a session instead of our own, and into how many parts it divides the edges.
-    - ``checkpoint``, where there are rounds: a directory or ``s3://...`` in which they are kept now and then. What
-      was interrupted goes on there when the same is asked of the same commit; when it ends, nothing is kept.
+    - ``edges``: the edge types, by default all. Every node of their endpoint types takes part.
+    - ``branch``, ``at``: the commit to read, as in ``graph.query``.
+    - ``engine``: ``embedded`` in this process, ``spark``, or ``auto``, which chooses Spark above a number of edges.
+    - ``spark``, ``partitions``: a Spark session instead of the default one, and the number of edge blocks on it.
+    - ``checkpoint``, for iterative algorithms: a directory or ``s3://...`` for checkpoints, written every few rounds.
+      A run with the same settings on the same commit resumes from there; a finished run deletes its checkpoint.
     """
 
     def __init__(self, open_snapshot: OpenSnapshot, derived: Derived, load_with: LoadWith) -> None:
         self._snapshot = open_snapshot
         self._derived = derived
         self._load_with = load_with
+
+    def run(self, algorithm: str, edges: Sequence[str] | str | None = None, **options: Any) -> AnalysisResult:
+        """Run any registered algorithm by name; options are its parameters and those of every algorithm."""
+        row = find_algorithm(algorithm)
+        target = {name: options.pop(name) for name in tuple(options) if name in _TARGET_OPTIONS}
+        return self._run(row, AnalysisTarget(edges, **target), row.settings(options))
 
     def pagerank(
         self,
@@ -96,61 +103,41 @@ class Analysis:
         directed: bool = True,
         **target: Unpack[RoundsOptions],
     ) -> AnalysisResult:
-        """``rank``: how important a node is by who points to it; all ranks add up to one.
+        """``rank``: PageRank, the importance of a node by its incoming edges; ranks add up to one.
 
-        ``personalization`` says where walkers begin: weights of nodes, which are ids, or types and ids. With
-        ``weight`` they follow edges by that property.
+        ``personalization`` maps nodes (ids, or pairs of type and id) to restart weights. With ``weight`` the walk
+        follows edges in proportion to that property.
         """
-        _between("damping", damping, 0, 1)
-        _at_least("tolerance", tolerance, 0)
-        _at_least("max_iterations", max_iterations, 1)
-
-        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
-            preference = None if personalization is None else space.weights(personalization)
-            return algorithms.pagerank(
-                steps,
-                rounds,
-                damping=damping,
-                tolerance=tolerance,
-                iterations_max=max_iterations,
-                preference=preference,
-            )
-
-        form = Form.DIRECTED if directed else Form.BOTH
-        begins = sorted((personalization or {}).items(), key=repr)
-        told = {"damping": damping, "tolerance": tolerance, "iterations": max_iterations, "begins": begins}
-        return self._run("pagerank", AnalysisTarget(edges, **target), form, run, weight, told=told)
+        return self.run(
+            "pagerank",
+            edges,
+            damping=damping,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            personalization=personalization,
+            weight=weight,
+            directed=directed,
+            **target,
+        )
 
     def components(
         self, edges: Sequence[str] | str | None = None, *, strong: bool = False, **target: Unpack[RoundsOptions]
     ) -> AnalysisResult:
-        """``component``: the same number for connected nodes; ``strong`` ones reach each other along the edges.
+        """``component``: the number of the node's connected component, weak by default or ``strong``.
 
         Components are numbered from 0 in the order of their first node by type and id.
         """
-
-        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
-            return algorithms.components(steps, space, rounds, strong=strong)
-
-        form = Form.DIRECTED if strong else Form.BOTH
-        told = {"strong": strong}
-        return self._run("components", AnalysisTarget(edges, **target), Form.DIRECTED, run, on_spark=form, told=told)
+        return self.run("components", edges, strong=strong, **target)
 
     def label_propagation(
         self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[RoundsOptions]
     ) -> AnalysisResult:
-        """``community``: nodes that share most of their connections; numbered like components.
+        """``community``: communities by label propagation, numbered like components.
 
-        All nodes change their label at once to the one most of their neighbours have, of several the smallest, until
-        nothing changes or ``max_iterations`` times. Directions and parallel edges do not count.
+        In every round all nodes take the most common label of their neighbours, the smallest of equally common ones.
+        Propagation stops when no label changes, or after ``max_iterations``. Direction and parallel edges are ignored.
         """
-        _at_least("max_iterations", max_iterations, 1)
-
-        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
-            return algorithms.label_propagation(steps, space, rounds, iterations_max=max_iterations)
-
-        told = {"iterations": max_iterations}
-        return self._run("label_propagation", AnalysisTarget(edges, **target), Form.SIMPLE, run, told=told)
+        return self.run("label_propagation", edges, max_iterations=max_iterations, **target)
 
     def shortest_paths(
         self,
@@ -162,104 +149,72 @@ class Analysis:
         directed: bool = True,
         **target: Unpack[RoundsOptions],
     ) -> AnalysisResult:
-        """``distance`` from the nearest of the sources: hops, or the sum of a ``weight``; null if there is no way.
+        """``distance`` from the nearest source: in hops, or the sum of a ``weight``; null if unreachable.
 
-        Nothing farther than ``max_distance`` is looked for.
+        The search stops at ``max_distance``.
         """
-        if max_distance is not None:
-            _at_least("max_distance", max_distance, 0)
-        named = [sources] if isinstance(sources, str) else list(sources)
-
-        def run(steps: Steps, space: NodeSpace, rounds: Rounds) -> Outcome:
-            starts = space.resolve(named)
-            return algorithms.shortest_paths(
-                steps, starts, rounds, is_weighted=weight is not None, distance_max=max_distance
-            )
-
-        form = Form.DIRECTED if directed else Form.BOTH
-        told = {"sources": sorted(named, key=repr), "distance": max_distance}
-        return self._run("shortest_paths", AnalysisTarget(edges, **target), form, run, weight, told=told)
+        return self.run(
+            "shortest_paths",
+            edges,
+            sources=sources,
+            weight=weight,
+            max_distance=max_distance,
+            directed=directed,
+            **target,
+        )
 
     def triangles(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
-        """``triangles``: how many a node is part of. Directions, parallel edges and loops do not count."""
-        return self._run("triangles", AnalysisTarget(edges, **target), Form.SIMPLE, _triangles)
+        """``triangles``: the number a node is part of. Direction, parallel edges and self-loops are ignored."""
+        return self.run("triangles", edges, **target)
 
     def degrees(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
-        """``degree``, ``in_degree`` and ``out_degree``: how many edges a node has; parallel edges count each."""
-        return self._run("degrees", AnalysisTarget(edges, **target), Form.DIRECTED, _degrees)
+        """``degree``, ``in_degree`` and ``out_degree``: the number of edges of a node; parallel edges count each."""
+        return self.run("degrees", edges, **target)
 
-    def _run(
-        self,
-        name: str,
-        target: AnalysisTarget,
-        form: Form,
-        run: Run,
-        weight: str | None = None,
-        on_spark: Form | None = None,
-        told: Mapping[str, object] | None = None,
-    ) -> AnalysisResult:
+    def _run(self, algorithm: Algorithm, target: AnalysisTarget, settings: Settings) -> AnalysisResult:
         require_scipy()
         snapshot = self._snapshot(target.branch, at=target.at)
+        weight, form = settings.get("weight"), algorithm.form(settings)
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
         with snapshot.reading():
             view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
             space = NodeSpace.of(view, chosen.node_types)
-            edges = [edge.name for edge in chosen.edges]
-            rounds = rounds_of(
-                target.checkpoint,
-                snapshot,
-                name,
-                {**(told or {}), "edges": edges, "weight": weight, "form": form.value},
-            )
+            identity = {**algorithm.identity(settings), "edges": [edge.name for edge in chosen.edges]}
+            rounds = rounds_of(target.checkpoint, snapshot, algorithm.name, identity)
+            is_weighted = weight is not None
             if is_on_spark(target, snapshot, chosen):
+                spark_form = form if algorithm.spark_form is None else algorithm.spark_form(settings)
                 with ports.cluster().spark_steps(
-                    snapshot, space, chosen, on_spark or form, target.spark, target.partitions
+                    snapshot, space, chosen, spark_form, target.spark, target.partitions
                 ) as steps:
-                    outcome = run(steps, space, rounds)
+                    found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)
             else:
-                outcome = run(LocalSteps(view, space, chosen, form), space, rounds)
+                steps = LocalSteps(view, space, chosen, form)
+                found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)
         rounds.done()
         return AnalysisResult(
-            name,
-            _rows(space, outcome),
+            algorithm.name,
+            _rows(space, found),
             None if target.at is not None else target.branch or MAIN,
             snapshot.commit_id,
-            facts=outcome.facts,
+            facts=found.facts,
             _load_with=self._load_with,
             _space=space,
-            _values=outcome.columns,
+            _values=found.columns,
         )
 
 
 def is_on_spark(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> bool:
-    """Whether Spark does it: because the caller says so, or because there are very many edges."""
+    """Whether the analysis runs on Spark: by the caller's choice, or by the number of edges."""
     if check_engine(target.engine) != AUTO:
         return target.engine == BY_SPARK
     return is_for_spark(sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges))
 
 
-def _rows(space: NodeSpace, outcome: Outcome) -> ResultRows:
-    fields = [("type", pa.utf8()), ("id", pa.utf8()), *((name, array.type) for name, array in outcome.columns.items())]
+def _rows(space: NodeSpace, found: NodeValues) -> ResultRows:
+    fields = [("type", pa.utf8()), ("id", pa.utf8()), *((name, array.type) for name, array in found.columns.items())]
 
     def read(start: int, stop: int) -> Sequence[pa.Array]:
-        return [*space.columns(start, stop), *(array.slice(start, stop - start) for array in outcome.columns.values())]
+        return [*space.columns(start, stop), *(array.slice(start, stop - start) for array in found.columns.values())]
 
     return ResultRows(pa.schema(fields), space.size, read)
-
-
-def _triangles(steps: Steps, _space: NodeSpace, _rounds: Rounds) -> Outcome:
-    return algorithms.triangles(steps)
-
-
-def _degrees(steps: Steps, _space: NodeSpace, _rounds: Rounds) -> Outcome:
-    return algorithms.degrees(steps)
-
-
-def _at_least(name: str, value: float, low: float) -> None:
-    if not value >= low:
-        raise UsageError(f"{name} is {value}", hint=f"it is at least {low}")
-
-
-def _between(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise UsageError(f"{name} is {value}", hint=f"it is from {low} to {high}")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import ContentionError, PreconditionFailed, UsageError
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import ID, table_schema
 from omnigraph.rows.typed_rows import TypedRows, counting

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from omnigraph.compare.tables import table_changes
 from omnigraph.core.html import html_table
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.change_rows import ChangeRows, change_rows, kind_of
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.minting import MintIds
 from omnigraph.rows.read_arrow import as_reader, from_arrow

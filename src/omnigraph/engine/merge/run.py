@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from omnigraph.core.commit import CommitKind
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.choice import merging_elsewhere
@@ -16,7 +17,6 @@ from omnigraph.errors import PreconditionFailed, UsageError
 from omnigraph.history.conflicts import Resolution, read_resolutions
 from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.manifest import branches
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog

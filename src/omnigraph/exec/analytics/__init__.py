@@ -1,5 +1,5 @@
-"""Algorithms over whole graphs: numbered nodes, edges as lists, and what is computed from them.
+"""Graph algorithms over numbered nodes and edge lists; ``registry.py`` lists them.
 
-An algorithm is written once. What differs between one process and a cluster is who makes a step over all edges
+An algorithm is written once. One process and a cluster differ only in the implementation of a step over all edges
 (``steps.py``). Needs the extra ``analytics``: ``pip install "omnigraph[analytics]"``.
 """

@@ -1,11 +1,12 @@
-"""The algorithms, written once for every way to make steps. Where scipy knows a faster way in one process, it is asked.
+"""Graph algorithms, written once for every implementation of ``Steps``; in one process some are delegated to scipy.
 
-Each gives columns with a value for every node, in the order of the nodes' numbers, and facts about the whole.
+Each returns columns with one value per node, in the order of node numbers, and facts about the whole graph. The table
+of parameters is in ``registry.py``; keyword arguments here have the names of the parameters there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,10 +16,10 @@ import pyarrow as pa
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.analytics import sparse
 from omnigraph.exec.analytics.local import LocalSteps
-from omnigraph.exec.analytics.nodes import Labels, NodeSpace
+from omnigraph.exec.analytics.nodes import Labels, NodeRef, NodeSpace
 from omnigraph.exec.analytics.rounds import NOTHING_KEPT, Rounds
 from omnigraph.exec.analytics.steps import (
-    Block,
+    EdgeBlock,
     Steps,
     Vector,
     Weights,
@@ -34,82 +35,105 @@ Fact = bool | int | float
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Columns by name, and facts."""
+class Work:
+    """The input of every algorithm: edges as steps, the numbering of nodes, and checkpoints."""
+
+    steps: Steps
+    space: NodeSpace
+    rounds: Rounds
+    is_weighted: bool = False
+
+
+@dataclass(frozen=True)
+class NodeValues:
+    """The result of an algorithm: columns by name, and facts."""
 
     columns: Mapping[str, pa.Array]
     facts: Mapping[str, Fact]
 
 
-# --- rank ------------------------------------------------------------------------------------------------
-
-
 def pagerank(
-    steps: Steps,
-    rounds: Rounds,
+    work: Work,
     *,
     damping: float,
     tolerance: float,
-    iterations_max: int,
-    preference: Weights | None,
-) -> Outcome:
-    """How often a walker is at each node who follows edges, by weight, and now and then begins anew.
+    max_iterations: int,
+    personalization: Mapping[NodeRef, float] | None,
+) -> NodeValues:
+    """PageRank: stationary probability of a random walk that follows edges by weight and sometimes restarts.
 
-    He begins anew where ``preference`` says, by default anywhere, and also where a node has no way out. It ends when
-    all ranks together, which add up to one, moved by less than the tolerance.
+    The walk restarts with probability 1 - damping, and always at a node without outgoing edges. Restart nodes follow
+    ``personalization``, uniform by default. Iteration stops when the L1 change of the ranks is below the tolerance.
     """
-    nodes = steps.nodes
-    begins = np.full(nodes, 1 / max(nodes, 1)) if preference is None else preference / preference.sum()
+    steps, rounds, nodes = work.steps, work.rounds, work.steps.nodes
+    if personalization is None:
+        restart = np.full(nodes, 1 / max(nodes, 1))
+    else:
+        preference = work.space.weights(personalization)
+        restart = preference / preference.sum()
     leaving = steps.leaving()
     stuck = leaving == 0
     share = np.divide(1.0, leaving, out=np.zeros(nodes), where=~stuck)
     state = rounds.begin(ranks=np.full(nodes, 1 / max(nodes, 1)), iterations=0, moved=np.inf if nodes else 0.0)
     ranks, iterations, moved = state["ranks"], int(state["iterations"]), float(state["moved"])
-    while nodes and iterations < iterations_max and not moved < tolerance:
-        arriving = steps.step(sums, ranks * share) + ranks[stuck].sum() * begins
-        following = damping * arriving + (1 - damping) * begins
+    while nodes and iterations < max_iterations and not moved < tolerance:
+        arriving = steps.step(sums, ranks * share) + ranks[stuck].sum() * restart
+        following = damping * arriving + (1 - damping) * restart
         moved = float(np.abs(following - ranks).sum())
         ranks = following
         iterations += 1
         rounds.end_round(ranks=ranks, iterations=iterations, moved=moved)
     has_converged = not nodes or moved < tolerance
-    return Outcome({"rank": pa.array(ranks)}, {"iterations": iterations, "converged": has_converged, "moved": moved})
+    return NodeValues({"rank": pa.array(ranks)}, {"iterations": iterations, "converged": has_converged, "moved": moved})
 
 
-# --- groups ----------------------------------------------------------------------------------------------
-
-
-def components(steps: Steps, space: NodeSpace, rounds: Rounds, *, strong: bool = False) -> Outcome:
-    """Which nodes are connected, whatever the direction of edges; ``strong``: can reach each other along them."""
+def components(work: Work, *, strong: bool) -> NodeValues:
+    """Weakly connected components, or strongly connected ones."""
+    steps, rounds = work.steps, work.rounds
     if isinstance(steps, LocalSteps):
         square = steps.block.without_parallels.matrix
         labels = sparse.components(square, strong=strong) if steps.nodes else np.zeros(0, np.int64)
     else:
         labels = mutual(steps, rounds) if strong else hooked(steps, rounds)
-    return _groups("component", "components", space.numbered_groups(labels))
+    return _groups("component", "components", work.space.numbered_groups(labels))
 
 
 def hooked(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
-    """The components by steps: every group hooks itself to the smallest label in sight, and chains are cut short.
+    """Weak components by steps: hooking to the smallest neighbouring label, then pointer jumping.
 
-    Groups at least double in most rounds, so there are few.
+    Components at least double in most rounds, so the number of rounds is about logarithmic.
+
+    Example: the path 3 - 1 - 0 - 2 - 4 (labels by node)::
+
+        start      0 1 2 3 4
+        seen       0 0 0 1 2    smallest label of the node and its neighbours
+        shortened  0 0 0 0 0    label of the label, until nothing changes
     """
     labels = rounds.begin(labels=np.arange(steps.nodes))["labels"]
     while True:
         seen = steps.step(smallest, labels)
         if np.array_equal(seen, labels):
             return labels
+        # Hook roots, not only the nodes themselves; the copy keeps the indices stable while labels change.
         np.minimum.at(labels, labels.copy(), seen)
         labels = _shortened(np.minimum(labels, seen))
         rounds.end_round(labels=labels)
 
 
 def mutual(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
-    """The strong components by steps: who has the same first node before it and behind it.
+    """Strong components by steps: forward and backward colouring with partition refinement.
 
-    Nodes are divided into kinds, and no component into two. In a round every node learns the smallest node of its kind
-    that reaches it, and the smallest that it reaches. If they are one, that is its component. Otherwise nodes that
-    differ in them are of different kinds from then on. The smallest node of every kind is done in each round.
+    Invariant: a partition class (``kinds``) is a union of strong components. In a round every node learns the smallest
+    node of its class that reaches it (``before``) and the smallest that it reaches (``behind``). If both are equal,
+    that node names its component. Otherwise the class is split by the pair. Each round finishes at least the component
+    of the smallest node of every class, so the loop ends.
+
+    Example: edges 0 -> 1, 1 -> 0, 1 -> 2, 2 -> 3, 3 -> 2, 3 -> 4::
+
+        node     0 1 2 3 4
+        before   0 0 0 0 0
+        behind   0 0 2 2 4    nodes 0 and 1 are done; {2, 3} and {4} become classes
+        before   0 0 2 2 4    second round: equal everywhere
     """
     numbers = np.arange(steps.nodes)
     state = rounds.begin(before=numbers, behind=numbers, kinds=np.zeros(steps.nodes, np.int64))
@@ -122,6 +146,7 @@ def mutual(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
         is_done = before == behind
         if is_done.all():
             return before
+        # One integer per pair; both are below the number of nodes, so pairs do not collide.
         kinds = before * steps.nodes + behind
         before, behind = np.where(is_done, before, numbers), np.where(is_done, behind, numbers)
         rounds.end_round(before=before, behind=behind, kinds=kinds)
@@ -130,7 +155,7 @@ def mutual(steps: Steps, rounds: Rounds = NOTHING_KEPT) -> Labels:
 def _first(
     step: Callable[[Vector], Vector], labels: Labels, kinds: Labels, end_round: Callable[[Labels], None]
 ) -> Labels:
-    """The smallest labels that come along the edges. Who is reached by a node is also reached by who reaches that."""
+    """Propagate the smallest label to a fixed point; reachability is transitive, so labels of labels may be taken."""
     while True:
         seen = _shortened(step(np.stack((labels, kinds))))
         if np.array_equal(seen, labels):
@@ -140,7 +165,7 @@ def _first(
 
 
 def _shortened(labels: Labels) -> Labels:
-    """Labels of labels, as long as that leads to smaller ones."""
+    """Pointer jumping: replace labels by the labels of labels until nothing changes."""
     while True:
         shorter = labels[labels]
         if np.array_equal(shorter, labels):
@@ -148,40 +173,38 @@ def _shortened(labels: Labels) -> Labels:
         labels = shorter
 
 
-def label_propagation(steps: Steps, space: NodeSpace, rounds: Rounds, *, iterations_max: int) -> Outcome:
-    """Communities: every node takes the label that most of its neighbours have, all at once, again and again.
+def label_propagation(work: Work, *, max_iterations: int) -> NodeValues:
+    """Communities by synchronous label propagation: every node takes the most common label of its neighbours.
 
-    Labels begin in the order of types and ids, and of several equally common ones the smallest is taken, so the same
-    graph gives the same communities wherever and however it is stored.
+    Initial labels follow the order of types and ids, and ties go to the smallest label. Both make the result
+    independent of the storage layout.
     """
+    steps, space, rounds = work.steps, work.space, work.rounds
     state = rounds.begin(labels=space.ranks.copy(), iterations=0, has_settled=not steps.nodes)
     labels, iterations, has_settled = state["labels"], int(state["iterations"]), bool(state["has_settled"])
-    while not has_settled and iterations < iterations_max:
+    while not has_settled and iterations < max_iterations:
         following = steps.step(commonest, labels)
         has_settled = bool(np.array_equal(following, labels))
         labels = following
         iterations += 1
         rounds.end_round(labels=labels, iterations=iterations, has_settled=has_settled)
-    outcome = _groups("community", "communities", space.numbered_groups(labels))
-    return Outcome(outcome.columns, {**outcome.facts, "iterations": iterations, "converged": has_settled})
+    found = _groups("community", "communities", space.numbered_groups(labels))
+    return NodeValues(found.columns, {**found.facts, "iterations": iterations, "converged": has_settled})
 
 
-def _groups(column: str, plural: str, numbers: Labels) -> Outcome:
+def _groups(column: str, plural: str, numbers: Labels) -> NodeValues:
     sizes = np.bincount(numbers)
     facts = {plural: len(sizes), "largest": int(sizes.max(initial=0))}
-    return Outcome({column: pa.array(numbers)}, facts)
+    return NodeValues({column: pa.array(numbers)}, facts)
 
 
-# --- distances -------------------------------------------------------------------------------------------
-
-
-def shortest_paths(
-    steps: Steps, starts: Rows, rounds: Rounds, *, is_weighted: bool, distance_max: float | None
-) -> Outcome:
-    """The distance of every node from the nearest start, in hops or in weights added up; null where there is no way."""
-    limit = np.inf if distance_max is None else float(distance_max)
+def shortest_paths(work: Work, *, sources: Iterable[NodeRef], max_distance: float | None) -> NodeValues:
+    """Distance of every node from the nearest source, in hops or summed weights; null if unreachable."""
+    steps, is_weighted = work.steps, work.is_weighted
+    starts = work.space.resolve(sources)
+    limit = np.inf if max_distance is None else float(max_distance)
     if not isinstance(steps, LocalSteps):
-        found = _relaxed(steps, starts, limit, rounds)
+        found = _relaxed(steps, starts, limit, work.rounds)
     elif is_weighted and len(starts):
         found = sparse.distances(steps.forward.without_parallels.matrix, starts, limit)
     else:
@@ -190,11 +213,11 @@ def shortest_paths(
     farthest = float(found[reached].max(initial=0.0))
     values = found if is_weighted else np.where(reached, found, 0).astype(np.int64)
     facts: dict[str, Fact] = {"reached": int(reached.sum()), "farthest": farthest if is_weighted else int(farthest)}
-    return Outcome({"distance": pa.array(values, mask=~reached)}, facts)
+    return NodeValues({"distance": pa.array(values, mask=~reached)}, facts)
 
 
 def _relaxed(steps: Steps, starts: Rows, limit: float, rounds: Rounds) -> Weights:
-    """Distances by steps: as many as the longest of the shortest paths has edges."""
+    """Distances by Bellman-Ford relaxation: one round per edge of the longest shortest path."""
     distances = np.full(steps.nodes, np.inf)
     distances[starts] = 0.0
     distances = rounds.begin(distances=distances)["distances"]
@@ -208,30 +231,28 @@ def _relaxed(steps: Steps, starts: Rows, limit: float, rounds: Rounds) -> Weight
     return distances
 
 
-def _hops(forward: Block, starts: Rows, limit: float) -> Weights:
-    """Hops, by looking at every node once."""
+def _hops(forward: EdgeBlock, starts: Rows, limit: float) -> Weights:
+    """Hop distances by breadth-first search."""
     distances = np.full(forward.nodes, np.inf)
     distances[starts] = 0.0
-    edge, hops = sorted_set(starts), 0
-    while len(edge) and hops + 1 <= limit:
+    frontier, hops = sorted_set(starts), 0
+    while len(frontier) and hops + 1 <= limit:
         hops += 1
-        near = forward.neighbours[forward.lists.of(edge)[1]]
-        edge = sorted_set(near[np.isinf(distances[near])])
-        distances[edge] = hops
+        near = forward.neighbours[forward.lists.of(frontier)[1]]
+        frontier = sorted_set(near[np.isinf(distances[near])])
+        distances[frontier] = hops
     return distances
 
 
-# --- counts ----------------------------------------------------------------------------------------------
+def triangles(work: Work) -> NodeValues:
+    """Number of triangles every node is part of."""
+    found = work.steps.triangles()
+    return NodeValues({"triangles": pa.array(found)}, {"triangles": int(found.sum()) // 3})
 
 
-def triangles(steps: Steps) -> Outcome:
-    """How many triangles every node is part of."""
-    found = steps.triangles()
-    return Outcome({"triangles": pa.array(found)}, {"triangles": int(found.sum()) // 3})
-
-
-def degrees(steps: Steps) -> Outcome:
-    """How many edges every node has: all, arriving and leaving ones. An edge to the node itself is one of each."""
+def degrees(work: Work) -> NodeValues:
+    """Degree, in-degree and out-degree of every node. A self-loop counts once in each direction."""
+    steps = work.steps
     arriving: Vector = steps.step(counts, np.zeros(steps.nodes))
     leaving = steps.leaving().astype(np.int64)
     both = arriving + leaving
@@ -239,7 +260,7 @@ def degrees(steps: Steps) -> Outcome:
     for name, values in (("degree", both), ("in_degree", arriving), ("out_degree", leaving)):
         facts |= _spread(name, values)
     columns = {"degree": both, "in_degree": arriving, "out_degree": leaving}
-    return Outcome({name: pa.array(values) for name, values in columns.items()}, facts)
+    return NodeValues({name: pa.array(values) for name, values in columns.items()}, facts)
 
 
 def _spread(name: str, values: Vector) -> dict[str, Fact]:

@@ -1,4 +1,4 @@
-"""The chosen edges in this process: from the neighbour lists of a snapshot, as one block."""
+"""Steps in one process: the neighbour lists of a snapshot as one block."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pyarrow as pa
 from omnigraph.errors import UsageError
 from omnigraph.exec.adjacency import Adjacency, Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
 from omnigraph.exec.analytics.steps import (
-    Block,
     EdgeArrays,
-    Form,
+    EdgeBlock,
     Kernel,
     Vector,
     Weights,
@@ -31,7 +31,7 @@ from omnigraph.schema.catalog import EdgeType
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """All edges in memory. What an algorithm does not ask for is not made."""
+    """All edges in memory; every representation is built on first use."""
 
     view: GraphView
     space: NodeSpace
@@ -44,7 +44,7 @@ class LocalSteps:
 
     @cached_property
     def edges(self) -> EdgeArrays:
-        """The edges along which values travel."""
+        """The edges along which values propagate."""
         pieces = [self._edges(edge) for edge in self.chosen.edges]
         weights = [piece.weights for piece in pieces if piece.weights is not None]
         every = EdgeArrays(
@@ -55,16 +55,16 @@ class LocalSteps:
         return every.seen_as(self.form, self.nodes)
 
     @cached_property
-    def block(self) -> Block:
-        """The whole graph."""
+    def block(self) -> EdgeBlock:
+        """The whole graph, by receiving node."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
             return self._block_of_lists(self.view.topology(edge.name).into.whole, edge.target, edge.source)
         return block_of(self.edges, 0, self.nodes, self.nodes)
 
     @cached_property
-    def forward(self) -> Block:
-        """The whole graph, by the nodes that values come from."""
+    def forward(self) -> EdgeBlock:
+        """The whole graph, by sending node."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
             return self._block_of_lists(self.view.topology(edge.name).out.whole, edge.source, edge.target)
@@ -88,7 +88,7 @@ class LocalSteps:
 
     @property
     def _is_one_table(self) -> bool:
-        """Whether the neighbour lists of one edge type are all there is: they need not be sorted again."""
+        """True if the neighbour lists of one edge type can be used as they are, without sorting again."""
         return self.form is Form.DIRECTED and len(self.chosen.edges) == 1
 
     def _edges(self, edge: EdgeType) -> EdgeArrays:
@@ -96,8 +96,8 @@ class LocalSteps:
         sources = self.space.numbers(edge.source, lists.origins())
         return EdgeArrays(sources, self.space.numbers(edge.target, lists.neighbours), self._weights(edge, lists))
 
-    def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> Block:
-        """Lists by the rows of one table as lists by number: a table's rows have ascending numbers."""
+    def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> EdgeBlock:
+        """Lists by row as lists by node number; the order stays, because numbers ascend with rows."""
         (edge,) = self.chosen.edges
         table = self.space.tables[near]
         by_row = np.zeros(table.size, np.int64)
@@ -107,7 +107,7 @@ class LocalSteps:
         counts[start : start + table.rows] = by_row[table.live()]
         offsets = np.concatenate(([0], np.cumsum(counts)))
         neighbours = narrow_numbers(self.space.numbers(far, lists.neighbours), self.nodes)
-        return Block(0, offsets, neighbours, self.nodes, self._weights(edge, lists))
+        return EdgeBlock(0, offsets, neighbours, self.nodes, self._weights(edge, lists))
 
     def _weights(self, edge: EdgeType, lists: Adjacency) -> Weights | None:
         weight = self.chosen.weight
@@ -118,11 +118,11 @@ class LocalSteps:
 
 
 def checked_weights(column: pa.Array, edge_name: str, weight: str) -> Weights:
-    """Weights as numbers; raises for those that are null, negative or not finite."""
+    """Weights as floats; raises if one is null, negative or not finite."""
     if column.null_count:
         raise UsageError(
-            f"{column.null_count:,} edges of type {edge_name} have no {weight}, so they cannot be weighed",
-            hint="give each a value, or weigh by another property",
+            f"{column.null_count:,} edges of type {edge_name} have no {weight}, which is used as weight",
+            hint="set the property on every edge, or use another one",
             type=edge_name,
             property=weight,
         )
@@ -130,7 +130,7 @@ def checked_weights(column: pa.Array, edge_name: str, weight: str) -> Weights:
     if not (np.isfinite(weights) & (weights >= 0)).all():
         worst = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise UsageError(
-            f"an edge of type {edge_name} has {weight} {worst}, and weights are finite and not negative",
+            f"an edge of type {edge_name} has {weight} {worst}, but weights must be finite and not negative",
             type=edge_name,
             property=weight,
         )

@@ -1,4 +1,4 @@
-"""The nodes of an analysis, numbered from 0: type after type by name, within a type in the order of its table."""
+"""Node numbering of an analysis: from 0, types by name, within a type in the order of its table."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.exec.adjacency import Integers, Rows
 from omnigraph.exec.analytics.sparse import Numbers
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import TableView
-from omnigraph.lang.diagnostics import did_you_mean
 
 Labels = npt.NDArray[np.int64]
 NodeRef = str | tuple[str, str]
-"""A node as callers name it: its id, or its type and id where several types take part."""
+"""A node reference: its id, or its type and id where several types take part."""
 
 
 @dataclass(frozen=True)
 class NodeSpace:
-    """The tables of the node types that take part."""
+    """The numbering over the tables of the participating node types."""
 
     tables: dict[str, TableView]
 
@@ -53,7 +53,7 @@ class NodeSpace:
         return positions + self.starts[type_name]
 
     def resolve(self, refs: Iterable[NodeRef]) -> Rows:
-        """The numbers of nodes that a caller names, in his order; raises for one that is not there."""
+        """The numbers of referenced nodes, in the given order; raises for a missing one."""
         by_type: dict[str, list[tuple[int, str]]] = {}
         count = 0
         for place, ref in enumerate(refs):
@@ -74,17 +74,19 @@ class NodeSpace:
         if isinstance(ref, str):
             if len(types) > 1:
                 raise UsageError(
-                    f"{ref!r} may be a {' or a '.join(types)}", hint=f"say which: ({types[0]!r}, {ref!r})", id=ref
+                    f"{ref!r} is ambiguous: it may be a {' or a '.join(types)}",
+                    hint=f"pass ({types[0]!r}, {ref!r})",
+                    id=ref,
                 )
             return types[0], ref
         type_name, id_ = ref
         if type_name not in self.tables:
-            hint = did_you_mean(type_name, types) or f"the node types of the chosen edges are {', '.join(types)}"
-            raise UsageError(f"no {type_name!r} takes part", hint=hint, type=type_name)
+            hint = did_you_mean(type_name, types) or f"node types of the selected edges: {', '.join(types)}"
+            raise UsageError(f"node type {type_name!r} is not part of the analysis", hint=hint, type=type_name)
         return type_name, id_
 
     def columns(self, start: int, stop: int) -> tuple[pa.Array, pa.Array]:
-        """Types and ids of the nodes from one number to before another."""
+        """Types and ids of a half-open range of nodes."""
         return self.columns_at(np.arange(start, stop))
 
     def columns_at(self, numbers: Rows) -> tuple[pa.Array, pa.Array]:
@@ -101,9 +103,9 @@ class NodeSpace:
     def values_for(
         self, type_name: str, pin: TablePin, ids: pa.Array, first: int, values: pa.Array
     ) -> tuple[pa.Array, pa.Array]:
-        """Values, given by number, of nodes as another commit has them, and which of these nodes were there.
+        """Values by node number, joined with the nodes of another commit; and which of those nodes were analysed.
 
-        ``ids`` are those of that commit's table from a position on.
+        ``ids`` is a slice of that commit's table that starts at position ``first``.
         """
         table = self.tables[type_name]
         if table.pin == pin:
@@ -114,7 +116,7 @@ class NodeSpace:
         return values.take(pa.array(numbers, mask=rows < 0)), pa.array(rows >= 0)
 
     def largest(self, values: pa.Array, count: int) -> Rows:
-        """Numbers of the nodes with the largest values, and of all that are level with the last of them; ascending."""
+        """Numbers of the nodes with the largest values, with all ties of the last; ascending."""
         known = pc.drop_null(values)
         if not len(known) or count < 1:
             return np.zeros(0, np.int64)
@@ -122,14 +124,14 @@ class NodeSpace:
         return np.flatnonzero(pc.fill_null(pc.greater_equal(values, least), False).to_numpy(zero_copy_only=False))
 
     def weights(self, given: Mapping[NodeRef, float]) -> Numbers:
-        """Weights of some nodes as a weight of every node; raises for what is no weight, and if there is none."""
+        """Weights of some nodes as a dense vector; raises for an invalid weight, or if all are zero."""
         weights = np.zeros(self.size)
         for number, value in zip(self.resolve(given).tolist(), given.values(), strict=True):
             if not (np.isfinite(value) and value >= 0):
-                raise UsageError(f"a weight of {value} makes no sense", hint="weights are finite and not negative")
+                raise UsageError(f"invalid node weight {value}", hint="weights must be finite and not negative")
             weights[number] = value
         if not weights.sum() > 0:
-            raise UsageError("no node has a weight", hint="give at least one node a weight above zero")
+            raise UsageError("all node weights are zero", hint="give at least one node a weight above zero")
         return weights
 
     @cached_property
@@ -138,7 +140,7 @@ class NodeSpace:
 
     @cached_property
     def ranks(self) -> Labels:
-        """The place of every node in the order of types and ids, which does not depend on how tables are stored."""
+        """The rank of every node by type and id, independent of the storage layout."""
         ranks = np.zeros(self.size, np.int64)
         for name, table in self.tables.items():
             start = self.starts[name]
@@ -147,7 +149,10 @@ class NodeSpace:
         return ranks
 
     def numbered_groups(self, labels: Labels) -> Labels:
-        """Groups of nodes, known by any label, numbered from 0 by the first of their nodes in the order of ids."""
+        """Group labels renumbered from 0 by the rank of each group's first node.
+
+        Example: labels 7 4 7 9, ranks 2 0 1 3: group 4 comes first (rank 0), then 7 (rank 1), then 9: 1 0 1 2.
+        """
         if not self.size:
             return labels
         _, group = np.unique(labels, return_inverse=True)

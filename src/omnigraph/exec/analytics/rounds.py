@@ -1,8 +1,8 @@
-"""What passes from round to round of an iterative algorithm, and keeping it for the case that the program ends.
+"""Checkpoints of iterative algorithms: the state that passes from round to round.
 
-Vectors are kept, eight bytes a node, every few rounds, in one file that is replaced. Edges are not: they are made again
-from the tables of the same commit. A round gives the same wherever it is made, so one process may go on with what a
-cluster began.
+Every few rounds the state vectors, eight bytes per node, replace one file. Edges are not stored: they are rebuilt from
+the tables of the same commit. Rounds are deterministic on every engine, so one process can resume what a cluster
+began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from omnigraph.exec.analytics.steps import Vector
 from omnigraph.storage.objects.protocol import Objects
 
 KEPT_EVERY = 5
-"""Rounds from one file to the next. At most so many are made twice."""
+"""Rounds between two checkpoints, and so the most that are repeated after a crash."""
 
 _ROUNDS = "rounds"
 
@@ -29,24 +29,24 @@ State = dict[str, Vector]
 
 
 class Rounds:
-    """The rounds of an algorithm of which nothing is kept."""
+    """Rounds without checkpoints."""
 
     def begin(self, **state: Any) -> State:
-        """What the first round starts from."""
+        """The state that the first round starts from."""
         return state
 
     def end_round(self, **changed: Any) -> None:
-        """A round is over, and these vectors and numbers have changed."""
+        """Record the state that changed in a round."""
 
     def done(self) -> None:
-        """The algorithm is at its end."""
+        """Record the end of the algorithm."""
 
 
 NOTHING_KEPT = Rounds()
 
 
 class KeptRounds(Rounds):
-    """Rounds that can be gone on with: of one analysis, which the name of the file stands for."""
+    """Rounds with a checkpoint file; its name identifies the analysis."""
 
     def __init__(self, objects: Objects, name: str) -> None:
         self._objects = objects
@@ -55,14 +55,14 @@ class KeptRounds(Rounds):
         self._made = 0
 
     def begin(self, **state: Any) -> State:
-        """What was kept, if there is something."""
+        """The state of the checkpoint, if there is one."""
         self._state = {name: np.asarray(value) for name, value in state.items()}
         content = self._objects.read(self._name)
         if content is not None:
             found = self._unpacked(content)
             self._made = int(found.pop(_ROUNDS))
             self._state = found
-            _logger.info("%s: goes on after round %d", self._name, self._made)
+            _logger.info("%s: resuming after round %d", self._name, self._made)
         return dict(self._state)
 
     def end_round(self, **changed: Any) -> None:
@@ -78,7 +78,7 @@ class KeptRounds(Rounds):
         self._objects.delete(self._name)
 
     def _unpacked(self, content: bytes) -> State:
-        """Vectors of the same names, kinds and lengths as the algorithm begins with; anything else is an error."""
+        """The stored vectors; raises unless names, types and lengths match the initial state."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
@@ -86,10 +86,10 @@ class KeptRounds(Rounds):
             raise self._unusable(str(error)) from error
         expected = {name: (value.dtype, value.shape) for name, value in self._state.items()}
         if {name: (value.dtype, value.shape) for name, value in found.items() if name != _ROUNDS} != expected:
-            raise self._unusable("it holds something else")
+            raise self._unusable("its content belongs to another analysis")
         return found
 
     def _unusable(self, why: str) -> StorageError:
         return StorageError(
-            f"the checkpoint {self._name} cannot be used: {why}", hint="delete it, and the analysis begins anew"
+            f"the checkpoint {self._name} cannot be used: {why}", hint="delete it to restart the analysis"
         )

@@ -1,4 +1,4 @@
-"""The one door to scipy: sparse matrices, and what is known of them in one process."""
+"""Adapter of scipy, the only module that imports it: sparse matrices, components, shortest paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 def require_scipy() -> None:
-    """Raise with the remedy if scipy is not installed."""
+    """Raise with an installation hint if scipy is missing."""
     _scipy()
 
 
@@ -25,23 +25,23 @@ def _scipy() -> Any:
         import scipy.sparse
         import scipy.sparse.csgraph
     except ImportError as error:
-        raise UsageError("algorithms over graphs need scipy, which is not installed", hint=MISSING_HINT) from error
+        raise UsageError("graph algorithms need scipy, which is not installed", hint=MISSING_HINT) from error
     return scipy.sparse
 
 
 def matrix(offsets: Integers, columns: Integers, values: npt.NDArray[Any], width: int) -> Any:
-    """A sparse matrix by rows. Entries may stand several times, and mean their sum in a product."""
+    """A CSR matrix. Repeated entries are allowed and add up in a product."""
     return _scipy().csr_array((values, columns, offsets), shape=(len(offsets) - 1, width))
 
 
 def components(square: Any, *, strong: bool) -> Rows:
-    """A label for every node; connected nodes have the same. An entry that stands twice would lead scipy astray."""
+    """Component labels of all nodes. Entries must not repeat: scipy's result would be wrong."""
     connection = "strong" if strong else "weak"
     _, labels = _scipy().csgraph.connected_components(square, directed=True, connection=connection)
     return np.asarray(labels, np.int64)
 
 
 def distances(square: Any, starts: Rows, limit: float) -> Numbers:
-    """The distance of every node from the nearest start, infinite where there is no way. No entry stands twice."""
+    """The distance of every node from the nearest start, infinite if unreachable. Entries must not repeat."""
     found = _scipy().csgraph.dijkstra(square, indices=starts, limit=limit, min_only=True)
     return np.asarray(found, np.float64)

@@ -1,15 +1,14 @@
-"""Steps over all edges: what every node gets from its neighbours.
+"""Message passing over all edges: every node receives values from its neighbours.
 
 A *block* holds the neighbours of a range of nodes. A *kernel* computes the values of the nodes of one block from a
-vector with a value for every node of the graph; the vector travels, the edges stay. One process has one block, a
-cluster as many as it likes, and the outcome is the same.
+vector with a value for every node of the graph; the vector is shipped, the edges stay. One process has one block, a
+cluster several; the result is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,32 +17,22 @@ import numpy.typing as npt
 
 from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
 from omnigraph.exec.analytics import sparse
+from omnigraph.exec.analytics.forms import Form
 
 Vector = npt.NDArray[Any]
 Weights = sparse.Numbers
 
 
-class Form(Enum):
-    """How an algorithm sees the edges."""
-
-    DIRECTED = "directed"
-    """As they are: a node gets values from the sources of its edges."""
-    BOTH = "both"
-    """Every edge in both directions; an edge from a node to itself stands once."""
-    SIMPLE = "simple"
-    """Who is connected to whom: without direction, parallel edges as one, without edges from a node to itself."""
-
-
 @dataclass(frozen=True)
 class EdgeArrays:
-    """Edges by the numbers of their ends, in any order."""
+    """Edges as two arrays of node numbers, unordered."""
 
     sources: Rows
     targets: Rows
     weights: Weights | None = None
 
     def seen_as(self, form: Form, nodes: int) -> EdgeArrays:
-        """The edges along which values travel, from sources to targets."""
+        """The edges in a form; values propagate from sources to targets."""
         sources, targets, weights = self.sources, self.targets, self.weights
         if form is Form.DIRECTED:
             return self
@@ -60,14 +49,14 @@ class EdgeArrays:
 
 
 @dataclass(frozen=True)
-class Block:
-    """The neighbours some nodes get values from: those of node ``first + n`` lie between two offsets, ascending."""
+class EdgeBlock:
+    """CSR lists of the neighbours that a range of nodes receives values from; row n is node ``first + n``."""
 
     first: int
     offsets: Integers
     neighbours: Integers
     nodes: int
-    """How many nodes the graph has."""
+    """The number of nodes of the whole graph."""
     weights: Weights | None = None
 
     @property
@@ -76,23 +65,23 @@ class Block:
 
     @property
     def owners(self) -> Rows:
-        """The place of every neighbour's node within the block."""
+        """The receiving node of every slot, relative to the block."""
         return np.repeat(np.arange(self.size), np.diff(self.offsets))
 
     @cached_property
     def lists(self) -> Adjacency:
-        """The neighbours of the block's nodes, to be looked up. An edge is known by its place."""
+        """The same as an ``Adjacency``; edges are identified by their slot."""
         return Adjacency(self.offsets, self.neighbours, np.arange(len(self.neighbours)))
 
     @cached_property
-    def without_parallels(self) -> Block:
-        """The same with one edge, the lightest, for parallel ones."""
+    def without_parallels(self) -> EdgeBlock:
+        """The same with parallel edges collapsed to the lightest one."""
         lists = self.lists
         if lists.is_simple:
             return self
         pairs = lists.pairs
         weights = None if self.weights is None else np.minimum.reduceat(self.weights, pairs.edges)
-        return Block(self.first, pairs.offsets, pairs.neighbours, self.nodes, weights)
+        return EdgeBlock(self.first, pairs.offsets, pairs.neighbours, self.nodes, weights)
 
     @cached_property
     def matrix(self) -> Any:
@@ -101,71 +90,68 @@ class Block:
         return sparse.matrix(self.offsets, self.neighbours, weights, self.nodes)
 
 
-def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> Block:
-    """The block of the nodes from ``first`` on, of edges that all end there."""
+def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> EdgeBlock:
+    """The block of the nodes from ``first`` on; all edges must end there."""
     lists: Adjacency = adjacency(edges.targets - first, edges.sources, np.arange(len(edges.sources)), size)
     weights = None if edges.weights is None else edges.weights[lists.edges]
-    return Block(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
+    return EdgeBlock(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
 
 
 def narrow_numbers(numbers: Integers, nodes: int) -> Integers:
-    """Numbers of nodes in as few bytes as there are nodes for."""
+    """Node numbers in the smallest sufficient integer type."""
     return numbers.astype(number_kind(nodes))
 
 
 def number_kind(nodes: int) -> type[np.int32] | type[np.int64]:
-    """The integers that numbers of nodes are kept in."""
+    """The integer type of node numbers."""
     return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
 
 
-Kernel = Callable[[Block, Vector], Vector]
+Kernel = Callable[[EdgeBlock, Vector], Vector]
 
 
 class Steps(Protocol):
-    """The chosen edges in one form, wherever they are."""
+    """The selected edges in one form, in memory or on a cluster."""
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         ...
 
     def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        """What the kernel gives for every node."""
+        """The kernel's value for every node."""
         ...
 
     def back(self, vector: Vector) -> Vector:
-        """The smallest value of every node and of those it gives values to, as ``smallest_alike`` for what it gets."""
+        """``smallest_alike`` against the direction of edges: the minimum over the nodes it sends to, and itself."""
         ...
 
     def leaving(self) -> Weights:
-        """For every node the weights of the edges by which values leave it, added up."""
+        """The total weight of the outgoing edges of every node."""
         ...
 
     def triangles(self) -> Rows:
-        """For every node the number of triangles it is part of; only for ``SIMPLE``."""
+        """The number of triangles of every node; only for ``SIMPLE``."""
         ...
 
 
 def leaving_weights(neighbours: Integers, weights: Weights | None, nodes: int) -> Weights:
-    """The weights of edges added up by the nodes they come from."""
+    """The total weight of edges by sending node."""
     return np.bincount(neighbours, weights, minlength=nodes).astype(np.float64)
 
 
-# --- kernels ---------------------------------------------------------------------------------------------
-
-
-def sums(block: Block, vector: Vector) -> Vector:
-    """The sum of the neighbours' values, weighed."""
+def sums(block: EdgeBlock, vector: Vector) -> Vector:
+    """The weighted sum of the neighbours' values."""
     summed: Vector = block.matrix @ vector
     return summed
 
 
-def counts(block: Block, _vector: Vector) -> Vector:
-    """How many neighbours there are, parallel edges each."""
+def counts(block: EdgeBlock, _vector: Vector) -> Vector:
+    """The number of neighbours, counting parallel edges."""
     return np.diff(block.offsets).astype(np.int64)
 
 
-def smallest(block: Block, vector: Vector) -> Vector:
+def smallest(block: EdgeBlock, vector: Vector) -> Vector:
     """The smallest value of the node and its neighbours."""
     own = vector[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
@@ -175,8 +161,8 @@ def smallest(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def smallest_alike(block: Block, vector: Vector) -> Vector:
-    """The smallest value of the node and of those of its neighbours that are of its kind: values, and kinds."""
+def smallest_alike(block: EdgeBlock, vector: Vector) -> Vector:
+    """The smallest value of the node and its neighbours of the same class; the vector holds values and classes."""
     values, kinds = vector
     own: Vector = values[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
@@ -187,8 +173,8 @@ def smallest_alike(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def smaller_behind(block: Block, vector: Vector) -> tuple[Vector, Vector]:
-    """The same against the edges: neighbours for which a node of the block has a smaller value, and the smallest."""
+def smaller_behind(block: EdgeBlock, vector: Vector) -> tuple[Vector, Vector]:
+    """``smallest_alike`` against the edges: neighbours that receive a smaller value from the block, and that value."""
     values, kinds = vector
     sources, targets = block.neighbours, block.owners + block.first
     better = (kinds[sources] == kinds[targets]) & (values[targets] < values[sources])
@@ -199,8 +185,8 @@ def smaller_behind(block: Block, vector: Vector) -> tuple[Vector, Vector]:
     return nodes, smallest_offered
 
 
-def nearest(block: Block, vector: Vector) -> Vector:
-    """The shortest distance: the node's own, or that of a neighbour and the edge from there."""
+def nearest(block: EdgeBlock, vector: Vector) -> Vector:
+    """One relaxation: the node's distance, or a neighbour's plus the edge, whichever is smaller."""
     own = vector[block.first : block.first + block.size].copy()
     filled = np.flatnonzero(np.diff(block.offsets))
     if len(filled):
@@ -209,8 +195,16 @@ def nearest(block: Block, vector: Vector) -> Vector:
     return own
 
 
-def commonest(block: Block, vector: Vector) -> Vector:
-    """The value that most neighbours have, of several the smallest; a node without neighbours keeps its own."""
+def commonest(block: EdgeBlock, vector: Vector) -> Vector:
+    """The most common value of the neighbours, ties to the smallest; a node without neighbours keeps its own.
+
+    Example: one node (owner 0) whose neighbours have the values 4 2 4 2 3, width 10::
+
+        keys     02 02 03 04 04     owner * width + value, sorted
+        heads    0     2  3         first slot of each (owner, value)
+        votes    2     1  2
+        winners  2                  most votes are 2; the first of the winners is the smallest value
+    """
     own = vector[block.first : block.first + block.size].copy()
     if not len(block.neighbours):
         return own
@@ -221,7 +215,7 @@ def commonest(block: Block, vector: Vector) -> Vector:
     nodes, values = keys[heads] // width, keys[heads] % width
     firsts = np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
     most = np.repeat(np.maximum.reduceat(votes, firsts), np.diff(np.append(firsts, len(nodes))))
-    # Values of one node ascend, so the first of the winners is the smallest.
+    # Values of one node ascend, so the first winner is the smallest value.
     winners = np.flatnonzero(votes == most)
     winners = winners[np.concatenate(([True], nodes[winners][1:] != nodes[winners][:-1]))]
     own[nodes[winners]] = values[winners]

@@ -1,4 +1,4 @@
-"""Triangles of the simple graph, found from the side of each triangle's least connected node."""
+"""Triangle enumeration in the simple graph, with edges oriented by degree."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 from omnigraph.exec.adjacency import Rows, adjacency, contains, sorted_set
 
 WEDGES_MAX = 4_000_000
-"""Pairs of neighbours looked at together: some hundred megabytes."""
+"""Wedges (pairs of neighbours) checked together: a few hundred megabytes."""
 
 Corners = tuple[Rows, Rows, Rows]
 
 
 def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
-    """The corners of every triangle, each triangle once. Every edge is given in both directions, and once in each.
+    """The corners of every triangle, each once. Edges are given in both directions, without repetitions.
 
-    An edge is turned towards its better connected end. Then no node has more neighbours than the square root of twice
-    the number of edges, however many edges lead to a hub, and a triangle is two neighbours of one node that are
-    connected.
+    Edges are oriented towards the end of higher degree. Then no node has more than sqrt(2 * edges) outgoing neighbours,
+    even next to a hub. Every triangle is found exactly once, as two connected neighbours of its lowest node.
     """
     known = sorted_set(sources)
     near, far = np.searchsorted(known, sources), np.searchsorted(known, targets)
@@ -33,7 +32,7 @@ def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
     width = max(len(known), 1)
     keys = origins * width + ends
     nodes = known[order]
-    # Every slot is paired with the later ones of the same node.
+    # Every slot is paired with the later slots of the same node: all wedges, each once.
     later = lists.offsets[origins + 1] - np.arange(len(keys)) - 1
     paired = np.concatenate(([0], np.cumsum(later)))
     start = 0
@@ -48,7 +47,7 @@ def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
 
 
 def triangle_counts(triangles: Iterable[Corners], nodes: int) -> Rows:
-    """For every node the number of triangles it is part of."""
+    """The number of triangles of every node."""
     counts = np.zeros(nodes, np.int64)
     for corners in triangles:
         for corner in corners:

@@ -1,4 +1,4 @@
-"""Grouping: first by the rows that variables are bound to, then by what is read of them.
+"""Grouping: by bound row numbers first, then by values.
 
 A group key is a property of a variable, so rows that bind the same entity have the same key. Grouping row numbers
 first means that a property is read and compared once per entity and not once per row.
@@ -11,17 +11,17 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import sums, total
-from omnigraph.exec.shape import steps as shape
+from omnigraph.exec.shape.aggregates import aggregate
 from omnigraph.exec.shape.partitions import coded, rows_at_once
 from omnigraph.exec.shape.row_groups import frame_groups, row_groups
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
 from omnigraph.exec.tables import Rows
-from omnigraph.lang.gq_ast import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column, Group
 from omnigraph.query.liveness import counts_matches
@@ -40,7 +40,7 @@ def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
     aggregates = [column for column in operator.columns if isinstance(column.expression, ir.Aggregate)]
     arrays = _aggregates(aggregates, frame, groups, count, evaluator)
     found = {id(column): taken(array) for column, array in zip(aggregates, arrays, strict=True)}
-    # A key is read where a group begins, and only for the groups that are left in the end.
+    # Keys are read from the first row of a group, and only for groups that reach the result.
     begins = frame.kept(frame.variables, ()).take(first)
     reader = FrameReader(begins, evaluator)
     found |= {id(column): reader.read(column.expression) for column in keys}
@@ -49,15 +49,15 @@ def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
 
 
 def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> list[pa.Array]:
-    """One value per group and aggregate. Where arguments do not fit into memory, some groups after the others."""
+    """One value per group and aggregate, computed in ranges of groups if the arguments exceed memory."""
     parts = _parts(columns, frame, groups, count, evaluator)
     if len(parts) == 1:
         return [_aggregate(column, frame, groups, count, evaluator) for column in columns]
     found = []
     for start, stop in parts:
         rows = np.flatnonzero((groups >= start) & (groups < stop))
-        part, mine = frame.take(rows), groups[rows] - start
-        found.append([_aggregate(column, part, mine, stop - start, evaluator) for column in columns])
+        part, numbered = frame.take(rows), groups[rows] - start
+        found.append([_aggregate(column, part, numbered, stop - start, evaluator) for column in columns])
     return [pa.concat_arrays(arrays) for arrays in zip(*found, strict=True)]
 
 
@@ -94,9 +94,9 @@ def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Ro
 
 
 def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator) -> Rows:
-    """Integers for a key at some rows, equal exactly where it is equal."""
+    """Integer codes of a key at some rows, equal exactly for equal values."""
     if _identifies(expression, frame):
-        # Different entities have different ids: there is nothing to compare.
+        # Distinct entities have distinct ids: no values need to be compared.
         return np.arange(len(rows))
     read = FrameReader(frame, evaluator).read(expression)
     is_ordered = expression.type.is_plain_scalar
@@ -105,9 +105,9 @@ def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator) 
 
 
 def _entities(names: tuple[str, ...], expression: ir.Expr, frame: Frame) -> tuple[Rows, Rows]:
-    """Rows that bind these variables alike: the group of every row, and the first row of every group."""
+    """Groups of rows with equal bindings: the group of every row, and the first row of every group."""
     if any(name not in frame.bindings for name in names) or _is_score(expression):
-        # A path or a score is no entity: such rows are told apart one by one.
+        # Paths and scores are not bound to rows, so every row is its own group.
         return np.arange(frame.length), np.arange(frame.length)
     return frame_groups(frame, names)
 
@@ -117,7 +117,7 @@ def _is_score(expression: ir.Expr) -> bool:
 
 
 def _identifies(expression: ir.Expr, frame: Frame) -> bool:
-    """Whether a key is different for different entities: an id, or a text that is the key of its type."""
+    """True if a key is unique per entity: an id, or a text that is the key of its type."""
     match expression:
         case ir.EntityId():
             return True
@@ -133,14 +133,16 @@ def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator
     assert isinstance(expression, ir.Aggregate)
     argument = expression.argument
     if counts_matches(expression):
-        return pa.array(sums(groups, frame.weight, count), column_type(expression.type))
+        return pa.array(sums(groups, frame.multiplicity, count), column_type(expression.type))
     if isinstance(argument, ir.EntityId) and expression.function is AggregateFunction.COUNT:
-        # Counting entities needs no ids: within one variable a row number is as good.
+        # Counting entities needs no ids: row numbers identify the entities of one variable.
         binding = frame.bindings[argument.variable]
         values = pa.array(binding, mask=binding < 0)
     else:
         values = evaluator.column(argument, frame)
     if expression.function is AggregateFunction.COLLECT and not expression.distinct:
-        rows = total(frame.weight, frame.length)
-        evaluator.budget.hold(rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,}")
-    return shape.aggregate(expression, values, groups, count, frame.weight)
+        rows = total(frame.multiplicity, frame.length)
+        evaluator.budget.hold(
+            rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,} values"
+        )
+    return aggregate(expression, values, groups, count, frame.multiplicity)

@@ -1,4 +1,4 @@
-"""Order with a limit: the first so many rows, without putting the others in order or reading what only they need."""
+"""Top-k selection: the first rows of an order, without sorting the others or reading their later keys."""
 
 from __future__ import annotations
 
@@ -15,36 +15,39 @@ from omnigraph.exec.tables import Rows
 from omnigraph.query.ir import Slice
 
 Key = tuple[Callable[[Rows], pa.Array], bool]
-"""How to read the values at positions, and whether the largest come first."""
+"""A reader of values at positions, and whether the order is descending."""
 
 SELECT_SHARE = 4
-"""The first rows are selected when they are at most one in this many; else everything is sorted."""
+"""Top-k selection is used for at most one row in this many; otherwise everything is sorted."""
 
 SELECT_ROWS_MIN = 4096
-"""Of fewer rows all keys are read at once: asking storage several times costs more than sorting."""
+"""For fewer rows all keys are read together: several reads from storage cost more than sorting."""
 
 
 def bounds(operator: Slice, length: int) -> tuple[int, int]:
-    """First row and the one after the last; limits may be larger than any machine number."""
+    """The half-open range of a slice; limits may exceed 64 bits."""
     stop = length if operator.limit is None else min(operator.offset + operator.limit, length)
     return min(operator.offset, stop), stop
 
 
 def first_rows(keys: Sequence[Key], rows: Rows, stop: int) -> Rows:
-    """Of these positions the first ``stop`` in the order of the keys; what no key tells apart keeps its order."""
+    """The first ``stop`` of these positions in the order of the keys; ties keep their order."""
     if not keys or len(rows) < SELECT_ROWS_MIN or stop * SELECT_SHARE > len(rows):
         return rows[sorted_rows([(read(rows), descending) for read, descending in keys], len(rows))[:stop]]
     if not stop:
         return rows[:0]
     read, descending = keys[0]
     before, tied = split(read(rows), descending, stop)
-    # Later keys are only read for rows that can still be among the first.
+    # Later keys are read only for rows that tie at the boundary.
     head = first_rows(keys, rows[before], len(before))
     return np.concatenate((head, first_rows(keys[1:], rows[tied], stop - len(before))))
 
 
 def split(column: pa.Array, descending: bool, stop: int) -> tuple[Rows, Rows]:
-    """Rows that come before the last of the first ``stop``, and rows that are level with it; positions ascend."""
+    """Rows strictly before the boundary of the first ``stop``, and rows that tie with it; both ascending.
+
+    Example: 7 3 5 3 9, ascending, stop 3: the boundary is 5, so rows 1 3 come before it and row 2 ties.
+    """
     missing = pc.is_null(column).to_numpy(zero_copy_only=False)
     nulls, known = np.flatnonzero(missing), np.flatnonzero(~missing)
     # Null is smallest: first ascending, last descending.
@@ -71,7 +74,7 @@ def _split_values(values: pa.Array, descending: bool, stop: int) -> tuple[Rows, 
     place = len(numbers) - stop if descending else stop - 1
     limit = np.partition(numbers, place)[place]
     if np.isnan(limit):
-        # What is not a number is above every number, and equal to itself.
+        # NaN is above every number and equal to itself.
         unknown = np.isnan(numbers)
         return np.flatnonzero(~unknown) if not descending else np.zeros(0, np.int64), np.flatnonzero(unknown)
     ahead_mask = (numbers > limit) | np.isnan(numbers) if descending else numbers < limit

@@ -1,7 +1,7 @@
-"""Work on more rows than fit into memory, some at a time.
+"""External sorting and grouping: more rows than fit into memory, partition by partition.
 
-What would be spilled is already on disk: rows are row numbers of immutable tables, so their properties can be read
-again whenever their turn comes. Rows are divided by the value that they are ordered or compared by.
+Nothing is spilled: rows are row numbers of immutable tables, so their properties can be read again for each
+partition. Rows are range-partitioned by the value that they are sorted or compared by.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from omnigraph.exec.shape.steps import codes, group_codes, ranks
 from omnigraph.exec.tables import Rows
 
 SAMPLE_ROWS = 1024
-"""Rows that stand for all when sizes are estimated and limits between parts are chosen."""
+"""Sample size for estimating value sizes and choosing partition boundaries."""
 
 SLICE_ROWS = 65_536
-"""Rows whose values are read at once while rows are divided."""
+"""Rows whose values are read together while partitioning."""
 
 PARTS_MAX = 256
 
 DIVIDED_ROWS_MIN = 16_384
-"""So few rows are not divided, and their sizes are not estimated."""
+"""Fewer rows are neither partitioned nor sampled."""
 
 AT_ONCE_MAX = 2**62
-"""Rows worked on at the same time, however much memory there is."""
+"""Upper bound of rows processed together when memory is not limited."""
 
 LARGE_VALUE_BYTES = 1024
 """Rows that would fit with values of this size are not sampled."""
 
 WORK_BYTES = 3 * BYTES_PER_BINDING
-"""What ordering and comparing need for every row and column beside the values."""
+"""Working memory of sorting and comparing per row and column, beside the values."""
 
 Read = Callable[[Rows], pa.Array]
 
 
 def rows_at_once(reads: Sequence[Read], rows: Rows, budget: Budget, held: int) -> int:
-    """How many rows may be worked on at the same time, when so much is held already."""
+    """The number of rows that may be processed together, given the bytes already held."""
     if budget.bytes_max is None or len(rows) <= DIVIDED_ROWS_MIN:
         return min(max(len(rows), 1), AT_ONCE_MAX)
-    # Twice: values are copied when they are put in order.
+    # Twice: sorting copies the values.
     room = max(budget.bytes_max - held, budget.bytes_max // 4) // 2
     if len(rows) * len(reads) * LARGE_VALUE_BYTES <= room:
         return min(len(rows), AT_ONCE_MAX)
@@ -53,9 +53,9 @@ def rows_at_once(reads: Sequence[Read], rows: Rows, budget: Budget, held: int) -
 
 
 def divided(read: Read, rows: Rows, size: int) -> list[tuple[Rows, bool]]:
-    """The rows in parts of about this size, by ascending value; with each whether all its values are equal.
+    """Range partitions of about this size, by ascending value; each with whether all its values are equal.
 
-    Rows of equal value are in one part. Within a part rows keep their order.
+    Equal values are in one partition. Within a partition rows keep their order.
     """
     sample = read(_sample(rows))
     order = np.argsort(ranks(sample), kind="stable")
@@ -74,10 +74,10 @@ def divided(read: Read, rows: Rows, size: int) -> list[tuple[Rows, bool]]:
 
 
 def _codes(values: pa.Array, limits: pa.Array) -> Rows:
-    """Between which limits a value lies (even), or which of them it is (odd)."""
+    """The code of a value: even for the gap between two boundaries, odd for a boundary itself."""
     placed = ranks(pa.concat_arrays([values, limits]))
-    mine, edges = placed[: len(values)], placed[len(values) :]
-    codes: Rows = np.searchsorted(edges, mine, side="left") + np.searchsorted(edges, mine, side="right")
+    ranked, edges = placed[: len(values)], placed[len(values) :]
+    codes: Rows = np.searchsorted(edges, ranked, side="left") + np.searchsorted(edges, ranked, side="right")
     return codes
 
 
@@ -102,14 +102,14 @@ def ordered(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
         wanted = stop - sum(map(len, found))
         if wanted <= 0:
             break
-        # A part that could not be divided is tried as a whole; the budget decides.
+        # A partition of equal values cannot be divided further; the budget decides whether it fits.
         within = len(part) if len(part) == len(rows) and not is_level else size
         found.append(ordered(keys[1:] if is_level else keys, part, min(wanted, len(part)), within))
     return np.concatenate(found) if found else rows[:0]
 
 
 def _best(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
-    """Few of many: the first of some rows, then of these and some more."""
+    """Top-k over slices: keep the best of one slice and merge them with the next."""
     best = rows[:0]
     for start in range(0, len(rows), size - stop):
         best = first_rows(keys, np.concatenate((best, rows[start : start + size - stop])), stop)
@@ -117,22 +117,22 @@ def _best(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
 
 
 def coded(read: Read, rows: Rows, size: int) -> Rows:
-    """Integers, equal exactly where the values at the rows are equal; rows are positions without repetition."""
+    """Integer codes, equal exactly for equal values at the rows; positions must not repeat."""
     if len(rows) <= size:
         return codes(read(rows))
-    # Each row's place in ``rows``, whichever part it comes to stand in.
+    # The index of each row in ``rows``, needed because partitions reorder rows.
     places = np.empty(int(rows.max()) + 1, np.int64)
     places[rows] = np.arange(len(rows))
     found, used = np.empty(len(rows), np.int64), 0
     for part, _ in divided(read, rows, size):
-        mine = codes(read(part))
-        found[places[part]] = mine + used
-        used += int(mine.max()) + 1
+        local = codes(read(part))
+        found[places[part]] = local + used
+        used += int(local.max()) + 1
     return found
 
 
 def different(reads: Sequence[Read], by: Read | None, rows: Rows, size: int) -> Rows:
-    """Of rows that agree in all values the first; ``by`` is what rows may be divided by."""
+    """The first of rows that are equal in all values; ``by`` is the column to partition by."""
     parts = [rows] if by is None or len(rows) <= size else [part for part, _ in divided(by, rows, size)]
     kept = [part[group_codes([read(part) for read in reads], len(part))[1]] for part in parts]
     return np.concatenate(kept) if kept else rows

@@ -1,4 +1,4 @@
-"""The rows of a result: known by their number, computed when they are read, in batches or all at once."""
+"""Lazy result rows: the count is known, columns are computed when read, in batches or as one table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph.exec.budget import Budget
 
 BATCH_ROWS = 65_536
-"""Rows of one batch. A result that is no larger is computed at once."""
+"""Rows of one batch. A result that is no larger is computed eagerly."""
 
 
 @dataclass
@@ -20,14 +20,14 @@ class ResultRows:
     schema: pa.Schema
     length: int
     _read: Callable[[int, int], Sequence[pa.Array]] = field(repr=False)
-    """The columns of the rows from one position to before another."""
+    """Reads the columns of a half-open range of rows."""
     _fitting: int = BATCH_ROWS
-    """How many rows fit into the memory that the query may use."""
+    """The number of rows that fit into the memory limit of the query."""
     _budget: Budget = field(default_factory=Budget, repr=False)
     _table: pa.Table | None = field(default=None, repr=False)
 
     def batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The rows in order. Only the batch that is being read is in memory, unless the whole table was asked for."""
+        """The rows in order. Only the current batch is in memory, unless ``table`` was called before."""
         if self._table is not None:
             yield from self._table.to_batches(max_chunksize=rows_max)
             return
@@ -43,12 +43,12 @@ class ResultRows:
         return pa.Table.from_batches([self._batch(0, min(rows, self.length))], self.schema)
 
     def table(self) -> pa.Table:
-        """All rows at once."""
+        """All rows as one table, cached."""
         if self._table is None:
             held, batches = 0, []
             for batch in self.batches():
                 held += batch.nbytes
-                self._budget.hold(held, "the result as one table (batches would be read one by one)")
+                self._budget.hold(held, "the result as one table (read it in batches to use less memory)")
                 batches.append(batch)
             self._table = pa.Table.from_batches(batches, self.schema)
         return self._table
@@ -60,7 +60,7 @@ class ResultRows:
 
 
 def table_rows(table: pa.Table) -> ResultRows:
-    """Rows that are in memory already."""
+    """Result rows over a table in memory."""
 
     def read(start: int, stop: int) -> Sequence[pa.Array]:
         return [column.combine_chunks() for column in table.slice(start, stop - start).columns]

@@ -1,4 +1,4 @@
-"""Rows that agree in their row numbers: found by counting where the tables are small enough, by hashing elsewhere."""
+"""Grouping by row numbers: with a dense array where the key space is small, otherwise by hashing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ SPAN_MAX = 2**62
 """Several row numbers are packed into one integer below this."""
 
 DENSE_SHARE = 8
-"""An array over all possible keys is used when more than one in this many can be there."""
+"""A dense array is used if the key space is at most this many times the number of rows."""
 
 DENSE_MIN = 4096
-"""Below this an array over all possible keys costs nothing."""
+"""Below this key space a dense array costs nothing."""
 
 COLLAPSED_ROWS_MIN = 64
-"""Fewer rows are not worth comparing."""
+"""Fewer rows are not collapsed: comparing costs more than it saves."""
 
 
 def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
-    """The group of every row, and the first row of every group. Null (-1) is a value like others."""
+    """The group of every row, and the first row of every group. Null (-1) is a value like others.
+
+    Example with two bindings over tables of 3 and 2 rows::
+
+        bindings   0 2 0 -1 2    1 0 1 0 0
+        key        5 10 5 1 10   (binding + 1) in mixed radix: (b0 + 1) * 3 + (b1 + 1)
+        groups     1 2 1 0 2     numbered by key; first 3 0 1
+    """
     key, span = np.zeros(rows, np.int64), 1
     for binding, size in zip(bindings, sizes, strict=True):
         if span * (size + 1) >= SPAN_MAX:
@@ -54,7 +61,7 @@ def _hashed(key: Rows) -> tuple[Rows, Rows]:
 
 
 def frame_groups(frame: Frame, names: Sequence[str]) -> tuple[Rows, Rows]:
-    """The same for variables of a frame."""
+    """``row_groups`` over variables of a frame."""
     bindings = [frame.bindings[name] for name in names]
     sizes = [
         frame.tables[name].size if name in frame.tables else int(rows.max(initial=-1)) + 1
@@ -64,20 +71,20 @@ def frame_groups(frame: Frame, names: Sequence[str]) -> tuple[Rows, Rows]:
 
 
 def collapse(frame: Frame, *, counted: bool) -> Frame:
-    """Rows that agree in everything become one, which stands for all of them if rows are counted."""
+    """Collapse equal rows into one, which carries their summed multiplicity if rows are counted."""
     if not frame.repeats or frame.columns or frame.length < COLLAPSED_ROWS_MIN:
-        # Paths and scores are not compared; they come late, and there are few of them.
+        # Paths and scores cannot be compared by row number; they occur late and on few rows.
         return frame
     if not frame.bindings:
         rows = min(frame.length, 1)
-        weight = np.full(rows, total(frame.weight, frame.length), np.int64) if counted else None
-        return Frame(rows, {}, weight=weight)
+        multiplicity = np.full(rows, total(frame.multiplicity, frame.length), np.int64) if counted else None
+        return Frame(rows, {}, multiplicity=multiplicity)
     groups, first = frame_groups(frame, list(frame.bindings))
-    weight = sums(groups, frame.weight, len(first)) if counted else None
+    multiplicity = sums(groups, frame.multiplicity, len(first)) if counted else None
     collapsed = frame if len(first) == frame.length else frame.take(first)
     return Frame(
         len(first),
         collapsed.tables,
         collapsed.bindings,
-        weight=frame.weight if collapsed is frame and counted else weight,
+        multiplicity=frame.multiplicity if collapsed is frame and counted else multiplicity,
     )

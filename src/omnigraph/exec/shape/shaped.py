@@ -1,7 +1,6 @@
-"""Rows after grouping or projecting: positions, and for every column how to read it at positions.
+"""Shaped rows: positions after grouping or projecting, with a lazy reader per column.
 
-Ordering, cutting and comparing only move positions. What a column holds is read when it is needed, for the rows that
-are left.
+Sorting, slicing and deduplication only move positions. Values are read late, for the rows that remain.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ Read = Callable[[Rows], pa.Array]
 
 @dataclass(frozen=True)
 class Shaped:
-    """Rows of a result."""
+    """Positions of result rows and one reader per column."""
 
     reads: Sequence[Read]
     rows: Rows
     held: int = 0
-    """Bytes that are held for them."""
+    """Bytes held by the readers."""
     source: FrameReader | None = None
-    """What most columns are read from."""
+    """The reader that most columns share."""
 
     @property
     def length(self) -> int:
         return len(self.rows)
 
     def at(self, rows: Rows) -> Shaped:
-        """Only these positions, in this order."""
+        """The same with only these positions, in this order."""
         return replace(self, rows=rows)
 
     def columns(self, start: int, stop: int) -> list[pa.Array]:
-        """The values of the rows from one to before another."""
+        """The values of a half-open range of rows."""
         rows = self.rows[start:stop]
         if self.source is not None:
             self.source.prepare(rows)
@@ -50,7 +49,7 @@ class Shaped:
 
 @dataclass
 class FrameReader:
-    """Expressions at rows of a frame. All columns of the same rows share one part of the frame."""
+    """Evaluates expressions at rows of a frame. Columns of the same rows share one slice of the frame."""
 
     frame: Frame
     evaluator: Evaluator
@@ -58,22 +57,22 @@ class FrameReader:
     _latest: tuple[Rows, Frame] | None = None
 
     def read(self, expression: ir.Expr) -> Read:
-        """How to read an expression."""
+        """A reader of an expression."""
         self._expressions.append(expression)
         return lambda rows: self.evaluator.column(expression, self._part(rows))
 
     def prepare(self, rows: Rows) -> None:
-        """All expressions of these rows are about to be read: fetch the properties of a variable together."""
+        """Prefetch the properties of all expressions for these rows, one read per variable."""
         names: dict[str, list[str]] = {}
         for variable, name in reads_of(self._expressions):
             names.setdefault(variable, []).append(name)
         part = self._part(rows)
         for variable in names.keys() & part.bindings.keys():
             part.fetch(variable, dict.fromkeys(names[variable]))
-        self.evaluator.budget.hold(part.nbytes, f"what is read of {len(rows):,} rows")
+        self.evaluator.budget.hold(part.nbytes, f"reading {len(rows):,} rows")
 
     def _part(self, rows: Rows) -> Frame:
-        # The same array, not an equal one: whoever reads several columns passes it on.
+        # Compared by identity: callers pass the same array for all columns, and comparing values would cost a scan.
         if self._latest is None or self._latest[0] is not rows:
             self._latest = (rows, self._taken(rows))
         return self._latest[1]
@@ -86,5 +85,5 @@ class FrameReader:
 
 
 def taken(column: pa.Array) -> Read:
-    """A column that was computed."""
+    """A reader of a computed column."""
     return lambda rows: column.take(pa.array(rows))

@@ -1,7 +1,4 @@
-"""The last steps of a query: grouping, ordering, keeping each row once.
-
-Groups and order are computed on integer codes of the columns, so that one mechanism serves every type.
-"""
+"""Grouping, ordering and deduplication on integer codes of columns, so that one mechanism serves every type."""
 
 from __future__ import annotations
 
@@ -12,18 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.exec.multiplicity import sums
 from omnigraph.exec.numbers import one_zero
 from omnigraph.exec.tables import Rows
-from omnigraph.lang.gq_ast import AggregateFunction
-from omnigraph.query import expressions as ir
-from omnigraph.rows.arrow_types import column_type
-
-Function = AggregateFunction
 
 
 def codes(column: pa.Array) -> Rows:
-    """Small integers, equal exactly where the values are equal; numbered as they first appear. Nulls are equal."""
+    """Dictionary codes: equal integers for equal values, numbered by first appearance. Nulls are equal."""
     if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(_list_text(value), len(numbers)) for value in column.to_pylist()], np.int64)
@@ -33,23 +24,34 @@ def codes(column: pa.Array) -> Rows:
 
 
 def _list_text(items: list[Any] | None) -> str:
-    """Equal for lists whose items are equal: zero has one sign, NaN is itself."""
+    """A text that is equal for equal lists: -0.0 equals 0.0, and NaN equals NaN."""
     return repr(items and [item + 0.0 if isinstance(item, float) else item for item in items])
 
 
 def group_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Rows, Rows]:
-    """The group of every row, numbered in order of first appearance, and the first row of every group."""
+    """The group of every row, numbered by first appearance, and the first row of every group.
+
+    Example with two columns::
+
+        columns    a b a a b    x x y x x
+        combined   0 1 2 0 1    first  0 1 2
+    """
     combined = np.zeros(rows, np.int64)
     for column in columns:
-        mine = codes(column)
-        combined = codes(pa.array(combined * (int(mine.max(initial=0)) + 1) + mine))
+        code = codes(column)
+        # Recoding after every column keeps the combined values small, so the product cannot overflow.
+        combined = codes(pa.array(combined * (int(code.max(initial=0)) + 1) + code))
     first = np.zeros(int(combined.max(initial=-1)) + 1, np.int64)
+    # Assigned backwards: of several rows of a group the first one is written last and stays.
     first[combined[::-1]] = np.arange(rows)[::-1]
     return combined, first
 
 
 def ranks(column: pa.Array) -> Rows:
-    """Integers in the order of the values; null is smallest, what is not a number is above every number."""
+    """Dense ranks of the values: null is smallest, NaN is above every number.
+
+    Example: values 5 null 7 5 -> order 1 0 3 2 -> ranks 1 0 2 1.
+    """
     if pa.types.is_boolean(column.type):
         column = pc.cast(column, pa.int8())
     order: Rows = pc.array_sort_indices(column, null_placement="at_start").to_numpy().astype(np.int64)
@@ -66,54 +68,8 @@ def ranks(column: pa.Array) -> Rows:
 
 
 def sorted_rows(keys: Sequence[tuple[pa.Array, bool]], rows: int) -> Rows:
-    """Positions in the order of the keys, each with whether it descends; equal rows keep their order."""
+    """Positions sorted by keys, each a column and whether it descends; a stable sort."""
     if not keys:
         return np.arange(rows)
     levels = [-ranks(column) if descending else ranks(column) for column, descending in keys]
     return np.lexsort(tuple(reversed(levels)))
-
-
-# --- aggregates ------------------------------------------------------------------------------------------
-
-
-def aggregate(
-    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, weights: Rows | None = None
-) -> pa.Array:
-    """One value per group. Nulls are neither counted nor summed nor collected; a row counts as often as it weighs."""
-    if values.null_count:
-        present = pc.is_valid(values).to_numpy(zero_copy_only=False)
-        values, groups = values.filter(pa.array(present)), groups[present]
-        weights = None if weights is None else weights[present]
-    if expression.distinct and expression.function not in (Function.MIN, Function.MAX):
-        _, first = group_codes([pa.array(groups), values], len(groups))
-        values, groups, weights = values.take(pa.array(first)), groups[first], None
-    type_ = column_type(expression.type)
-    match expression.function:
-        case Function.COUNT:
-            return pa.array(sums(groups, weights, count), type_)
-        case Function.SUM | Function.AVG:
-            counts = sums(groups, weights, count)
-            numbers = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            numbers = numbers if weights is None else numbers * weights
-            added = np.bincount(groups, weights=numbers, minlength=count).astype(np.float64)
-            divisor = np.maximum(counts, 1) if expression.function is Function.AVG else 1
-            return pa.array(added / divisor, type_, mask=counts == 0)
-        case Function.MIN | Function.MAX:
-            return _extreme(expression, values, groups, count, type_)
-        case Function.COLLECT:
-            order = np.argsort(groups, kind="stable")
-            offsets = np.concatenate(([0], np.cumsum(sums(groups, weights, count))))
-            order = order if weights is None else np.repeat(order, weights[order])
-            items = values.take(pa.array(order)).cast(type_.value_type)
-            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
-
-
-def _extreme(expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, type_: pa.DataType) -> pa.Array:
-    """The row with the smallest or largest rank of each group."""
-    place = ranks(values)
-    if expression.function is Function.MAX:
-        place = -place
-    order = np.lexsort((place, groups))
-    first = np.full(count, -1, np.int64)
-    first[groups[order][::-1]] = order[::-1]
-    return pc.take(values, pa.array(first, mask=first < 0)).cast(type_)

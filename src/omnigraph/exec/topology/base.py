@@ -1,7 +1,7 @@
-"""The neighbour lists of one version of three tables, and what they were made of.
+"""Base of a topology: the neighbour lists of one version of three tables, and the layouts they were built from.
 
-Encoding ids is the only expensive step, so a base is kept on disk and mapped; it is the same for every branch and
-commit that holds the same fragments.
+Encoding ids is the only expensive step, so a base is persisted and memory-mapped. It is shared by every branch and
+commit with the same fragments.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from omnigraph.storage.tables.row_layout import Fragment, Layout
 
 FORMAT = 1
 SIDES = ("edge", "source", "target")
-DIRECTIONS = ("out", "into", "both")
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A table as it was when the base was made."""
+    """A table as it was when the base was built."""
 
     pin: TablePin
     layout: Layout
@@ -34,14 +33,14 @@ class Recorded:
 
 @dataclass
 class Base:
-    """The edges of three pins as lists. Directions that nobody has walked yet are made when asked for."""
+    """The edges of three pins as lists. A direction is derived when it is first walked."""
 
     key: str
     edge: Recorded
     source: Recorded
     target: Recorded
     has_dangling: bool
-    """Whether edges were left out because a node was missing."""
+    """Edges were left out because a node was missing."""
     entry: Entry | None = field(default=None, repr=False)
     known: dict[str, Adjacency] = field(default_factory=dict, repr=False)
     _loops: Rows | None = field(default=None, repr=False)
@@ -81,7 +80,7 @@ class Base:
 
     @property
     def loops(self) -> Rows:
-        """Nodes with an edge to themselves, ascending; meaningless between two types."""
+        """Nodes with a self-loop, ascending; undefined between two types."""
         if self._loops is None:
             stored = None if self.entry is None else self.entry.array("loops")
             self._loops = loops_of(self.lists("out")) if stored is None else stored.astype(np.int64)
@@ -89,13 +88,13 @@ class Base:
 
 
 def loops_of(out: Adjacency) -> Rows:
-    """Nodes with an edge to themselves."""
+    """Nodes with a self-loop."""
     origins = out.origins()
     return sorted_set(origins[origins == out.neighbours])
 
 
 def narrow(lists: Adjacency) -> Adjacency:
-    """The same in four bytes a number where that is enough."""
+    """The same lists with 32-bit integers where values fit: half the file and half the memory traffic."""
     return Adjacency(_narrow(lists.offsets), _narrow(lists.neighbours), _narrow(lists.edges))
 
 
@@ -105,7 +104,7 @@ def _narrow(numbers: Integers) -> Integers:
 
 
 def named(direction: str, lists: Adjacency) -> dict[str, Integers]:
-    """Lists as arrays with names; the offsets come last, so that they are there only if all are."""
+    """Lists as named arrays. Offsets are written last, so their presence proves that the others are complete."""
     return {
         f"{direction}-neighbours": lists.neighbours,
         f"{direction}-edges": lists.edges,
@@ -123,17 +122,14 @@ def _mapped(entry: Entry | None, direction: str) -> Adjacency | None:
     return Adjacency(offsets, neighbours, edges)
 
 
-# --- what a base was made of -----------------------------------------------------------------------------
-
-
 def base_key(edge: TableView, source: TableView, target: TableView) -> str:
-    """A name for exactly these rows of these three tables."""
+    """The cache key of exactly these rows of these three tables."""
     digests = [table.layout.digest for table in (edge, source, target)]
     return hashlib.sha256(f"{FORMAT} {' '.join(digests)}".encode()).hexdigest()[:32]
 
 
 def description(base: Base) -> dict[str, Any]:
-    """What is written beside the arrays."""
+    """The metadata stored beside the arrays."""
     sides = {name: _side(getattr(base, name)) for name in SIDES}
     return {"format": FORMAT, "key": base.key, "has_dangling": base.has_dangling, **sides}
 
@@ -147,13 +143,13 @@ def _side(recorded: Recorded) -> dict[str, Any]:
 
 
 def arrays(base: Base) -> dict[str, Integers]:
-    """The arrays of a base that has only its first direction."""
+    """The arrays of a new base, which has only its first direction."""
     dead = {f"{name}-dead": getattr(base, name).layout.dead for name in SIDES}
     return {**dead, "loops": base.loops, **named("out", base.lists("out"))}
 
 
 def read_base(entry: Entry) -> Base | None:
-    """A base from disk; None if it is of another format or damaged."""
+    """A base from disk; None if its format is another or arrays are missing."""
     about = entry.about
     if about.get("format") != FORMAT:
         return None

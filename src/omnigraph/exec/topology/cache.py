@@ -1,4 +1,16 @@
-"""Finding the topology of three pins: remembered, on disk, a few changes away from a base, or made anew."""
+"""Topology cache: neighbour lists of three pinned tables, from memory, from disk, by delta from a base, or built.
+
+Invariant: a topology returned for three pins describes exactly the live edges between live nodes of those pins. Entries
+are keyed by the digests of the tables' fragments, never by branch or commit, so an entry cannot become stale: other
+rows have another key, and equal fragments on two branches share one entry.
+
+``find`` never encodes a whole table; ``get`` does if nothing else works. The order of attempts, cheapest first:
+
+1. this process holds the topology for exactly these pins;
+2. a base in memory, or on disk, plus few enough changes (``CHANGES_SHARE``);
+3. a rebuild from a base: shared fragments are not encoded again;
+4. a build from the id columns, which dominates the cost.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +33,26 @@ from omnigraph.exec.topology.renumber import Correspondence, correspondence, unc
 from omnigraph.storage.tables.array_cache import ArrayCache
 
 TOPOLOGIES_MAX = 16
-"""Topologies kept open by one process. Large ones are mapped from disk and cost no memory of their own."""
+"""Topologies kept open by one process. Large ones are memory-mapped and cost no private memory."""
 
 MISSED_MAX = 3
-"""Walks without neighbour lists after which they are made in the background."""
+"""Index lookups on an edge type after which its neighbour lists are built in the background."""
 
 PERSISTED_EDGES_MIN = 50_000
-"""Smaller topologies are made anew by every process, within milliseconds."""
+"""Smaller topologies are not persisted: every process builds them within milliseconds."""
 
 BASES_MAX = 4
 """Bases of one edge table kept open by one process."""
 
 CHANGES_SHARE = 16
-"""A base is used as long as no more than one edge in this many has changed."""
+"""A base is reused while at most one edge in this many has changed; every step pays for the changes again."""
 
 Pins = tuple[TableView, TableView, TableView]
-"""The edge table, and the tables of its two ends."""
+"""The edge table, and the tables of its two endpoint types."""
 
 
 class Topologies:
-    """Topologies by the fragments they are made of."""
+    """Topologies by the fragments they were built from. Safe for several threads."""
 
     def __init__(self, files: ArrayCache, persisted_edges_min: int = PERSISTED_EDGES_MIN) -> None:
         self._files = files
@@ -51,7 +63,7 @@ class Topologies:
         self._lock = threading.Lock()
 
     def find(self, pins: Pins) -> Topology | None:
-        """A topology that can be had without encoding a whole table."""
+        """A topology that needs no encoding of a whole table; None if there is none."""
         key = base_key(*pins)
         known = self._known.get(key)
         if known is not None:
@@ -63,8 +75,10 @@ class Topologies:
         return found
 
     def get(self, pins: Pins) -> Topology:
-        """The topology, made if need be."""
+        """The topology, built if necessary."""
+        # One build at a time: two threads that build the same lists would double the peak memory.
         with self._lock:
+            # Look again under the lock: the thread that held it may have built these lists.
             found = self.find(pins)
             if found is not None:
                 return found
@@ -75,22 +89,22 @@ class Topologies:
             self._known.put(made.key, topology)
             return topology
 
-    def ask_for(self, pins: Pins) -> None:
-        """Note that lists were missed. If that happens repeatedly they are made, and nobody waits for it."""
+    def request(self, pins: Pins) -> None:
+        """Count a missing topology; after ``MISSED_MAX`` misses a background thread builds it."""
         key = base_key(*pins)
         times = (self._missed.get(key) or 0) + 1
         self._missed.put(key, times)
         if times == MISSED_MAX:
-            # A program that ends meanwhile waits for it: a thread cut off inside a library may abort the process.
-            threading.Thread(target=self._make_quietly, args=(pins,), name="omnigraph-topology").start()
+            # Not a daemon thread: one that is cut off inside a native library may abort the process at exit.
+            threading.Thread(target=self._build_quietly, args=(pins,), name="omnigraph-topology").start()
 
-    def _make_quietly(self, pins: Pins) -> None:
-        # Whoever needs the lists will see the reason.
+    def _build_quietly(self, pins: Pins) -> None:
+        # A query that needs the lists builds them itself and reports the error.
         with suppress(OmnigraphError):
             self.get(pins)
 
     def _nearest(self, key: str, pins: Pins) -> Topology | None:
-        """The topology on top of the base that needs the fewest changes. The disk is asked if memory has none near."""
+        """The topology over the base with the fewest changes; disk is searched only if memory has none near."""
         location = pins[0].pin.location
         remembered = self._bases.get(location) or ()
         best = _fewest_changes(key, pins, remembered)
@@ -101,16 +115,19 @@ class Topologies:
             best = _fewest_changes(key, pins, (*remembered, *read))
             self._bases.put(location, (*remembered, *read)[:BASES_MAX])
         if best is not None and best.base.entry is not None:
+            # Marks the entry as recently used, so that the size limit of the disk cache evicts others first.
             self._files.touch(best.base.entry)
         return best
 
     def _made(self, pins: Pins) -> Base:
         nearest = self._nearest(base_key(*pins), pins)
+        # A base with more changes than edges costs more to carry over than a fresh build.
         is_useful = nearest is not None and _changes(nearest) < nearest.base.edges
         base = rebuild(nearest, pins) if nearest is not None and is_useful else build(pins)
         if len(base.lists("out").edges) < self._persisted_edges_min:
             return base
         entry = self._files.save(_group(base.edge.pin.location), base.key, description(base), arrays(base))
+        # Use the mapped copy, not the arrays in memory: mapped pages can be evicted and are shared by processes.
         return base if entry is None else read_base(entry) or base
 
 
@@ -119,7 +136,7 @@ def _group(location: str) -> str:
 
 
 def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | None:
-    """What the best of the bases gives, one that fits exactly first."""
+    """The topology over the best base; an exact match is tried first and ends the search."""
     best: Topology | None = None
     for base in sorted(bases, key=lambda base: base.key != key):
         changed = _on_top_of(base, pins)
@@ -142,12 +159,17 @@ def _exact(base: Base) -> Topology:
     return Topology(base, unchanged(base.source.layout), unchanged(base.target.layout), unchanged(base.edge.layout))
 
 
-# --- changes since a base --------------------------------------------------------------------------------
-
-
 def _on_top_of(base: Base, pins: Pins) -> Topology | None:
-    """The topology as a base and what changed since; None if that is not possible."""
+    """The topology as a base plus changes; None if the base cannot describe these pins.
+
+    Example: the base has edge rows 0 to 2 in fragment A. Row 1 was deleted and fragment B with one row was added::
+
+        base edges       A0 A1 A2
+        lost (old)          1           edge row 1 of the base is skipped while stepping
+        fresh (new)               3     row 3 of the present table: its ends are looked up by id
+    """
     edge, source, target = pins
+    # An endpoint type may have been dropped and declared again under the same name: that is another table.
     if (source.pin.location, target.pin.location) != (base.source.pin.location, base.target.pin.location):
         return None
     try:
@@ -155,14 +177,16 @@ def _on_top_of(base: Base, pins: Pins) -> Topology | None:
         sources = _nodes(base.source, source)
         targets = sources if base.within_one_type else _nodes(base.target, target)
         if base.has_dangling and (sources.changes or targets.changes):
+            # An edge that was left out because its node was missing may have found the node since.
             return None
         rows = changed_edges.fresh
         texts = edge.many_values(("src", "dst"), rows)
         starts, ends = source.rows_of(texts["src"]), target.rows_of(texts["dst"])
     except OmnigraphError:
-        # The base is of a version whose files are no longer there.
+        # Cleanup may have deleted files of the version that the base was built from.
         return None
     if (starts < 0).any() or (ends < 0).any():
+        # An added edge without its node: only a full build can leave it out and record that.
         return None
     return Topology(base, sources, targets, changed_edges, sources.to_number(starts), targets.to_number(ends), rows)
 
@@ -171,18 +195,23 @@ def _nodes(recorded: Recorded, table: TableView) -> Correspondence:
     return correspondence(recorded.layout, replace(table, pin=recorded.pin), table)
 
 
-# --- building --------------------------------------------------------------------------------------------
-
-
 def build(pins: Pins) -> Base:
-    """Encode the endpoints of every edge as row numbers. An edge without its node is left out."""
+    """Encode the endpoints of every edge as row numbers; an edge whose node is missing is left out.
+
+    Example with nodes a b c at rows 0 1 2 and one dangling edge::
+
+        src      a  c  a  b      starts  0  2  0  1
+        dst      b  a  c  x      stops   1  0  2 -1
+        known    y  y  y  n      has_dangling = True
+        lists    0: 1 2, 2: 0    neighbours by node, ascending
+    """
     edge, source, target = pins
     live = np.ones(edge.size, bool)
     live[edge.layout.dead] = False
     with ThreadPoolExecutor(2) as pool:
         ends = pool.map(_encoded, (edge, edge), ("src", "dst"), (source, target))
         starts, stops = ends
-    # The ids of millions of edges were just in memory, and Arrow would keep their place for itself.
+    # Arrow's pool would keep the memory of millions of ids although they are not needed again.
     pa.default_memory_pool().release_unused()
     known = (starts >= 0) & (stops >= 0) & live
     lists = adjacency(starts[known], stops[known], np.flatnonzero(known), source.size)
@@ -190,7 +219,7 @@ def build(pins: Pins) -> Base:
 
 
 def rebuild(topology: Topology, pins: Pins) -> Base:
-    """A base for these pins from an older one: what both hold is not encoded again."""
+    """A base for these pins from an older base; edges in both are not encoded again."""
     return _base(pins, topology.out.whole, has_dangling=topology.base.has_dangling)
 
 

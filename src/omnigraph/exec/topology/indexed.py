@@ -1,7 +1,7 @@
-"""Walking a few edges without neighbour lists: every step asks the edge table for the edges of its nodes.
+"""Index-backed traversal: every step looks up the edges of its nodes in the edge table instead of neighbour lists.
 
-It gives what the lists give, through the same interface, so whoever walks need not know. With an index on the ends of
-the edges a step costs milliseconds, whatever the size of the table; encoding the whole table once costs seconds.
+Same interface and results as the lists. With an index on the edge endpoints a step costs milliseconds whatever the
+table's size; encoding the whole table for lists costs seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCE, TARGET = "src", "dst"
 
 @dataclass(frozen=True)
 class IndexedLists:
-    """Neighbours on demand. ``columns`` are the ends that edges are looked up by."""
+    """Neighbours by index lookup. ``columns`` are the endpoint columns to look up."""
 
     edge: TableView
     start: TableView
@@ -42,7 +42,7 @@ class IndexedLists:
         return max(self.start.size, self.end.size)
 
     def degrees(self, numbers: Rows) -> Rows:
-        """Unknown before the edges are there: nothing is held against them."""
+        """Zeros: degrees are unknown before the lookup, so the budget is not charged for them."""
         return np.zeros(len(numbers), np.int64)
 
     def step(self, numbers: Rows, *, keep_edges: bool = False) -> tuple[Rows, Rows, Rows]:
@@ -65,13 +65,13 @@ class IndexedLists:
         return keys // self.numbers, keys % self.numbers, keys[:0]
 
     def connected(self, numbers: Rows, neighbours: Rows) -> None:
-        """There is nothing to look pairs up in."""
+        """None: there is no structure to probe pairs in."""
 
     def far_ends(self, numbers: Rows) -> Rows:
         return self.step(numbers)[1]
 
     def _along(self, column: str, ids: pa.Array, nodes: Rows) -> tuple[Rows, Rows, Rows]:
-        """The edges whose end in this column is one of the nodes: that node, the other end, and the edge's row."""
+        """The edges whose endpoint in this column is one of the nodes: that node, the other end, and the edge's row."""
         other = TARGET if column == SOURCE else SOURCE
         rows, found = self.edge.with_ids(column, ids.to_pylist(), [column, other])
         places = pc.index_in(found[column], value_set=ids)
@@ -80,7 +80,7 @@ class IndexedLists:
 
 
 def _joined(numbers: Rows, starts: Rows) -> tuple[Rows, Rows]:
-    """Pairs of positions in the two arrays at which equal numbers stand."""
+    """Equi-join of two arrays: pairs of positions with equal numbers."""
     order = np.argsort(starts, kind="stable")
     low = np.searchsorted(starts[order], numbers, side="left")
     counts = np.searchsorted(starts[order], numbers, side="right") - low
@@ -121,7 +121,7 @@ class IndexedTopology:
 
     @cached_property
     def loops(self) -> Rows:
-        """Those of the starts that have an edge to themselves."""
+        """The starts with a self-loop."""
         if not self.within_one_type:
             return self.starts[:0]
         position, neighbour, _ = self.out.step(self.starts)

@@ -1,8 +1,8 @@
-"""Who is connected to whom: the edges of one type as neighbour lists.
+"""Neighbour lists of one edge type: a base plus the changes since.
 
-A topology is a *base*, the lists of some earlier version of the three tables, and what has changed since: edges added,
-edges gone, nodes that moved. Nodes are known by the number they had in the base, whatever row they are in now; a node
-that did not exist then has a number above those. Walking stays within numbers, rows are translated at the ends.
+A topology is a *base*, the lists of some earlier version of the three tables, and a delta: added edges, deleted edges,
+moved nodes. Nodes are identified by their number in the base, whatever row they occupy now; a node added since has a
+number above those. Traversal works on numbers only; rows are translated at both ends.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from omnigraph.exec.topology.base import Base
 from omnigraph.exec.topology.renumber import NOTHING, Correspondence, nothing
 
 PROBED_SHARE = 8
-"""Pairs are looked up if walking to tell them would make more than one step for so many edges."""
+"""Pairs are probed by binary search if stepping would touch more than one edge in this many."""
 
 
 @dataclass(frozen=True)
 class Lists:
-    """The neighbours to walk to from one end, in numbers; ``near`` and ``far`` translate the two ends."""
+    """Neighbours in one direction, as numbers; ``near`` and ``far`` translate the two ends."""
 
     base: Adjacency
     near: Correspondence
     far: Correspondence
     edges: Correspondence
     starts: Rows = field(default_factory=nothing, repr=False)
-    """Of every added edge the end it is walked from."""
+    """The near end of every added edge."""
     ends: Rows = field(default_factory=nothing, repr=False)
     added: Rows = field(default_factory=nothing, repr=False)
     """The rows of the added edges."""
 
     @property
     def numbers(self) -> int:
-        """Numbers of the far end; of both ends where edges stay within one type."""
+        """An exclusive upper bound of the numbers of both ends."""
         return max(self.near.size, self.far.size)
 
     @cached_property
     def _more(self) -> tuple[Rows, Adjacency]:
-        """The added edges: who has some, and their lists."""
+        """The added edges: the near nodes that have some, and their lists."""
         who = sorted_set(self.starts)
         return who, adjacency(np.searchsorted(who, self.starts), self.ends, self.added, len(who))
 
     def degrees(self, numbers: Rows) -> Rows:
-        """At most how many steps each of the nodes allows."""
+        """An upper bound of the number of steps from each of the nodes."""
         counts = np.zeros(len(numbers), np.int64)
         based = numbers < self.base.nodes
         counts[based] = self.base.degrees(numbers[based])
@@ -59,11 +59,11 @@ class Lists:
     def step(self, numbers: Rows, *, keep_edges: bool = False) -> tuple[Rows, Rows, Rows]:
         """One step from every node: the position of the node in the input, the neighbour, and the edge's row.
 
-        Without edges every pair comes once and the edges mean nothing.
+        Without ``keep_edges`` every pair occurs once and edge rows are undefined.
         """
         if keep_edges or not len(self.starts) or len(self.edges.lost):
             return self._step(numbers, keep_edges=keep_edges)
-        # Pairs have to be told apart only where edges came. Where some went it would take longer to find out.
+        # Only nodes with added edges need deduplication. With deleted edges, finding them costs more than it saves.
         is_changed = contains(self.changed, numbers)
         if is_changed.all():
             return self._step(numbers, keep_edges=False)
@@ -102,7 +102,7 @@ class Lists:
         return position, neighbour, edge
 
     def connected(self, numbers: Rows, neighbours: Rows) -> Mask | None:
-        """For every pair whether an edge leads from one to the other; None if walking is the better way to tell."""
+        """For every pair whether an edge leads from one to the other; None if stepping is cheaper."""
         steps = int(self.degrees(numbers).sum())
         if len(self.edges.lost) or len(self.far.gone) or steps * PROBED_SHARE < len(self.base.neighbours):
             return None
@@ -112,7 +112,7 @@ class Lists:
         return held
 
     def far_ends(self, numbers: Rows) -> Integers:
-        """The neighbours of some nodes, in no order and as often as they come."""
+        """The neighbours of some nodes, unordered and with repetitions."""
         if len(self.edges.lost) or len(self.far.gone) or len(self.starts):
             return self.step(numbers)[1]
         starts = self.base.offsets[numbers].astype(np.int64)
@@ -129,18 +129,18 @@ class Lists:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are edges that the base does not have, or has and should not."""
+        """True if edges were added or deleted since the base."""
         return len(self.edges.lost) > 0 or len(self.starts) > 0
 
     @cached_property
     def changed(self) -> Rows:
-        """The nodes whose neighbours are not those of the base, ascending."""
+        """The nodes whose neighbours differ from the base, ascending."""
         slots = np.flatnonzero(contains(self.edges.lost, self.base.edges)) if len(self.edges.lost) else nothing()
         return sorted_set(np.concatenate((self.starts, np.searchsorted(self.base.offsets, slots, side="right") - 1)))
 
     @cached_property
     def whole(self) -> Adjacency:
-        """All lists at once, of rows instead of numbers."""
+        """All lists with changes applied, over rows instead of numbers."""
         if not (self.near.changes or self.far.changes or self.edges.changes or len(self.near.to_row.starts)):
             return self.base
         keep = ~contains(self.edges.lost, self.base.edges)
@@ -153,7 +153,7 @@ class Lists:
 
 
 def _walk(lists: Adjacency, numbers: Rows) -> tuple[Rows, Rows, Rows]:
-    """Positions, neighbours and edges, for the nodes that the lists know."""
+    """Positions, neighbours and edges of the nodes that are in the lists."""
     if len(numbers) and int(numbers.max()) >= lists.nodes:
         based = np.flatnonzero(numbers < lists.nodes)
         position, slot = lists.of(numbers[based])
@@ -178,7 +178,7 @@ class Topology:
     sources: Rows = field(default_factory=nothing, repr=False)
     targets: Rows = field(default_factory=nothing, repr=False)
     added: Rows = field(default_factory=nothing, repr=False)
-    """The edges that are not in the base: numbers of their ends, and their rows."""
+    """The rows of edges that are not in the base; ``sources`` and ``targets`` are the numbers of their ends."""
 
     @property
     def within_one_type(self) -> bool:
@@ -196,7 +196,7 @@ class Topology:
 
     @cached_property
     def both(self) -> Lists:
-        """Both directions at once; only for edges within one type. A self-loop stands once."""
+        """Both directions together; only for edges within one type. A self-loop occurs once."""
         turned = self.sources != self.targets
         ends = (
             np.concatenate((self.sources, self.targets[turned])),
@@ -207,7 +207,7 @@ class Topology:
 
     @cached_property
     def loops(self) -> Rows:
-        """Numbers of the nodes that have an edge to themselves; none between two types."""
+        """Numbers of the nodes with a self-loop; empty between two types."""
         if not self.within_one_type:
             return NOTHING
         candidates = sorted_set(np.concatenate((self.base.loops, self.sources[self.sources == self.targets])))

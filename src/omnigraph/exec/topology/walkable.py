@@ -1,7 +1,6 @@
-"""What can be walked: the interface that neighbour lists and lookups by index share.
+"""Traversal interface shared by neighbour lists and index lookups.
 
-Nodes are *numbers*: some stable naming of the nodes of the two ends, which ``near`` and ``far`` translate from and to
-rows.
+Nodes are *numbers*: a stable numbering of the nodes of both ends. ``near`` and ``far`` translate from and to rows.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ class Steps(Protocol):
 
     @property
     def numbers(self) -> int:
-        """Every number of either end is below it."""
+        """An exclusive upper bound of the numbers of both ends."""
 
     def degrees(self, numbers: Rows) -> Rows:
-        """About how many steps each of the nodes allows, as far as that is known without making them."""
+        """An estimate of the number of steps from each of the nodes, as far as it is known beforehand."""
 
     def step(self, numbers: Rows, *, keep_edges: bool = False) -> tuple[Rows, Rows, Rows]:
         """One step from every node: the position of the node in the input, the neighbour, and the edge's row.
 
-        Without edges every pair comes once and the edges mean nothing.
+        Without ``keep_edges`` every pair occurs once and edge rows are undefined.
         """
 
     def connected(self, numbers: Rows, neighbours: Rows) -> Mask | None:
-        """For every pair whether an edge leads from one to the other; None if walking is the better way to tell."""
+        """For every pair whether an edge leads from one to the other; None if stepping is cheaper."""
 
     def far_ends(self, numbers: Rows) -> Integers:
-        """The neighbours of some nodes, in no order and as often as they come."""
+        """The neighbours of some nodes, unordered and with repetitions."""
 
 
 SomeSteps_co = TypeVar("SomeSteps_co", bound=Steps, covariant=True)
@@ -61,8 +60,8 @@ class Walkable(Protocol[SomeSteps_co]):
 
     @property
     def both(self) -> SomeSteps_co:
-        """Both directions at once; only for edges within one type. A self-loop stands once."""
+        """Both directions together; only for edges within one type. A self-loop occurs once."""
 
     @property
     def loops(self) -> Rows:
-        """Nodes that have an edge to themselves, ascending."""
+        """Nodes with a self-loop, ascending."""

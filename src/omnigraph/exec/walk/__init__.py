@@ -1,1 +1,1 @@
-"""Operators that follow edges: one hop, several hops, shortest paths, counted walks."""
+"""Traversal operators: one hop, several hops, shortest paths, counted expansion."""

@@ -1,4 +1,4 @@
-"""Following edges: one hop, bound edges, several hops, and cycles that close."""
+"""Expansion kernels over row numbers: one hop, bound edges, several hops, and closing a cycle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ StepsT = TypeVar("StepsT", bound=Steps)
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """For every result row the position of its input row, the node it reached, and the edge if edges are bound."""
+    """For every result row: the position of its input row, the reached node, and the edge if edges are bound."""
 
     position: Rows
     node: Rows
@@ -49,7 +49,14 @@ def one_hop(lists: Steps, starts: Rows, *, keep_edges: bool, budget: Budget) -> 
 
 
 def many_hops(lists: Steps, loops: Rows, starts: Rows, hops: HopRange, *, from_target: bool, budget: Budget) -> Reached:
-    """Every node whose shortest distance from the start lies within the bounds, once per start."""
+    """Every node whose shortest distance from the start lies within the bounds, once per input row.
+
+    The search runs once per distinct start; its pairs are then repeated for every row with that start::
+
+        starts    5 3 5        distinct 3 5, inverse 1 0 1
+        pairs     3: a b, 5: c
+        result    c | a b | c  positions 0 1 1 2
+    """
     distinct, inverse = _distinct(starts)
     found = Pairs(budget)
     reach(lists, loops, lists.near.to_number(distinct), hops, found, from_target=from_target, budget=budget)

@@ -1,4 +1,4 @@
-"""Shortest paths between two bound nodes of one type. Between two types a path is an edge, which ``expand`` finds."""
+"""Shortest paths between two bound nodes of one type. A path between two types is one edge, found by ``expand``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.query.ir import HopRange
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Rows that are connected, the length of their path, and the numbers of the nodes along it if they were wanted."""
+    """Connected rows, path lengths, and the node numbers along each path if requested."""
 
     position: Rows
     length: Rows
@@ -24,9 +24,9 @@ class Paths:
 def shortest_paths(
     lists: Steps, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
-    """One path per row whose ends are connected within the bounds.
+    """One path per row whose ends are connected within the bounds; ties go to the smallest node numbers.
 
-    Among equally short ones the smallest numbers win.
+    Rows are grouped by source, so that one search serves all rows of a source.
     """
     kept: list[int] = []
     lengths: list[int] = []
@@ -79,6 +79,7 @@ def _search(lists: Steps, source: int, targets: Rows, hops_max: int, budget: Bud
         via = frontier[position]
         fresh = distance[found] < 0
         found, via = found[fresh], via[fresh]
+        # The smallest parent comes first for every node, which makes the chosen path deterministic.
         order = np.lexsort((via, found))
         found, via = found[order], via[order]
         first = np.ones(len(found), bool)

@@ -1,10 +1,21 @@
-"""Reachability: which nodes lie how many hops away.
+"""Bounded reachability: multi-source breadth-first search over the nodes of one edge type.
 
-A node is reached at its shortest distance, and only if that lies within the bounds. A node with an edge to itself is
-also reached one hop after its distance, which matters exactly when its distance is one below the lower bound.
+A node is reached if its shortest distance lies within the bounds. A node with a self-loop is also reached one hop after
+its distance; that matters only if its distance is one below the lower bound.
 
-There are two ways to search. All starts at once, as one sorted set of pairs, is best while little is reached. Once a
-hop touches a good part of the graph, marking nodes start by start is; then what is only counted is never held.
+Invariant of both strategies: ``visited`` holds every (start, node) pair whose shortest distance is at most the current
+hop, and ``frontier`` those at exactly that distance. A pair enters the frontier once.
+
+- Sparse: all starts together, as one sorted set of keys ``start position * width + node``. Best while few pairs exist.
+- Dense: one bitmap over all nodes per start. Used once a hop touches a large share of the graph; memory is independent
+  of the number of pairs, so a sink that only counts never holds them.
+
+Example: edges 7 -> 1, 7 -> 2, 2 -> 3, starts 7 and 2, width 10, bounds 1 to 2::
+
+    hop 0   frontier  07 12            start 0 is at node 7, start 1 at node 2
+    hop 1   frontier  01 02 13         start 0 reaches 1 and 2, start 1 reaches 3
+    hop 2   frontier  03               start 0 reaches 3 by way of 2
+    reached           01 02 03 13      keys // 10 is the start, keys % 10 the node
 """
 
 from __future__ import annotations
@@ -21,22 +32,22 @@ from omnigraph.exec.topology.walkable import Steps
 from omnigraph.query.ir import HopRange
 
 DENSE_SHARE = 64
-"""A hop is dense if from every start it touches more than one node in this many."""
+"""A hop is dense if it touches on average more than one node in this many per start."""
 
 
 class Sink(Protocol):
-    """Takes what is reached, start by start or all at once."""
+    """Consumer of reached nodes, per start or for all starts together."""
 
     def pairs(self, origins: Rows, nodes: Rows) -> None:
         """Positions of starts and the nodes reached from them, sorted, each pair once."""
 
     def marks(self, start: int, reached: Mask) -> None:
-        """All that one start reaches."""
+        """Every node that one start reaches, as a bitmap that is reused for the next start."""
 
 
 @dataclass
 class Pairs:
-    """Keeps every pair of a start, by its position, and a node, in order."""
+    """Sink that keeps every pair of a start position and a node, in order."""
 
     budget: Budget
     _origins: list[Rows] = field(default_factory=list)
@@ -64,7 +75,7 @@ class Pairs:
 
 @dataclass
 class Counts:
-    """Counts how many nodes each start reaches, all of them or those that are wanted."""
+    """Sink that counts the nodes each start reaches, all or only the wanted ones."""
 
     counts: Rows
     wanted: Mask | None = None
@@ -79,24 +90,25 @@ class Counts:
 
 @dataclass
 class Visits:
-    """Adds up, for every node, the weights of the starts that reach it."""
+    """Sink that sums, for every node, the multiplicity of the starts that reach it."""
 
-    weights: Rows
+    multiplicity: Rows
     visits: Rows
 
     def pairs(self, origins: Rows, nodes: Rows) -> None:
-        self.visits += sums(nodes, self.weights[origins], len(self.visits))
+        self.visits += sums(nodes, self.multiplicity[origins], len(self.visits))
 
     def marks(self, start: int, reached: Mask) -> None:
-        self.visits[reached] += self.weights[start]
+        self.visits[reached] += self.multiplicity[start]
 
 
 def reach(
     lists: Steps, loops: Rows, starts: Rows, hops: HopRange, sink: Sink, *, from_target: bool, budget: Budget
 ) -> None:
-    """Everything within the bounds from every start; starts and nodes are numbers."""
+    """Pass every node within the bounds of every start to the sink; starts and nodes are numbers."""
     if hops.low <= hops.high and len(starts):
-        # Otherwise it is two hops over an edge between two types: numbers of the far type mean nothing here.
+        # The compiler lowers several hops over an edge between two types to empty bounds. Searching would be wrong:
+        # a number of the far type would be used as a number of the near type.
         _Search(lists, loops, starts, hops, from_target, budget).run(sink)
 
 
@@ -111,6 +123,7 @@ class _Search:
 
     def run(self, sink: Sink) -> None:
         width = self.lists.numbers
+        # Keys are sorted because start positions ascend; everything below relies on that.
         frontier = np.arange(len(self.starts)) * width + self.starts
         visited = frontier
         reached = [self._looped(frontier // width, frontier % width, frontier) if self.hops.low == 1 else frontier[:0]]
@@ -124,6 +137,7 @@ class _Search:
             self.budget.check(steps, 4)
             position, neighbour, _ = self.lists.step(frontier % width)
             found = sorted_set((frontier // width)[position] * width + neighbour)
+            # A pair already visited has a shorter distance; keeping it would report it twice.
             frontier = found[~contains(visited, found)]
             visited = sorted_set(np.concatenate((visited, frontier)))
             if hop >= self.hops.low:
@@ -134,36 +148,38 @@ class _Search:
         sink.pairs(keys // width, keys % width)
 
     def _looped(self, origins: Rows, nodes: Rows, kept: Rows) -> Rows:
-        """Those whose target has an edge to itself; the target is the start when walking backwards."""
+        """The pairs whose target has a self-loop; walking backwards, the target is the start."""
         if not len(self.loops):
             return kept[:0]
         return kept[contains(self.loops, self.starts[origins] if self.from_target else nodes)]
 
-    # --- start by start --------------------------------------------------------------------------------
-
     def _dense(self, hop: int, frontier: Rows, visited: Rows, reached: list[Rows], sink: Sink) -> None:
-        """The hops from ``hop`` on, for each start on its own."""
+        """Continue from ``hop`` with one bitmap search per start."""
         width = self.lists.numbers
+        # Keys of one start are contiguous, so each sorted array is cut at multiples of the width.
         bounds = np.arange(len(self.starts) + 1) * width
         so_far = (frontier, visited, sorted_set(np.concatenate(reached)))
         cuts = [np.searchsorted(keys, bounds).tolist() for keys in so_far]
+        # Three bitmaps for all starts: allocating per start would dominate on large graphs.
         seen, within, fresh = (np.empty(width, bool) for _ in range(3))
         for start in range(len(self.starts)):
-            mine, known, kept = (
+            current, known, kept = (
                 keys[cut[start] : cut[start + 1]] - start * width for keys, cut in zip(so_far, cuts, strict=True)
             )
             seen[:], within[:] = False, False
             seen[known], within[kept] = True, True
-            self._mark(start, hop, mine, (seen, within, fresh))
+            self._mark(start, hop, current, (seen, within, fresh))
             sink.marks(start, within)
 
     def _mark(self, start: int, hop: int, frontier: Rows, marks: tuple[Mask, Mask, Mask]) -> None:
+        """Breadth-first search from one frontier; ``within`` collects the nodes inside the bounds."""
         seen, within, fresh = marks
         for distance in range(hop, self.hops.high + 1):
             if not len(frontier):
                 return
             self.budget.check()
             fresh[:] = False
+            # Setting flags deduplicates: neighbours may repeat and are in no order.
             fresh[self.lists.far_ends(frontier)] = True
             fresh &= ~seen
             if distance >= self.hops.low:

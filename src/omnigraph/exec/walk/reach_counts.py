@@ -1,6 +1,6 @@
-"""Several hops of which only numbers are wanted: how many nodes each row reaches, or how many rows reach each node.
+"""Counted reachability: how many nodes each row reaches, or how many rows reach each node.
 
-The pairs themselves, which may be many times the graph, are never held.
+The pairs, which may outnumber the graph many times, are never materialised.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Walk:
 def count_reached(
     step: Expand, frame: Frame, demand: Demand, graph: GraphView, evaluator: Evaluator, budget: Budget
 ) -> Frame | None:
-    """The rows of a step of several hops, without its pairs; None where the pairs are wanted."""
+    """The rows of a multi-hop step without its pairs; None if later operators read both ends."""
     if step.closes or step.hops == ONE_HOP:
         return None
     counts_nodes = step.new_variable not in demand.variables
@@ -59,11 +59,11 @@ def count_reached(
     lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
     walk = _Walk(step, frame, lists, topology.loops, graph.node_table(step.new_type), evaluator, budget)
     is_counted = demand.multiplicity is not Multiplicity.EXISTS
-    return _weighed(walk, is_counted=is_counted) if counts_nodes else _visited(walk, is_counted=is_counted)
+    return _multiplied(walk, is_counted=is_counted) if counts_nodes else _visited(walk, is_counted=is_counted)
 
 
-def _weighed(walk: _Walk, *, is_counted: bool) -> Frame:
-    """Every row weighed by the number of nodes it reaches."""
+def _multiplied(walk: _Walk, *, is_counted: bool) -> Frame:
+    """Every row multiplied by the number of nodes it reaches."""
     step, frame, near = walk.step, walk.frame, walk.near
     different = sorted_set(near[near >= 0])
     wanted = None
@@ -75,18 +75,19 @@ def _weighed(walk: _Walk, *, is_counted: bool) -> Frame:
     ways = np.zeros(frame.length, np.int64)
     ways[near >= 0] = counts.counts[np.searchsorted(different, near[near >= 0])]
     kept = frame.where(ways > 0)
-    return kept.weighted(product(kept.weight, ways[ways > 0])) if is_counted else kept
+    return kept.with_multiplicity(product(kept.multiplicity, ways[ways > 0])) if is_counted else kept
 
 
 def _visited(walk: _Walk, *, is_counted: bool) -> Frame:
-    """The nodes that are reached, each with the weight of all rows that reach it."""
+    """The reached nodes, each with the summed multiplicity of the rows that reach it."""
     step, frame, bound = walk.step, walk.frame, walk.near >= 0
     near = walk.near[bound]
     different = sorted_set(near)
-    weight = None if frame.weight is None else frame.weight[bound]
-    checked(total(weight, len(near)))
-    weights = sums(np.searchsorted(different, near), weight, len(different))
-    visits = Visits(weights, np.zeros(walk.lists.numbers, np.int64))
+    multiplicity = None if frame.multiplicity is None else frame.multiplicity[bound]
+    # One node may be reached by every start: the total bounds every visit count, so additions need no check.
+    checked(total(multiplicity, len(near)))
+    by_start = sums(np.searchsorted(different, near), multiplicity, len(different))
+    visits = Visits(by_start, np.zeros(walk.lists.numbers, np.int64))
     walk.reach(different, visits)
     numbers = np.flatnonzero(visits.visits)
     nodes = walk.lists.far.to_row(numbers)
@@ -95,4 +96,4 @@ def _visited(walk: _Walk, *, is_counted: bool) -> Frame:
         numbers, nodes = numbers[keep], nodes[keep]
     name = step.new_variable
     counted = visits.visits[numbers] if is_counted else None
-    return Frame(len(nodes), {name: walk.table}, {name: nodes}, weight=counted)
+    return Frame(len(nodes), {name: walk.table}, {name: nodes}, multiplicity=counted)

@@ -1,6 +1,6 @@
-"""The operators that follow edges: from a frame to the frame with the far ends, the edges or the paths bound.
+"""Traversal operators: extend a frame by far nodes, edges or paths.
 
-Conditions on what was reached are tested once for every different node or edge, before rows are made of it.
+Predicates on a reached node or edge are evaluated once per distinct node or edge, before rows are materialised.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Eva
 def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> Reached:
     bound = operator.source if operator.closes or not operator.from_target else operator.target
     topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops)
-    # The lists of an edge walked inwards lead from its target type.
+    # Lists for an edge bound at its target lead from the target type.
     lists = expand.neighbours(topology, operator.direction, reverse=operator.from_target and not operator.closes)
     keep_edges = operator.edge_variable is not None
     if operator.closes:
@@ -58,8 +58,9 @@ def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> 
 
 
 def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, evaluator: Evaluator) -> Mask:
-    """Which of the row numbers satisfy a predicate about nothing but them; each different one is tested once."""
+    """A mask of the rows that satisfy a predicate that reads only them; each distinct row is evaluated once."""
     if len(rows) * 8 > table.size:
+        # Flags over the whole table deduplicate faster than sorting once the rows are a good part of it.
         seen = np.zeros(table.size, bool)
         seen[rows] = True
         different = np.flatnonzero(seen)
@@ -104,7 +105,7 @@ def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], top
 
 
 def _direct_ids(operator: ShortestPath, frame: Frame) -> pa.Array:
-    """A path between two types: its two ends."""
+    """The ids of a path between two types: its two ends."""
     both = pa.concat_arrays([frame.values(operator.source, "id"), frame.values(operator.target, "id")])
     pairs = np.arange(2 * frame.length).reshape(2, frame.length).T.ravel()
     offsets = pa.array(np.arange(frame.length + 1) * 2, pa.int32())

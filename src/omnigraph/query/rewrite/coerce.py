@@ -1,7 +1,7 @@
-"""Constants in a column's exact type, where nothing is lost; comparisons that no value can satisfy are decided here.
+"""Literal coercion: constants in the column's exact type where lossless; constant folding of decided comparisons.
 
-Storage uses an index only if the literal has the column's very type, and would refuse or truncate one that does not
-fit. So ``age < 2.7`` on an integer becomes ``age <= 2``, and ``age = 2.7`` becomes false. This is done only in
+Storage uses an index only if the literal has exactly the column's type, and would refuse or truncate one that does not
+fit. So ``age < 2.7`` on an integer becomes ``age <= 2``, and ``age = 2.7`` becomes false. The pass covers only
 predicates, where false and null are the same. Stored numbers are finite.
 """
 
@@ -11,8 +11,8 @@ import math
 from dataclasses import replace
 
 from omnigraph.core.numbers import neighbours
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Expand, Filter, Operator, Scan
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs
@@ -22,7 +22,7 @@ _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.E
 
 
 def coerce_literals(root: Operator) -> Operator:
-    """Coerce the constants of every predicate in the tree; a predicate that always holds goes away."""
+    """Coerce the constants of every predicate in the tree; predicates that are always true are removed."""
     below = map_inputs(root, coerce_literals)
     if not isinstance(below, Filter | Scan | Expand):
         return below
@@ -41,7 +41,7 @@ def coerce_literals(root: Operator) -> Operator:
 
 
 def coerce_predicate(predicate: ir.Expr) -> ir.Expr:
-    """The same predicate for every row, as far as true is concerned."""
+    """A predicate that is true for the same rows; false and null may be exchanged."""
     match predicate:
         case ir.Logic():
             operands = tuple(coerce_predicate(operand) for operand in predicate.operands)
@@ -73,7 +73,7 @@ def _fold(operator: BinaryOperator, operands: tuple[ir.Expr, ...]) -> ir.Expr:
 
 
 def coerce_comparison(operator: BinaryOperator, left: ir.Property, right: ir.Constant) -> ir.Expr:
-    """``property operator constant`` with the constant in the property's type, or the decided answer."""
+    """``property operator constant`` with the constant in the property's type, or a constant predicate."""
     value = right.value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ir.FALSE
@@ -95,7 +95,7 @@ def _compare_number(operator: BinaryOperator, left: ir.Property, value: int | fl
         case Op.EQ | Op.NE if not is_exact:
             return ir.FALSE if operator is Op.EQ else not_null
         case Op.LT | Op.LE if not is_exact:
-            # Without a number above, every number of the type is below the value.
+            # No number of the type is above the value, so every number is below it.
             return not_null if above is None else ir.FALSE if below is None else compare(Op.LE, below)
         case Op.GT | Op.GE if not is_exact:
             return not_null if below is None else ir.FALSE if above is None else compare(Op.GE, above)
@@ -114,7 +114,7 @@ def _integers_around(left: ir.Property, value: int | float) -> tuple[int | None,
 
 
 def _coerce_member(item: ir.Property, items: ir.Constant) -> ir.Expr:
-    """``property in [constants]``: drop what the property cannot hold."""
+    """``property in [constants]`` without the constants that the property cannot hold."""
     kept: dict[ir.ConstantValue, None] = {}
     for value in items.value if isinstance(items.value, tuple) else ():
         decided = coerce_comparison(Op.EQ, item, ir.Constant(value, items.type.item))

@@ -1,4 +1,4 @@
-"""Which rewrites run, in which order."""
+"""The ordered rewrite passes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every scan and expansion learns which properties are read above it, and brings no others.
+"""Column pruning: every scan and expansion provides only the properties that operators above read.
 
-Reads are followed downwards, block by block: two ``not`` blocks may use one name for variables of different types.
+Reads propagate top-down per block: two ``not`` blocks may use one name for variables of different types.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from omnigraph.query.rewrite.tree import expressions_of, inputs, map_inputs
 from omnigraph.query.variables import walk
 
 Reads = frozenset[tuple[str, str]]
-"""Variables and the property, or the part of a path, that is read of them."""
+"""Pairs of a variable and the property or path attribute that is read."""
 
 
 def prune_columns(root: Operator) -> Operator:
-    """Fill in the columns of every operator that brings properties."""
+    """Set the columns of every scan and expansion."""
     return _prune(root, frozenset())
 
 
@@ -55,7 +55,7 @@ def _own_reads(operator: Operator) -> Reads:
 
 
 def _all_reads(operator: Operator) -> Reads:
-    """What a block reads, of its own variables and of those around it."""
+    """All reads of a block, of its own and of outer variables."""
     return _own_reads(operator).union(*map(_all_reads, inputs(operator)))
 
 

@@ -1,4 +1,4 @@
-"""Predicates move down to the operator that introduces their variable: the scan, or the far end of an expansion.
+"""Predicate pushdown: to the operator that introduces the variable, a scan or the far end of an expansion.
 
 A predicate that reads several variables stops where the last of them is bound. Nothing moves into the inner block of a
 ``maybe``, because a row without a match must still be tested, nor into that of a ``not``.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.expressions import conjunction
 from omnigraph.query.ir import (
@@ -66,7 +66,7 @@ def bound_variables(operator: Operator) -> frozenset[str]:
 
 
 def _push(operator: Operator, predicates: Predicates) -> Operator:
-    """The operator with as much as possible taken in, and a filter on top for the rest."""
+    """The operator with every predicate it can absorb, and a filter on top for the rest."""
     match operator:
         case Scan():
             taken, rest = _split(predicates, lambda needed: needed <= {operator.variable})
@@ -111,12 +111,12 @@ def _push_into_expand(operator: Expand, predicates: Predicates) -> tuple[Expand,
 
 def _bound_by(operator: Operator) -> Callable[[set[str]], bool]:
     bound = bound_variables(operator)
-    # A predicate without variables would have to go to every input; it stays where it is.
+    # A predicate without variables fits every input, and would be copied; it stays.
     return lambda needed: bool(needed) and needed <= bound
 
 
 def _split(predicates: Predicates, fits: Callable[[set[str]], bool]) -> tuple[Predicates, Predicates]:
-    """Those whose variables fit, and the others."""
+    """The predicates whose variables fit, and the others."""
     taken: list[ir.Expr] = []
     rest: list[ir.Expr] = []
     for predicate in predicates:

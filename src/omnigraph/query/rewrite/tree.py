@@ -1,4 +1,4 @@
-"""Rebuilding operator trees: the one place that knows which operators have which inputs and expressions."""
+"""Generic traversal of operator trees; the only module that lists the inputs and expressions of each operator."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
 
 
 def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
-    """The operator over changed inputs; the very same one if none of them changed."""
+    """The operator over changed inputs; the identical object if none changed."""
     match operator:
         case Scan() | Outer():
             return operator
@@ -110,7 +110,7 @@ def map_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Opera
 
 
 def map_parts(root: Operator, change: Callable[[Expr], Expr]) -> Operator:
-    """The whole tree with ``change`` applied to every part of every expression."""
+    """The whole tree with ``change`` applied to every subexpression."""
     below = map_inputs(root, lambda operator: map_parts(operator, change))
     return map_expressions(below, lambda expression: transform(expression, change))
 

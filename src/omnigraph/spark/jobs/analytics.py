@@ -22,8 +22,9 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
 from omnigraph.exec.adjacency import Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Block, Form, Kernel, Vector, Weights, smaller_behind
+from omnigraph.exec.analytics.steps import EdgeBlock, Kernel, Vector, Weights, smaller_behind
 from omnigraph.exec.analytics.triangles import triangles_among
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.session import check_session, session
@@ -141,7 +142,7 @@ class SparkSteps:
             else:
                 # No edge leads to a node of this block, so no task has it: run the kernel on an empty block.
                 nothing = np.zeros(0, np.int32)
-                pieces.append(kernel(Block(first, np.zeros(size + 1, np.int64), nothing, self.nodes), vector))
+                pieces.append(kernel(EdgeBlock(first, np.zeros(size + 1, np.int64), nothing, self.nodes), vector))
         return np.concatenate(pieces)
 
     def back(self, vector: Vector) -> Vector:
@@ -182,7 +183,7 @@ def _pairs(found: pa.Table) -> Iterator[tuple[Rows, Weights]]:
         yield np.frombuffer(nodes.as_py(), np.int64), np.frombuffer(amounts.as_py(), np.float64)
 
 
-def _blocks_in(batches: Iterator[pa.RecordBatch], division: Division) -> Iterator[tuple[int, Block]]:
+def _blocks_in(batches: Iterator[pa.RecordBatch], division: Division) -> Iterator[tuple[int, EdgeBlock]]:
     for batch in batches:
         for row in batch.to_pylist():
             yield row["block"], row_block(row, division)

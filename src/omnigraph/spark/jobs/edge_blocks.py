@@ -22,9 +22,10 @@ from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError, SparkError
 from omnigraph.exec.adjacency import Integers, Rows
 from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import checked_weights
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import Block, EdgeArrays, Form, block_of, number_kind
+from omnigraph.exec.analytics.steps import EdgeArrays, EdgeBlock, block_of, number_kind
 from omnigraph.exec.id_map import Hashes, hashes
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import EdgeType
@@ -266,7 +267,7 @@ def _build(form: Form, division: Division, batches: Iterator[pa.RecordBatch]) ->
         yield block_row(number, block.without_parallels if form is Form.SIMPLE else block)
 
 
-def block_row(number: int, block: Block) -> pa.RecordBatch:
+def block_row(number: int, block: EdgeBlock) -> pa.RecordBatch:
     """Serialise a block to a row."""
     return _rows(
         BLOCKS,
@@ -277,13 +278,13 @@ def block_row(number: int, block: Block) -> pa.RecordBatch:
     )
 
 
-def row_block(row: Mapping[str, Any], division: Division) -> Block:
+def row_block(row: Mapping[str, Any], division: Division) -> EdgeBlock:
     """Deserialise a row to a block, without copying its arrays."""
     kind = number_kind(division.nodes)
     weights = None if row["weights"] is None else np.frombuffer(row["weights"], np.float64)
     first, _ = division.range_of(row["block"])
     offsets, neighbours = np.frombuffer(row["offsets"], np.int64), np.frombuffer(row["neighbours"], kind)
-    return Block(first, offsets, neighbours, division.nodes, weights)
+    return EdgeBlock(first, offsets, neighbours, division.nodes, weights)
 
 
 def _rows(columns: str, numbers: list[int], **values: list[bytes] | None) -> pa.RecordBatch:

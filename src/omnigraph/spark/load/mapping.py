@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import UsageError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.load.formats import format_of_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import ID

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.lang.gq_ast import BinaryOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from omnigraph.lang.gq_ast import AggregateFunction
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
 from omnigraph.query.ir import Distinct, Group, Operator, Project, Slice, Sort
@@ -20,8 +21,6 @@ from omnigraph.spark.query.ordering import sliced, sort_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-Function = AggregateFunction
 
 
 @dataclass
@@ -94,17 +93,19 @@ def aggregate(expression: ir.Aggregate, rows: BoundRows) -> Column:
     if counts_matches(expression):
         return f.count(f.lit(1)) if rows.multiplicity is None else f.coalesce(total(rows.multiplicities), f.lit(0))
     value = column(expression.argument, rows)
-    match expression.function:
-        case Function.MIN:
-            return f.min(value)
-        case Function.MAX:
-            return f.max(value)
-        case Function.COUNT:
-            return _count(expression, rows, value)
-        case Function.SUM | Function.AVG:
-            return _sum(expression, rows, value)
-        case Function.COLLECT:
-            return _collected(expression, rows, value)
+    return AGGREGATES[expression.function](expression, rows, value)
+
+
+def _smallest(_expression: ir.Aggregate, _rows: BoundRows, value: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.min(value)
+
+
+def _largest(_expression: ir.Aggregate, _rows: BoundRows, value: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.max(value)
 
 
 def _count(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
@@ -125,10 +126,10 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
         # Sorted, because float addition is not associative: task order must not change the sum.
         different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
         added = f.aggregate(different, f.lit(0.0), lambda sum_, item: sum_ + item.cast("double"))
-        added = added / f.size(different) if expression.function is Function.AVG else added
+        added = added / f.size(different) if expression.function is AggregateFunction.AVG else added
         return f.when(f.size(different) > 0, added)
     added = f.sum(value.cast("double") if rows.multiplicity is None else value.cast("double") * rows.multiplicities)
-    if expression.function is Function.SUM:
+    if expression.function is AggregateFunction.SUM:
         return added
     number = _count(expression, rows, value)
     return added / f.when(number > 0, number)
@@ -146,3 +147,14 @@ def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Colu
         repeated = f.array_repeat(value, rows.multiplicities.cast("int"))
         items = f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
     return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))
+
+
+AGGREGATES: Mapping[AggregateFunction, Callable[[ir.Aggregate, BoundRows, Column], Column]] = {
+    AggregateFunction.COUNT: _count,
+    AggregateFunction.SUM: _sum,
+    AggregateFunction.AVG: _sum,
+    AggregateFunction.MIN: _smallest,
+    AggregateFunction.MAX: _largest,
+    AggregateFunction.COLLECT: _collected,
+}
+"""One row per aggregate function; ``query/aggregates.py`` has the type rules."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.lookup import pushed
 from omnigraph.exec.tables import TableView
-from omnigraph.lang.gq_ast import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Direction, Expand
 from omnigraph.query.variables import walk

@@ -17,11 +17,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.graph import Graph, open_graph
 from omnigraph.engine.history.feed import Feed
 from omnigraph.errors import UsageError
 from omnigraph.history.changes import Change, Image
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import freeze_imports
 from omnigraph.spark.source.options import STORAGE, checked_store

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.core.scalars import Scalar
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.graph import Graph, open_graph
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
-from omnigraph.lang.diagnostics import did_you_mean
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType

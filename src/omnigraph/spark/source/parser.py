@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.lang.diagnostics import did_you_mean
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.lang.source import Span
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits

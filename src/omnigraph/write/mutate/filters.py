@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.lang.gq_ast import BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.tables.filters import Comparison

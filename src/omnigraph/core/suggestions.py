@@ -1,0 +1,20 @@
+"""Spelling suggestions for unknown names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from omnigraph.core.limits import SUGGESTION_NAMES_MAX
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
+    """A hint that names the most similar known name, or None if nothing is close."""
+    # Keyed by lower case: a wrong capital letter is the most common misspelling, and difflib counts it as an edit.
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.lower(), name)
+        if len(folded) >= SUGGESTION_NAMES_MAX:
+            break
+    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=0.6)
+    return f"did you mean `{folded[close[0]]}`?" if close else None

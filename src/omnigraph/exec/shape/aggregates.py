@@ -1,0 +1,113 @@
+"""Aggregate functions over groups of rows: one row of the table per function.
+
+Invariant: a row counts as often as its multiplicity says, and nulls are removed before a function sees the values. A
+function therefore gets non-null values, the group of each, and the multiplicity of each (None: one).
+
+Example: ``sum`` over five rows in two groups::
+
+    values        1  4  null  2  3
+    groups        0  1  0     0  1
+    multiplicity  2  1  5     1  1
+    sum           4  7              group 0: 1 * 2 + 2, group 1: 4 + 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.core.operators import AggregateFunction
+from omnigraph.exec.multiplicity import sums
+from omnigraph.exec.shape.steps import group_codes, ranks
+from omnigraph.exec.tables import Rows
+from omnigraph.query import expressions as ir
+from omnigraph.query.aggregates import AGGREGATES
+from omnigraph.rows.arrow_types import column_type
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Non-null values of an argument with their groups and multiplicities; ``count`` groups in all."""
+
+    values: pa.Array
+    groups: Rows
+    count: int
+    multiplicity: Rows | None
+
+    @property
+    def sizes(self) -> Rows:
+        """The number of values per group."""
+        return sums(self.groups, self.multiplicity, self.count)
+
+
+def aggregate(
+    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, multiplicity: Rows | None = None
+) -> pa.Array:
+    """One value per group. Nulls are not counted, summed or collected."""
+    if values.null_count:
+        present = pc.is_valid(values).to_numpy(zero_copy_only=False)
+        values, groups = values.filter(pa.array(present)), groups[present]
+        multiplicity = None if multiplicity is None else multiplicity[present]
+    if expression.distinct and not AGGREGATES[expression.function].ignores_duplicates:
+        _, first = group_codes([pa.array(groups), values], len(groups))
+        values, groups, multiplicity = values.take(pa.array(first)), groups[first], None
+    return REDUCERS[expression.function](Grouped(values, groups, count, multiplicity), column_type(expression.type))
+
+
+def _count(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    return pa.array(rows.sizes, type_)
+
+
+def _sum(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    return pa.array(_added(rows), type_, mask=rows.sizes == 0)
+
+
+def _mean(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    sizes = rows.sizes
+    return pa.array(_added(rows) / np.maximum(sizes, 1), type_, mask=sizes == 0)
+
+
+def _added(rows: Grouped) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    numbers = pc.cast(rows.values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    numbers = numbers if rows.multiplicity is None else numbers * rows.multiplicity
+    return np.bincount(rows.groups, weights=numbers, minlength=rows.count).astype(np.float64)
+
+
+def _smallest(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    return _first_by(rows, ranks(rows.values), type_)
+
+
+def _largest(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    return _first_by(rows, -ranks(rows.values), type_)
+
+
+def _first_by(rows: Grouped, place: Rows, type_: pa.DataType) -> pa.Array:
+    """The value with the smallest place of each group; null for a group without values."""
+    order = np.lexsort((place, rows.groups))
+    first = np.full(rows.count, -1, np.int64)
+    # Assigned backwards: of several rows of a group the first one in order is written last and stays.
+    first[rows.groups[order][::-1]] = order[::-1]
+    return pc.take(rows.values, pa.array(first, mask=first < 0)).cast(type_)
+
+
+def _collected(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    # A stable sort keeps the order of rows within a list.
+    order = np.argsort(rows.groups, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(rows.sizes)))
+    order = order if rows.multiplicity is None else np.repeat(order, rows.multiplicity[order])
+    items = rows.values.take(pa.array(order)).cast(type_.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
+
+
+REDUCERS: Mapping[AggregateFunction, Callable[[Grouped, pa.DataType], pa.Array]] = {
+    AggregateFunction.COUNT: _count,
+    AggregateFunction.SUM: _sum,
+    AggregateFunction.AVG: _mean,
+    AggregateFunction.MIN: _smallest,
+    AggregateFunction.MAX: _largest,
+    AggregateFunction.COLLECT: _collected,
+}

@@ -1,0 +1,73 @@
+"""The smallest set of queries that together contain every operator and expression of the IR.
+
+``test_coverage.py`` runs each on both executors, and fails if a part of the IR is in none of them. Depth is the task of
+the other modules; a new operator, expression kind or aggregate starts with a case here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query over the people graph."""
+
+    match: str
+    returns: str
+    rest: str = ""
+    params: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        word = "return distinct" if self.rest.startswith("distinct") else "return"
+        rest = self.rest.removeprefix("distinct")
+        return f"query q({self.params}) {{ match {{ {self.match} }} {word} {{ {self.returns} }} {rest} }}"
+
+
+AGGREGATES = "count($p.age), sum($p.age), avg($p.score), min($p.name), max($p.age), collect($p.age)"
+DISTINCT = (
+    "count(distinct $p.age), sum(distinct $p.age), avg(distinct $p.age), min(distinct $p.age), "
+    "max(distinct $p.name), collect(distinct $p.age)"
+)
+
+CASES = {
+    "scan": Case("$p: Person { name: $name }", "$p, $p.age", params="$name: String", values={"name": "Ann"}),
+    "comparisons": Case(
+        "$p: Person",
+        "$p, $p.age = 30, $p.age != 30, $p.age < 30, $p.age <= 30, $p.age > 25, $p.big >= $p.visits, $p.age > 22.5",
+    ),
+    "logic": Case("$p: Person $p.age > 20 and $p.score < 2.0 or $p.active = true", "$p"),
+    "null": Case("$p: Person $p.nick is not null $p.age is null", "$p"),
+    "membership": Case(
+        '$p: Person $p.age in [20, 30, $n] or $p.tags contains "x"',
+        "$p, $p.age in $ages, $p.big in [-1, 7]",
+        params="$n: I32, $ages: [I32]",
+        values={"n": 25, "ages": [20, 25]},
+    ),
+    "text": Case('$p: Person $p.nick contains "b" or $p.name starts_with "D"', "$p, $p.name contains $p.nick"),
+    "arithmetic": Case("$p: Person", "$p.age + 1, $p.age - $p.big, $p.age * 2, $p.age / 0, $p.age % 7, $p"),
+    "time": Case("$p: Person $p.seen < now()", "$p, now() as at"),
+    "search": Case('$d: Doc search($d.body, "fox")', "$d"),
+    "fuzzy": Case('$d: Doc fuzzy($d.body, "gaph", 1)', "$d"),
+    "nearest": Case("$d: Doc", "$d", "order { nearest($d.vec, [0.0, 1.0]) } limit 3"),
+    "bm25": Case("$d: Doc", "$d", 'order { bm25($d.body, "quick fox") } limit 3'),
+    "fusion": Case("$d: Doc", "$d", 'order { rrf(bm25($d.body, "fox"), nearest($d.vec, [0.0, 0.0])) } limit 3'),
+    "out": Case("$p: Person $p knows $q", "$p, $q"),
+    "in": Case("$c: Company $c worksAt $p", "$c, $p"),
+    "from the target": Case('$q: Person { name: "Ann" } $c: Company $q worksAt $c $other worksAt $c', "$other, $c"),
+    "both": Case("$p: Person $p <knows>{1,2} $q", "$p, $q"),
+    "edge": Case("$p: Person $p $e: knows $q $e.since is not null", "$p, $e.note, $q"),
+    "closing": Case("$p: Person $q: Person $p.age = 30 $q.age = 20 $p knows $q", "$p, $q"),
+    "path": Case("$p: Person $q: Person $p $way: shortest knows{1,3} $q", "$p, $q, $way.length, $way.nodes"),
+    "product": Case("$p: Person $c: Company $p.age > $c.founded - 1970", "$p, $c"),
+    "not": Case("$p: Person not { $p worksAt $c $c.founded is null }", "$p"),
+    "maybe": Case("$p: Person maybe { $p worksAt $c }", "$p, $c, $c.founded"),
+    "groups": Case("$p: Person", f"$p.active, {AGGREGATES}", "order { $p.active }"),
+    "distinct groups": Case("$p: Person maybe { $p knows $q }", f"$p.active, {DISTINCT}"),
+    "no rows": Case("$p: Person $p.age > 99", AGGREGATES),
+    "distinct": Case("$p: Person", "$p.age", "distinct order { $p.age desc }"),
+    "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
+}
