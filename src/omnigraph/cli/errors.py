@@ -9,28 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
 from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.show.output import paint, say, say_json
-from omnigraph.errors import (
-    ChangeFeedGap,
-    CompileError,
-    KeyConflictError,
-    MergeConflicts,
-    OmnigraphError,
-    PreconditionFailed,
-    SchemaConflict,
-    UsageError,
-    ViolationError,
-)
-
-if TYPE_CHECKING:
-    from omnigraph.lang.diagnostics import Diagnostic
+from omnigraph.errors import OmnigraphError, PreconditionFailed, UsageError
 
 
 class Interrupted(click.Abort):
@@ -67,54 +52,6 @@ def _abandon_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def told(error: OmnigraphError) -> dict[str, object]:
-    """The JSON form of an error."""
-    shown: dict[str, object] = {"error": error.message, "code": error.code, "hint": error.hint}
-    if diagnostics := located(error):
-        shown["error"] = diagnostics[0].headline()
-        shown["diagnostics"] = [item.to_json() for item in diagnostics]
-    match error:
-        case ViolationError():
-            samples = [_violation(sample) for sample in error.samples]
-            shown["violations"] = {"total": error.total, "counts": error.counts, "samples": samples}
-        case PreconditionFailed():
-            shown["precondition_failure"] = dict(error.facts)
-        case MergeConflicts():
-            from omnigraph.history.conflicts import MergeConflict
-
-            conflicts = [item for item in error.conflicts if isinstance(item, MergeConflict)]
-            shown["merge_conflicts"] = [conflict.to_json() for conflict in conflicts]
-        case SchemaConflict():
-            from omnigraph.schema.merge import SchemaClash
-
-            clashes = error.facts.get("conflicts")
-            listed = clashes if isinstance(clashes, tuple) else ()
-            shown["schema_conflicts"] = [clash.to_json() for clash in listed if isinstance(clash, SchemaClash)]
-        case ChangeFeedGap():
-            shown["change_feed_gap"] = dict(error.facts)
-        case KeyConflictError():
-            shown["key_conflict"] = dict(error.facts)
-        case _:
-            pass
-    return shown
-
-
-def _violation(sample: object) -> dict[str, object]:
-    from omnigraph.rows.violations import Violation
-
-    assert isinstance(sample, Violation)
-    place = sample.place
-    return {
-        "code": sample.code.value,
-        "message": sample.message,
-        "source": place.source if place else None,
-        "line": place.line if place else None,
-        "table_key": sample.table_key,
-        "id": sample.entity_id,
-        "property": sample.property,
-    }
-
-
 def _status(error: OmnigraphError) -> int:
     match error:
         case PreconditionFailed():
@@ -127,6 +64,8 @@ def _status(error: OmnigraphError) -> int:
 
 def tell(error: OmnigraphError) -> None:
     """Print an error of ours for people: located ones with their excerpts, others with their hint."""
+    from omnigraph.wire.errors import located
+
     if diagnostics := located(error):
         from omnigraph.cli.show.excerpts import draw_all
 
@@ -135,17 +74,11 @@ def tell(error: OmnigraphError) -> None:
         _tell(error.message, code=error.code, hint=error.hint, as_json=False)
 
 
-def located(error: OmnigraphError) -> Sequence[Diagnostic]:
-    """The diagnostics that an error carries, if it comes from the compiler."""
-    from omnigraph.lang.diagnostics import Diagnostic
-
-    carried = error.diagnostics if isinstance(error, CompileError) else error.facts.get("diagnostics")
-    return [item for item in carried if isinstance(item, Diagnostic)] if isinstance(carried, tuple) else []
-
-
 def _report_ours(error: OmnigraphError, as_json: bool) -> None:
     if as_json:
-        say_json(told(error))
+        from omnigraph.wire.errors import error_json
+
+        say_json(error_json(error))
     else:
         tell(error)
 
@@ -170,7 +103,9 @@ def _report_bug(error: Exception, as_json: bool) -> int:
 
 def _tell(message: str, *, code: str, hint: str | None, as_json: bool) -> None:
     if as_json:
-        say_json({"error": message, "code": code, "hint": hint})
+        from omnigraph.wire.errors import failure_json
+
+        say_json(failure_json(message, code=code, hint=hint))
         return
     say(f"{paint('error', 'red', bold=True)}: {message}", to_stderr=True)
     if hint:

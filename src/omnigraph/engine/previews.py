@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.merge.result import table_json, table_lines
+from omnigraph.engine.merge.result import table_lines
 from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 
@@ -32,14 +31,6 @@ class WritePreview:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in self.tables]
         caption = f"{self.total:,} entities would change on {self.branch}"
         return html_table(caption, ("table", "inserted", "updated", "deleted"), rows)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "dry_run": True,
-            "head_commit_id": self.head,
-            "tables": [table_json(item) for item in self.tables],
-        }
 
 
 def preview(branch: str, write: Callable[[], object]) -> WritePreview:

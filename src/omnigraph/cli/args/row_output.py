@@ -51,7 +51,9 @@ def show_rows(result: QueryResult, format_: str) -> None:
 
     match format_:
         case "json":
-            say_json(result.to_json())
+            from omnigraph.wire.results import result_json
+
+            say_json(result_json(result))
         case "arrow":
             result.write_arrow(sys.stdout.buffer)
         case "table":

@@ -116,8 +116,9 @@ class _Request:
         result.column(self.column)
         rows = result if self.show_all else result.top(TOP_ROWS if self.top is None else self.top, self.column)
         if format_ == "json":
-            about = {"facts": dict(result.facts), "written": None if written is None else written.to_json()}
-            say_json({**rows.to_json(), **about})
+            from omnigraph.wire.results import analysis_json
+
+            say_json(analysis_json(rows, result, written))
             return
         show_rows(rows, format_)
         is_for_people = format_ in ("table", "kv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,7 @@ from omnigraph.cli.args.options import json_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
-
-if TYPE_CHECKING:
-    from omnigraph.engine.blobs import Blob
+from omnigraph.wire.graphs import blob_json, written_blob_json
 
 _SELECTOR = (
     click.argument("entity", type=click.Choice(["node", "edge"])),
@@ -75,7 +72,7 @@ def get_command(
     with replacing(out_path) as file:
         written = sum(file.write(chunk) for chunk in chunks)
     if as_json:
-        say_json({"out": out_path, "bytes": written, "graph_commit_id": blob.commit_id})
+        say_json(written_blob_json(blob, out_path, written))
     else:
         say(f"{paint('ok', 'green', bold=True)}: {count(written, 'byte')} in {click.format_filename(out_path)}")
     return OK
@@ -102,20 +99,9 @@ def stat_command(
     blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)
     if as_json:
         selector = {"entity": entity, "type": type_name, "id": id_, "property": property_name}
-        say_json(_described(selector, blob, branch, moment))
+        say_json(blob_json(selector, blob, branch=branch or "main" if moment is None else None))
         return OK
     say(f"size: {blob.size}")
     say(f"etag: {blob.etag}")
     say(f"commit: {blob.commit_id}")
     return OK
-
-
-def _described(selector: dict[str, str], blob: Blob, branch: str | None, moment: str | None) -> dict[str, object]:
-    target = {"branch": branch or "main"} if moment is None else {"snapshot": blob.commit_id}
-    return {
-        "selector": selector,
-        "kind": "managed",
-        "size": blob.size,
-        "etag": blob.etag,
-        "target": {**target, "resolved_snapshot": blob.commit_id},
-    }

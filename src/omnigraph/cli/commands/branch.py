@@ -13,6 +13,14 @@ from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.branches import (
+    branch_loss_json,
+    branches_json,
+    created_branch_json,
+    deleted_branch_json,
+    renamed_branch_json,
+)
 
 
 @click.group("branch", cls=CommandGroup)
@@ -54,7 +62,7 @@ def create_command(
     start = parent or "main"
     made = graph.create_branch(name, start, at=commit_id, actor=actor)
     if as_json:
-        say_json({"uri": graph.uri, "from": commit_id or start, **made.to_json()})
+        say_json(created_branch_json(graph.uri, commit_id or start, made))
     else:
         say(f"{paint('ok', 'green', bold=True)}: branch {made.name} at {made.head}")
     return OK
@@ -74,10 +82,7 @@ def list_command(address: Address, format_: str | None, as_json: bool) -> int:
     branches = address.open().branches()
     status = FAILED if branches.damaged else OK
     if chosen == "json":
-        by_name = sorted(branches, key=lambda branch: branch.name)
-        details = [item.to_json() for item in by_name]
-        damaged = [item.to_json() for item in branches.damaged]
-        say_json({"branches": [item.name for item in by_name], "details": details, "damaged": damaged})
+        say_json(branches_json(branches))
         return status
     rows: list[tuple[str | None, ...]] = [
         (item.name, item.head, when(item.created_at_us), item.actor) for item in branches
@@ -108,7 +113,7 @@ def delete_command(
     if dry_run:
         loss = graph.delete_branch_preview(name)
         if as_json:
-            say_json({"uri": graph.uri, **loss.to_json()})
+            say_json(with_uri(graph.uri, branch_loss_json(loss)))
         else:
             only_here = count(len(loss.commits), "commit")
             say(f"would delete branch {loss.name} and {only_here} that only it has; nothing was changed")
@@ -117,7 +122,7 @@ def delete_command(
     address.announce("branch delete", quiet)
     graph.delete_branch(name)
     if as_json:
-        say_json({"uri": graph.uri, "name": name, "actor_id": actor})
+        say_json(deleted_branch_json(graph.uri, name, actor))
     else:
         say(f"{paint('ok', 'green', bold=True)}: deleted branch {name}")
     return OK
@@ -136,7 +141,7 @@ def rename_command(address: Address, name: str, new_name: str, actor: str | None
     address.announce("branch rename", quiet)
     graph.rename_branch(name, new_name)
     if as_json:
-        say_json({"uri": graph.uri, "old_name": name, "name": new_name, "actor_id": actor})
+        say_json(renamed_branch_json(graph.uri, name, new_name, actor))
     else:
         say(f"{paint('ok', 'green', bold=True)}: branch {name} is called {new_name}")
     return OK

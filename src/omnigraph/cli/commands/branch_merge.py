@@ -19,6 +19,7 @@ from omnigraph.cli.args.options import (
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError
+from omnigraph.wire.merges import branch_merge_json, load_merge_preview
 
 
 @click.command("merge")
@@ -70,24 +71,22 @@ def merge_command(
         assert source is not None
         result = graph.merge(source, into, **options)
     else:
-        from omnigraph.engine.merge.result import MergePreview
-
-        result = graph.merge(MergePreview.load(preview_path), into, **options)
-    deleted: dict[str, object] = {}
+        result = graph.merge(load_merge_preview(preview_path), into, **options)
+    delete_error: str | None = None
     if delete_branch:
         try:
             graph.delete_branch(result.source)
-            deleted = {"branch_deleted": True}
         except OmnigraphError as error:
-            # The merge is made, whatever becomes of the name.
-            deleted = {"branch_deleted": False, "branch_delete_error": error.message}
+            # The merge is committed: a branch that stays is a remark, not a failure.
+            delete_error = error.message
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json(), **deleted})
+        branch_deleted = delete_error is None if delete_branch else None
+        say_json(branch_merge_json(graph.uri, result, branch_deleted=branch_deleted, delete_error=delete_error))
         return OK
     show_tables(result.tables)
     outcome = result.outcome.value.replace("_", " ")
     commit = f", commit {result.commit.id}" if result.commit else ""
     say(f"{paint('ok', 'green', bold=True)}: {result.source} into {result.target}: {outcome}{commit}")
-    if "branch_delete_error" in deleted:
-        say(f"branch {result.source} was not deleted: {deleted['branch_delete_error']}", to_stderr=True)
+    if delete_error is not None:
+        say(f"branch {result.source} was not deleted: {delete_error}", to_stderr=True)
     return OK

@@ -15,6 +15,7 @@ from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.changes import baseline_json, change_page_json, resume_json, written_baseline_json
 
 _STARTS = ("now", "beginning")
 
@@ -66,11 +67,10 @@ def poll_command(
     graph = address.open()
     page = graph.changes(cursor or start or "now", limit=limit, branch=branch, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json(page.to_json())
+        say_json(change_page_json(page))
         return OK
     if chosen != "table":
-        leads_on = {key: value for key, value in page.to_json().items() if key != "blocks"}
-        show_blocks("changes poll", page.blocks, chosen, leads_on)
+        show_blocks("changes poll", page.blocks, chosen, resume_json(page))
         return OK
     for block in page:
         commit = block.commit
@@ -112,9 +112,9 @@ def baseline_command(
         for chunk in baseline.lines():
             entities += chunk.count(b"\n")
             file.write(chunk)
-        file.write(json.dumps(baseline.to_json()).encode() + b"\n")
+        file.write(json.dumps(baseline_json(baseline)).encode() + b"\n")
     if as_json:
-        say_json({"uri": graph.uri, "out": out_path, "entities": entities, **baseline.to_json()})
+        say_json(written_baseline_json(graph.uri, out_path, entities, baseline))
         return OK
     ok = paint("ok", "green", bold=True)
     say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")

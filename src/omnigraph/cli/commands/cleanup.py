@@ -14,6 +14,8 @@ from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
 from omnigraph.cli.show.tables import aligned
 from omnigraph.engine.engine_choice import ENGINES
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import cleanup_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
@@ -68,7 +70,7 @@ def command(
             progress=lambda tables: progress(tables, tables),
         )
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, cleanup_json(result)))
     else:
         _show(result)
     return FAILED if result.damaged else OK

@@ -16,6 +16,8 @@ from omnigraph.cli.show.output import say, say_json
 from omnigraph.cli.show.tables import aligned, cell
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.temporal import format_datetime
+from omnigraph.wire.changes import commit_changes_json
+from omnigraph.wire.commits import commit_json, commits_json
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
@@ -77,9 +79,7 @@ def list_command(
     graph = address.open()
     commits = list(graph.commits(branch, limit=limit, **filters))
     if chosen == "json":
-        from omnigraph.engine.results import commit_json
-
-        say_json({"commits": [commit_json(commit) for commit in commits]})
+        say_json(commits_json(commits))
     elif not commits and chosen == "table":
         say("no commits")
     elif is_drawn:
@@ -113,8 +113,6 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
     """Show one commit and the tables it changed."""
     commit = address.open().commit(commit_id)
     if as_json:
-        from omnigraph.engine.results import commit_json
-
         say_json(commit_json(commit))
         return OK
     facts = [
@@ -162,7 +160,7 @@ def changes_command(
     chosen = chosen_format(format_, as_json=as_json)
     page = address.open().commit_changes(commit_id, page_token=page_token, limit=limit, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json(page.to_json())
+        say_json(commit_changes_json(page))
         return OK
     if chosen != "table":
         show_blocks("commit changes", [page.block], chosen, {"next_page_token": page.next_page_token})

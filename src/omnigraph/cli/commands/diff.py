@@ -11,6 +11,8 @@ from omnigraph.cli.args.options import json_option
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_list, show_rows
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.changes import diff_json
 
 SHOWN_CHANGES = 100
 """Changes that people are shown if they do not say how many."""
@@ -46,7 +48,7 @@ def command(
     graph = address.open()
     diff = graph.diff(before, after, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json({"uri": graph.uri, **diff.to_json(limit, summary=summary)})
+        say_json(with_uri(graph.uri, diff_json(diff, limit, summary=summary)))
         return OK
     columns = {"table": str, "inserted": int, "updated": int, "deleted": int}
     rows = [(key, item.inserted, item.updated, item.deleted) for key, item in diff.counts.items()]

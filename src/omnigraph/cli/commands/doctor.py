@@ -16,6 +16,7 @@ from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.version import STORAGE_FORMAT
 from omnigraph.errors import OmnigraphError
+from omnigraph.wire.maintenance import doctor_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.doctor import Finding
@@ -39,13 +40,7 @@ def command(address: Address | None, branch: str, as_json: bool) -> int:
     findings = [*_machine(), *(_graph(address, branch) if address else ())]
     problems = sum(finding.verdict.value == "problem" for finding in findings)
     if as_json:
-        say_json(
-            {
-                "uri": address.uri if address else None,
-                "findings": [finding.to_json() for finding in findings],
-                "problems": problems,
-            }
-        )
+        say_json(doctor_json(address.uri if address else None, findings, problems))
     else:
         for finding in findings:
             _tell(finding)

@@ -12,10 +12,11 @@ from omnigraph.cli.args.options import json_option, quiet_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
+from omnigraph.wire.program import embedded_file_json
 
 if TYPE_CHECKING:
     from omnigraph.config.embed_file import Seed
-    from omnigraph.embed.lines import LineEmbedding, Mode
+    from omnigraph.embed.lines import LineEmbedding
 
 
 @click.command("embed")
@@ -69,7 +70,7 @@ def command(
         for line in run.run(data.lines()):
             file.write(line)
             report(data.position, run.records)
-    _show(seed, run, mode, as_json)
+    _show(seed, run, as_json)
     return OK
 
 
@@ -87,24 +88,12 @@ def _seed(seed_path: str | None, input_path: str | None, output_path: str | None
     return Seed(input_path, output_path, read_spec(spec_path))
 
 
-def _show(seed: Seed, run: LineEmbedding, mode: Mode, as_json: bool) -> None:
+def _show(seed: Seed, run: LineEmbedding, as_json: bool) -> None:
     from omnigraph.embed.lines import Mode
 
     if as_json:
-        say_json(
-            {
-                "input": seed.input,
-                "output": seed.output,
-                "records": run.records,
-                "selected_records": run.selected,
-                "embedded_records": run.embedded,
-                "cleaned_records": run.cleaned,
-                "mode": mode.value,
-                "dimension": seed.spec.dimension,
-                "model": None if mode is Mode.CLEAN else run.embedder.model,
-            }
-        )
+        say_json(embedded_file_json(run, seed.input, seed.output))
         return
-    done = f"cleaned {run.cleaned:,}" if mode is Mode.CLEAN else f"embedded {run.embedded:,}"
+    done = f"cleaned {run.cleaned:,}" if run.mode is Mode.CLEAN else f"embedded {run.embedded:,}"
     of = f"{count(run.selected, 'selected node')}, {count(run.records, 'line')}"
     say(f"{paint('ok', 'green', bold=True)}: {done} of {of}, in {click.format_filename(seed.output)}")

@@ -16,6 +16,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import UsageError
 from omnigraph.storage.objects.source_files import bucket_and_key, is_remote
+from omnigraph.wire.graphs import exported_json
 
 
 @click.command("export")
@@ -55,8 +56,7 @@ def command(
             entities += chunk.count(b"\n")
             written += file.write(chunk)
     if as_json:
-        commit = snapshot.commit_id
-        say_json({"uri": graph.uri, "out": out_path, "graph_commit_id": commit, "entities": entities, "bytes": written})
+        say_json(exported_json(graph.uri, out_path, snapshot.commit_id, entities, written))
     else:
         ok = paint("ok", "green", bold=True)
         say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")

@@ -13,11 +13,13 @@ import click
 
 from omnigraph.cli.args.files import read_source, read_stdin, replace_text
 from omnigraph.cli.args.options import json_option
-from omnigraph.cli.errors import tell, told
+from omnigraph.cli.errors import tell
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.lang.source import Source
+from omnigraph.wire.errors import error_json
+from omnigraph.wire.program import formatted_file_json, formatted_files_json
 
 
 def _format_pg(source: Source) -> str:
@@ -79,7 +81,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool, from_stdin: bool, l
     else:
         results = [_format_file(path, lang, in_place) for path in files]
     if as_json:
-        say_json(_as_json(results, with_diff=diff, with_text=from_stdin))
+        _show_json(results, with_diff=diff, with_text=from_stdin)
     elif from_stdin:
         _show_stdin(results[0], check=check, diff=diff)
     else:
@@ -127,19 +129,18 @@ def _diff(result: Formatted) -> Iterator[str]:
     return difflib.unified_diff(before, after, *names, lineterm="")
 
 
-def _as_json(results: Sequence[Formatted], *, with_diff: bool, with_text: bool) -> dict[str, object]:
-    shown = []
-    for result in results:
-        file: dict[str, object] = {"path": result.path, "status": result.outcome.value.replace(" ", "_")}
-        if result.error is not None:
-            file.update(told(result.error))
-        elif with_text:
-            file["text"] = result.after
-        if with_diff and result.outcome is Outcome.WOULD_CHANGE:
-            file["diff"] = "\n".join(_diff(result))
-        shown.append(file)
-    failed = any(result.outcome is Outcome.FAILED for result in results)
-    return {"status": "error" if failed else "ok", "files": shown}
+def _show_json(results: Sequence[Formatted], *, with_diff: bool, with_text: bool) -> None:
+    files = [
+        formatted_file_json(
+            result.path,
+            result.outcome.value.replace(" ", "_"),
+            error=None if result.error is None else error_json(result.error),
+            text=result.after if with_text and result.error is None else None,
+            diff="\n".join(_diff(result)) if with_diff and result.outcome is Outcome.WOULD_CHANGE else None,
+        )
+        for result in results
+    ]
+    say_json(formatted_files_json(files, failed=any(result.outcome is Outcome.FAILED for result in results)))
 
 
 def _show_stdin(result: Formatted, *, check: bool, diff: bool) -> None:

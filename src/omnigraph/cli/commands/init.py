@@ -12,6 +12,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.wire.graphs import created_json
 
 
 @click.command("init")
@@ -39,15 +40,7 @@ def command(address: Address, schema_path: str, force: bool, actor: str | None, 
     address.announce("init", quiet)
     graph = address.create(source.text, actor)
     if as_json:
-        say_json(
-            {
-                "uri": graph.uri,
-                "graph_id": graph.id,
-                "graph_commit_id": graph.snapshot().commit_id,
-                "nodes": sorted(catalog.nodes),
-                "edges": sorted(catalog.edges),
-            }
-        )
+        say_json(created_json(graph, catalog))
     else:
         types = f"{count(len(catalog.nodes), 'node type')}, {count(len(catalog.edges), 'edge type')}"
         say(f"{paint('ok', 'green', bold=True)}: a graph with {types}")

@@ -21,6 +21,7 @@ from omnigraph.lang.source import Source
 from omnigraph.query.lint import LintReport, lint_queries
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.lint import lint_schema
+from omnigraph.wire.lint import lint_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +32,6 @@ class SchemaReport:
     found: tuple[Diagnostic, ...]
     catalog: Catalog | None
     where: dict[str, str]
-
-    def count(self, severity: Severity) -> int:
-        return sum(item.severity is severity for item in self.found)
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "types": len(self.parsed.file.declarations),
-            "errors": self.count(Severity.ERROR),
-            "warnings": self.count(Severity.WARNING),
-            "infos": self.count(Severity.INFO),
-            "diagnostics": [item.to_json() for item in self.found],
-        }
 
 
 @click.command("lint")
@@ -62,7 +51,7 @@ def command(schema_path: str | None, address: Address | None, query_paths: tuple
     schema = _check_schema(schema_source) if schema_source is not None else _check_graph(address)
     files = [_check_queries(source, schema.catalog) for source in sources]
     if as_json:
-        say_json(_as_json(schema, files))
+        say_json(lint_json(schema.where, len(schema.parsed.file.declarations), schema.found, files))
     else:
         _show(schema, files)
     failed = schema.catalog is None or any(file.errors for file in files)
@@ -93,38 +82,6 @@ def _check_queries(source: Source, catalog: Catalog | None) -> LintReport:
     if parsed.diagnostics:
         return lint_queries(parsed, catalog_of(parse_schema(Source(""))))
     return LintReport(source.name)
-
-
-# --- for programs ----------------------------------------------------------------------------------------
-
-
-def _as_json(schema: SchemaReport, files: list[LintReport]) -> dict[str, object]:
-    """One query file is the report itself, several are listed; the schema's own findings stand beside them."""
-    shown_schema = schema.to_json()
-    about_schema = {"schema_source": schema.where, "schema": shown_schema}
-    errors = schema.count(Severity.ERROR) + sum(file.errors for file in files)
-    totals: dict[str, object] = {
-        "status": "error" if errors else "ok",
-        "errors": errors,
-        "warnings": schema.count(Severity.WARNING) + sum(file.warnings for file in files),
-        "infos": schema.count(Severity.INFO) + sum(_infos(file) for file in files),
-    }
-    shown_files = [_file_json(file) for file in files]
-    if len(shown_files) == 1:
-        return {**shown_files[0], **totals, **about_schema}
-    return {**totals, **about_schema, "files": shown_files}
-
-
-def _file_json(file: LintReport) -> dict[str, object]:
-    syntax = {"diagnostics": [item.to_json() for item in file.syntax]} if file.syntax else {}
-    return {**file.to_json(), **syntax}
-
-
-def _infos(file: LintReport) -> int:
-    return sum(finding.severity is Severity.INFO for finding in file.findings)
-
-
-# --- for people ------------------------------------------------------------------------------------------
 
 
 def _show(schema: SchemaReport, files: list[LintReport]) -> None:

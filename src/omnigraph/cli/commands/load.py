@@ -29,6 +29,8 @@ from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.cli.show.progress import progress_bar, stage_bar
 from omnigraph.storage.objects.source_files import is_remote
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.writes import load_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
@@ -153,7 +155,7 @@ def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, st
         show_preview(uri, result, as_json)
         return
     if as_json:
-        say_json({"uri": uri, **result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        say_json(with_uri(uri, load_json(result, with_profile=stats)))
         return
     _tell(result, reject_to)
     if stats:

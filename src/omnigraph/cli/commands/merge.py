@@ -13,6 +13,8 @@ from omnigraph.cli.args.row_output import chosen_format, format_option, show_row
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.merges import merge_preview_json, save_merge_preview
 
 
 @click.group("merge", cls=CommandGroup)
@@ -48,9 +50,9 @@ def preview_command(
     graph = address.open()
     preview = graph.merge_preview(source, into, policy=policy, resolutions=resolutions, engine=engine)
     if save is not None:
-        preview.save(save)
+        save_merge_preview(preview, save)
     if chosen == "json":
-        say_json({"uri": graph.uri, **preview.to_json()})
+        say_json(with_uri(graph.uri, merge_preview_json(preview)))
         return FAILED if preview.conflicts else OK
     if chosen != "table":
         from omnigraph.engine.listing import listing

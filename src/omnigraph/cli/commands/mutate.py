@@ -21,6 +21,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.errors import CompileError
+from omnigraph.wire.writes import mutation_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.results import MutationResult
@@ -80,7 +81,7 @@ def command(
     except CompileError as error:
         raise named_by_file(error, source) from error
     if as_json:
-        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        say_json(mutation_json(result, with_profile=stats))
         return OK
     _show(result)
     if stats:

@@ -19,6 +19,8 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import optimize_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.optimize_result import OptimizeResult
@@ -64,7 +66,7 @@ def command(
             progress=lambda tables: progress(tables, tables),
         )
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, optimize_json(result)))
     else:
         _show(result)
     return OK

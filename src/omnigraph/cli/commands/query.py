@@ -83,7 +83,9 @@ def command(
     except CompileError as error:
         raise named_by_file(error, source) from error
     if chosen == "json":
-        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        from omnigraph.wire.results import result_json
+
+        say_json(result_json(result, with_profile=stats))
         return OK
     show_rows(result, chosen)
     if stats:

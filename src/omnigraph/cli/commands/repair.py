@@ -8,6 +8,8 @@ from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.options import json_option, quiet_option, yes_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import repair_json
 
 
 @click.command("repair")
@@ -29,7 +31,7 @@ def command(address: Address, apply_: bool, yes: bool, quiet: bool, as_json: boo
         address.announce("repair", quiet)
     report = address.repair(apply=apply_)
     if as_json:
-        say_json({"uri": address.uri, **report.to_json()})
+        say_json(with_uri(address.uri, repair_json(report)))
         return OK if report.is_clean else FAILED
     for step in report.steps:
         say(f"{paint(step.path, bold=True)} {step.what}")

@@ -20,6 +20,8 @@ from omnigraph.cli.args.options import (
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.merges import revert_json, revert_preview_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.revert.result import RevertPreview
@@ -65,14 +67,14 @@ def command(
     if dry_run:
         preview = graph.revert_preview(commits, **chosen)
         if as_json:
-            say_json({"uri": graph.uri, **preview.to_json()})
+            say_json(with_uri(graph.uri, revert_preview_json(preview)))
         else:
             _show_preview(preview)
         return FAILED if preview.conflicts else OK
     address.announce("revert", quiet)
     result = graph.revert(commits, **chosen, by=actor, message=message, idempotency_key=idempotency_key)
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, revert_json(result)))
         return OK
     _show_tables(result.tables)
     ok = paint("ok", "green", bold=True)

@@ -26,6 +26,7 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.migration import MigrationPlan, step_text
 from omnigraph.schema.steps import DropProperty, DropType, Safety
+from omnigraph.wire.schemas import schema_plan_json, schema_result_json, schema_text_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.graph import Graph
@@ -140,7 +141,7 @@ def apply_command(
         if_commit=if_commit,
     )
     if as_json:
-        say_json(result.to_json())
+        say_json(schema_result_json(result))
     else:
         _show_applied(result)
     return OK
@@ -155,7 +156,7 @@ def show_command(address: Address, branch: str, as_json: bool) -> int:
     """Show the schema of a graph."""
     text = address.open().schema_text(branch)
     if as_json:
-        say_json({"schema_source": text})
+        say_json(schema_text_json(text))
     else:
         say(text.removesuffix("\n"))
     return OK
@@ -163,7 +164,7 @@ def show_command(address: Address, branch: str, as_json: bool) -> int:
 
 def _show_plan(about: dict[str, object], plan: MigrationPlan, as_json: bool) -> int:
     if as_json:
-        say_json({**about, "step_count": len(plan.steps), **plan.to_json()})
+        say_json(schema_plan_json(about, plan))
     else:
         _show_steps(plan)
         say(_summary(plan))

@@ -9,6 +9,8 @@ from omnigraph.cli.args.options import json_option, quiet_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import verify_json
 
 _COMMITS_SHOWN_MAX = 3
 
@@ -29,7 +31,7 @@ def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
     with progress_bar("checking", "files", total=None, quiet=quiet) as progress:
         report = graph.verify(deep=not quick, progress=lambda files: progress(files, files))
     if as_json:
-        say_json({"uri": graph.uri, **report.to_json()})
+        say_json(with_uri(graph.uri, verify_json(report)))
     else:
         for problem in report.problems:
             say(f"{paint(problem.path, bold=True)} {problem.what}{_hurt(problem.commits)}")

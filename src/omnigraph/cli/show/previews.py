@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from omnigraph.cli.show.output import count, say, say_json
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.writes import write_preview_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
     """Print what a dry run found."""
     if as_json:
-        say_json({"uri": uri, **preview.to_json()})
+        say_json(with_uri(uri, write_preview_json(preview)))
         return
     if preview.tables:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in preview.tables]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from omnigraph.rows.results import result_rows
+from omnigraph.wire.results import metadata_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
@@ -84,8 +85,7 @@ def _csv_cell(text: str) -> str:
 
 def jsonl_lines(result: QueryResult) -> Iterator[str]:
     """A document about the result, then one document per row."""
-    about = {key: value for key, value in result.envelope().items() if key != "columns"}
-    yield _compact({"kind": "metadata", **about})
+    yield _compact(metadata_json(result))
     for row in _rows(result):
         yield _compact(row)
 
