@@ -91,7 +91,7 @@ def test_a_misspelled_command_is_a_usage_error_that_names_the_right_one() -> Non
     assert result.exit_code == 2
     assert (
         result.stderr
-        == "error: no such command 'lnit'; did you mean 'lint'?\n  hint: `omnigraph --help` shows how to call it\n"
+        == "error: no such command 'lnit'; did you mean 'lint'?\n  hint: see `omnigraph --help`\n"
     )
 
 

@@ -11,11 +11,11 @@ from omnigraph.cli.show.output import say, say_json
 from omnigraph.wire.program import version_json
 
 STORAGE_FORMAT = 1
-"""The format of stored graphs that this program reads and writes."""
+"""The storage format that this program reads and writes."""
 
 
 def version_text() -> str:
-    """What ``omnigraph version`` and ``omnigraph --version`` print."""
+    """The output of ``omnigraph version`` and ``omnigraph --version``."""
     return f"omnigraph {__version__}\nformat {STORAGE_FORMAT}"
 
 

@@ -1,4 +1,4 @@
-"""``omnigraph analyze``: algorithms over a whole graph, and their results as a property."""
+"""``omnigraph analyze``: graph algorithms, with results that can be written back as a property."""
 
 from __future__ import annotations
 
@@ -26,18 +26,28 @@ if TYPE_CHECKING:
 TOP_ROWS = 10
 
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option("--edges", multiple=True, metavar="TYPE", help="An edge type; may be repeated. All if not given."),
+    click.option("--edges", multiple=True, metavar="TYPE", help="Edge type to use; may be repeated. [default: all]"),
     reads_moment,
-    click.option("--engine", type=click.Choice(ENGINES), default="auto", help="Who works; by size if not given."),
-    click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows to show; {TOP_ROWS} if not given."),
-    click.option("--all", "show_all", is_flag=True, help="Show every node, in the order of the tables."),
-    click.option("--column", metavar="NAME", help="The column to order by and to write; the first if not given."),
-    format_option,
     click.option(
-        "--write", "property_", metavar="PROPERTY", help="Write the column into this property, as one commit."
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="auto",
+        help="Engine: this process (embedded), Spark, or chosen by size (auto). [default: auto]",
     ),
-    click.option("--into", metavar="BRANCH", help="The branch to write to; the one that is read if not given."),
-    click.option("--from", "base", metavar="BRANCH", help="Make that branch from this one first, if it is missing."),
+    click.option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Number of rows to show, largest values first. [default: {TOP_ROWS}]",
+    ),
+    click.option("--all", "show_all", is_flag=True, help="Show every node, in storage order."),
+    click.option("--column", metavar="NAME", help="Column to sort by and to write. [default: the first]"),
+    format_option,
+    click.option("--write", "property_", metavar="PROPERTY", help="Write the column to this property, as one commit."),
+    click.option("--into", metavar="BRANCH", help="Branch to write to. [default: the branch that was read]"),
+    click.option(
+        "--from", "base", metavar="BRANCH", help="If the branch of --into does not exist, create it from this one."
+    ),
     message_option,
     idempotency_key_option,
     writes_graph,
@@ -46,18 +56,26 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     json_option,
 )
 _checkpoint_option = click.option(
-    "--checkpoint", metavar="PATH", help="Keep rounds in this directory, and go on from what an earlier run kept there."
+    "--checkpoint", metavar="PATH", help="Directory for checkpoints; a later run resumes from the last one."
 )
-_weight_option = click.option("--weight", metavar="PROPERTY", help="A number of the edges to weigh them by.")
-_undirected_option = click.option("--undirected", is_flag=True, help="Follow edges in both directions.")
-_iterations_option = click.option(
-    "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Stop after so many rounds."
+_weight_option = click.option(
+    "--weight", metavar="PROPERTY", help="Numeric edge property used as weight. [default: every edge weighs 1]"
 )
+_undirected_option = click.option("--undirected", is_flag=True, help="Treat edges as undirected.")
+
+
+def _iterations_option(default: int) -> Callable[[Command], Command]:
+    return click.option(
+        "--max-iterations",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Maximum number of iterations. [default: {default}]",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is the same for all algorithms."""
+    """The options that all algorithms share."""
 
     address: Address
     edges: tuple[str, ...]
@@ -79,7 +97,7 @@ class _Request:
     as_json: bool
 
     def run(self, verb: str, algorithm: Callable[..., AnalysisResult], **options: Any) -> int:
-        """Run an algorithm, write and show what it found."""
+        """Run an algorithm; write its result back if requested, and print it."""
         if self.top is not None and self.show_all:
             raise click.UsageError("pass either --top or --all, not both")
         if self.property_ is None and (self.into or self.base):
@@ -131,7 +149,7 @@ class _Request:
 
 
 def _source(text: str, types: Collection[str]) -> str | tuple[str, str]:
-    """A node as it is named in the command line: TYPE:ID if that is a type, else an id."""
+    """A node from the command line: TYPE:ID if TYPE is a node type, otherwise an id."""
     type_name, sign, id_ = text.partition(":")
     return (type_name, id_) if sign and type_name in types else text
 
@@ -148,7 +166,7 @@ def command() -> None:
 
 
 def _analyzes(function: Callable[..., int]) -> Command:
-    """Give a command what all algorithms have; it is called with a request and its own options."""
+    """Give a command the shared options; it is called with a request and its own options."""
 
     @functools.wraps(function)
     def run(**given: Any) -> int:
@@ -163,47 +181,58 @@ def _analyzes(function: Callable[..., int]) -> Command:
 
 
 @command.command("pagerank")
-@click.option("--damping", type=click.FloatRange(0, 1), metavar="SHARE", help="How often an edge is followed; 0.85.")
-@click.option("--tolerance", type=click.FloatRange(min=0), metavar="NUMBER", help="When to stop; 1e-6.")
-@_iterations_option
+@click.option(
+    "--damping",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Probability of following an edge instead of restarting. [default: 0.85]",
+)
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0), metavar="NUMBER", help="Convergence threshold. [default: 1e-6]"
+)
+@_iterations_option(100)
 @_weight_option
 @_undirected_option
 @_checkpoint_option
 @_analyzes
 def pagerank_command(request: _Request, undirected: bool, **options: Any) -> int:
-    """How important every node is by who points to it."""
+    """PageRank: the importance of every node, computed from incoming edges."""
     return request.run("pagerank", _method("pagerank"), directed=not undirected, **options)
 
 
 @command.command("components")
-@click.option("--strong", is_flag=True, help="Only nodes that reach each other along the edges.")
+@click.option("--strong", is_flag=True, help="Strongly connected components: follow edges in their direction.")
 @_checkpoint_option
 @_analyzes
 def components_command(request: _Request, **options: Any) -> int:
-    """Which nodes are connected."""
+    """Connected components: a component id for every node."""
     return request.run("components", _method("components"), **options)
 
 
 @command.command("label-propagation")
-@_iterations_option
+@_iterations_option(20)
 @_checkpoint_option
 @_analyzes
 def label_propagation_command(request: _Request, **options: Any) -> int:
-    """Communities: nodes that share most of their connections."""
+    """Communities by label propagation."""
     return request.run("label-propagation", _method("label_propagation"), **options)
 
 
 @command.command("shortest-paths")
-@click.option("--source", "sources", multiple=True, required=True, metavar="[TYPE:]ID", help="Where paths begin.")
-@click.option("--max-distance", type=click.FloatRange(min=0), metavar="NUMBER", help="How far to look.")
+@click.option(
+    "--source", "sources", multiple=True, required=True, metavar="[TYPE:]ID", help="Source node; may be repeated."
+)
+@click.option(
+    "--max-distance", type=click.FloatRange(min=0), metavar="NUMBER", help="Maximum distance. [default: no limit]"
+)
 @_weight_option
 @_undirected_option
 @_checkpoint_option
 @_analyzes
 def shortest_paths_command(request: _Request, sources: tuple[str, ...], undirected: bool, **options: Any) -> int:
-    """How far every node is from the nearest source.
+    """Shortest paths: the distance of every node to the nearest source.
 
-    Where several node types take part, a source is TYPE:ID.
+    If several node types take part, a source is TYPE:ID.
     """
     return request.run("shortest-paths", _method("shortest_paths"), sources=sources, directed=not undirected, **options)
 
@@ -211,14 +240,14 @@ def shortest_paths_command(request: _Request, sources: tuple[str, ...], undirect
 @command.command("triangles")
 @_analyzes
 def triangles_command(request: _Request) -> int:
-    """How many triangles every node is part of."""
+    """Triangle count of every node."""
     return request.run("triangles", _method("triangles"))
 
 
 @command.command("degrees")
 @_analyzes
 def degrees_command(request: _Request) -> int:
-    """How many edges every node has."""
+    """In-degree and out-degree of every node."""
     return request.run("degrees", _method("degrees"))
 
 

@@ -38,9 +38,9 @@ def command() -> None:
 @command.command("get")
 @_selects
 @reads_moment
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="The first byte; 0 if not given.")
-@click.option("--length", type=click.IntRange(min=1), help="How many bytes; all that follow if not given.")
-@click.option("--out", "out_path", metavar="PATH", help="A file to write instead of standard output.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="First byte. [default: 0]")
+@click.option("--length", type=click.IntRange(min=1), help="Number of bytes. [default: up to the end]")
+@click.option("--out", "out_path", metavar="PATH", help="Output file. [default: standard output]")
 @reads_graph
 @json_option
 def get_command(
@@ -57,9 +57,9 @@ def get_command(
     out_path: str | None,
     as_json: bool,
 ) -> int:
-    """Write the bytes of a blob, or some of them.
+    """Write the bytes of a blob, or a range of them.
 
-    With --out the file is replaced when all bytes are there; --json then prints what was written.
+    With --out the file is replaced atomically once it is complete; --json then prints its size.
     """
     moment = chosen_moment(at, snapshot)
     blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)

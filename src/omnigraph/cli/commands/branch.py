@@ -1,4 +1,4 @@
-"""``omnigraph branch``: lines of history that go on from any commit."""
+"""``omnigraph branch``: create, list, delete and rename branches."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ command.add_command(merge_command)
     "parent",
     metavar="BRANCH",
     shell_complete=branch_names,
-    help="The branch to start from; main if not given.",
+    help="Branch to start from. [default: main]",
 )
-@click.option("--at", "commit_id", metavar="COMMIT", help="The commit to start from, instead of a branch.")
+@click.option("--at", "commit_id", metavar="COMMIT", help="Commit to start from, instead of a branch.")
 @writes_graph
 @actor_option
 @quiet_option
@@ -54,7 +54,7 @@ def create_command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Make a branch from a branch or from any commit. No data is copied."""
+    """Create a branch from a branch or any commit. No data is copied."""
     if parent is not None and commit_id is not None:
         raise click.UsageError("pass either --from or --at, not both")
     graph = address.open()
@@ -76,7 +76,7 @@ def create_command(
 def list_command(address: Address, format_: str | None, as_json: bool) -> int:
     """List the branches with their heads.
 
-    Branches that cannot be read are listed as damaged, and the exit code is 1 then.
+    A branch that cannot be read is listed as damaged, and the exit code is 1.
     """
     chosen = chosen_format(format_, as_json=as_json)
     branches = address.open().branches()
@@ -107,7 +107,7 @@ def delete_command(
 ) -> int:
     """Delete a branch.
 
-    Its commits can be read until cleanup. --dry-run counts those that no other branch has.
+    Its commits stay readable until cleanup. --dry-run counts the commits that no other branch contains.
     """
     graph = address.open()
     if dry_run:
@@ -116,7 +116,7 @@ def delete_command(
             say_json(with_uri(graph.uri, branch_loss_json(loss)))
         else:
             only_here = count(len(loss.commits), "commit")
-            say(f"would delete branch {loss.name} and {only_here} that only it has; nothing was changed")
+            say(f"would delete branch {loss.name} and {only_here} that no other branch contains; nothing was changed")
         return OK
     address.confirm_loss(f"delete branch {name}", yes=yes)
     address.announce("branch delete", quiet)
@@ -136,12 +136,12 @@ def delete_command(
 @quiet_option
 @json_option
 def rename_command(address: Address, name: str, new_name: str, actor: str | None, quiet: bool, as_json: bool) -> int:
-    """Give a branch another name."""
+    """Rename a branch."""
     graph = address.open()
     address.announce("branch rename", quiet)
     graph.rename_branch(name, new_name)
     if as_json:
         say_json(renamed_branch_json(graph.uri, name, new_name, actor))
     else:
-        say(f"{paint('ok', 'green', bold=True)}: branch {name} is called {new_name}")
+        say(f"{paint('ok', 'green', bold=True)}: renamed branch {name} to {new_name}")
     return OK

@@ -1,4 +1,4 @@
-"""``omnigraph branch merge``: bring a branch into another one, as one commit."""
+"""``omnigraph branch merge``: three-way merge of a branch into another one, as one commit."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from omnigraph.wire.merges import branch_merge_json, load_merge_preview
 
 @click.command("merge")
 @click.argument("source", metavar="BRANCH", required=False)
-@click.option("--into", metavar="BRANCH", help="The branch to merge into; main if not given.")
+@click.option("--into", metavar="BRANCH", help="Target branch. [default: main]")
 @settles_conflicts
-@click.option("--preview", "preview_path", metavar="FILE", help="Merge what a saved preview showed, instead of BRANCH.")
-@click.option("--delete-branch", is_flag=True, help="Delete the merged branch afterwards.")
+@click.option("--preview", "preview_path", metavar="FILE", help="Merge a saved preview instead of BRANCH.")
+@click.option("--delete-branch", is_flag=True, help="Delete the source branch after the merge.")
 @click.option(
-    "--if-commit", metavar="ID", help="Only if this commit is the head that is merged into; else exit with 4."
+    "--if-commit", metavar="ID", help="Merge only if this commit is the head of the target; otherwise exit with 4."
 )
-@engine_option("Who merges tables that both branches changed")
+@engine_option("merges tables changed on both branches")
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -54,7 +54,7 @@ def merge_command(
 ) -> int:
     """Merge a branch into another one as one commit.
 
-    If there are conflicts that nothing settles, nothing is changed; `merge preview` shows them with their values.
+    Unresolved conflicts abort the merge and change nothing; `merge preview` shows them with the values of both sides.
     """
     if (source is None) == (preview_path is None):
         raise click.UsageError("name either the branch to merge, or a saved preview with --preview")

@@ -33,10 +33,10 @@ def command(
     params_path: str | None,
     as_json: bool,
 ) -> int:
-    """Show how a query or mutation would run.
+    """Show the plan of a query or mutation.
 
-    NAME selects a query where there are several. Parameters, if any are given, are checked and filled in. Read the
-    plan from the bottom: rows flow upwards. Of a graph the size and the indexes of every table are shown as well.
+    NAME selects one of several queries. Given parameters are checked and bound. Read the plan from the bottom: rows
+    flow upwards. For a graph, the sizes and indexes of its tables are shown as well.
     """
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)

@@ -25,7 +25,7 @@ from omnigraph.wire.graphs import exported_json
 @at_option
 @types_option
 @click.option("--jsonl", is_flag=True, hidden=True, expose_value=False)
-@click.option("--out", "out_path", metavar="PATH", help="A file, or s3://..., to write instead of standard output.")
+@click.option("--out", "out_path", metavar="PATH", help="Output file or s3://... address. [default: standard output]")
 @reads_graph
 @json_option
 def command(
@@ -36,10 +36,10 @@ def command(
     out_path: str | None,
     as_json: bool,
 ) -> int:
-    """Write a graph as JSON lines.
+    """Export a graph as JSON lines.
 
     The lines are those that `load` reads: edges first, then nodes, sorted by type and id. With --out the file is
-    replaced at the end, so a failed export leaves the old one; --json then prints what was written.
+    replaced atomically, so a failed export leaves the old one; --json then prints a summary.
     """
     graph = address.open()
     snapshot = graph.snapshot(branch, at=at)
@@ -64,12 +64,12 @@ def command(
 
 
 def _writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
-    """A file that is there when it is complete."""
+    """A file that becomes visible once it is complete."""
     if not is_remote(path):
         return replacing(path)
     from omnigraph.storage.objects.target_files import TargetDirectory
 
     bucket, key = bucket_and_key(path)
     if not key or key.endswith("/"):
-        raise UsageError(f"{path!r} names no object", hint="write s3://bucket/key", path=path)
+        raise UsageError(f"{path!r} has no object key", hint="expected s3://bucket/key", path=path)
     return TargetDirectory.at(bucket, options).writing(key)

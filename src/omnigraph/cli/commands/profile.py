@@ -1,4 +1,4 @@
-"""``omnigraph profile``: the names that the operator's settings give to graphs."""
+"""``omnigraph profile``: the profiles of the operator's settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_command(format_: str | None, as_json: bool) -> int:
     if chosen == "json":
         say_json(profiles)
     elif not profiles and chosen == "table":
-        say(f"no profiles; they are written in {config.path}")
+        say(f"no profiles are defined in {config.path}")
     else:
         rows = [("*" if item["active"] else "", item["name"], item["target"], item["error"]) for item in profiles]
         show_list("profile list", {"used": str, "profile": str, "graph": str, "problem": str}, rows, chosen)
@@ -47,11 +47,11 @@ def list_command(format_: str | None, as_json: bool) -> int:
 @click.argument("name", required=False)
 @json_option
 def show_command(name: str | None, as_json: bool) -> int:
-    """Show one profile; without NAME the one in use."""
+    """Show one profile. NAME defaults to the active profile."""
     config = settings()
     chosen = name or os.environ.get(PROFILE_VARIABLE)
     if chosen is None:
-        raise NotFoundError("no profile is in use", hint=f"name one, or set {PROFILE_VARIABLE}")
+        raise NotFoundError("no profile is active", hint=f"pass a name, or set {PROFILE_VARIABLE}")
     profile = config.profile(chosen)
     form = profile_json(profile, active=_is_active(profile))
     if as_json:

@@ -1,4 +1,4 @@
-"""``omnigraph snapshot``: what a graph holds at one moment."""
+"""``omnigraph snapshot``: the tables of a graph at one commit."""
 
 from __future__ import annotations
 

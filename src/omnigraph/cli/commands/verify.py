@@ -1,4 +1,4 @@
-"""``omnigraph verify``: whether every file that a commit needs is there and as it was written."""
+"""``omnigraph verify``: check that every file that a commit needs exists and is intact."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _COMMITS_SHOWN_MAX = 3
 
 @click.command("verify")
 @uri_argument
-@click.option("--quick", is_flag=True, help="Look at names and sizes only, not at the content.")
+@click.option("--quick", is_flag=True, help="Check names and sizes only, not the content.")
 @reads_graph
 @quiet_option
 @json_option
 def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
     """Check that no file of the history is missing or damaged.
 
-    Looks at every branch and every commit, and at the entities of every head: whether an id is there twice, or an edge
-    without its nodes. Nothing is changed. Exits with 1 if something is wrong, and names the commits that are hurt.
+    Checks every branch and commit, and the entities of every head for duplicate ids and dangling edges. Nothing is
+    changed. Exits with 1 if there is a problem, and names the affected commits.
     """
     graph = address.open()
     with progress_bar("checking", "files", total=None, quiet=quiet) as progress:

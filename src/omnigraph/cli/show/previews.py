@@ -1,4 +1,4 @@
-"""How commands show what a write would do."""
+"""Output of dry runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
-    """Print what a dry run found."""
+    """Print the changes that a write would make."""
     if as_json:
         say_json(with_uri(uri, write_preview_json(preview)))
         return
