@@ -93,7 +93,7 @@ def test_profiles_are_listed_and_shown(settings: Path, monkeypatch: pytest.Monke
     assert not listed["b"]["valid"]
     assert listed["c"]["scope_kind"] == "server"
     assert "target: here" in run("profile", "show").output
-    assert "needs exactly one of" in run("profile", "show", "b").output
+    assert "must name exactly one of" in run("profile", "show", "b").output
     missing = run("profile", "show", "aa")
     assert missing.exit_code == 1
     assert "no such profile: 'aa'" in missing.output

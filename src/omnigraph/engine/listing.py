@@ -1,4 +1,4 @@
-"""Lists of branches, commits, changes and the like as rows with columns, for whoever prints or converts rows."""
+"""Lists of branches, commits and changes as typed rows, so that every row format can print them."""
 
 from __future__ import annotations
 

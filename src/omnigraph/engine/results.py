@@ -1,4 +1,4 @@
-"""What writes and listings answer: small frozen values with a JSON form."""
+"""Results of writes, branch listings and verification. Their JSON forms are in ``omnigraph.wire``."""
 
 from __future__ import annotations
 

@@ -67,9 +67,7 @@ def _parse(text: str, name: str) -> dict[str, object]:
         place = f"{error.msg.lower()} at {line}column {error.colno}"
         raise ParameterError(f"{name} is not JSON: {place}", hint=example) from error
     except (ValueError, RecursionError) as error:
-        raise ParameterError(
-            f"{name} is not readable JSON: nested too deeply, or a number is too long", hint=example
-        ) from error
+        raise ParameterError(f"{name} is not JSON: nested too deeply, or a number is too long", hint=example) from error
     if not isinstance(params, dict):
         raise ParameterError(f"{name} must be an object, got {kind_of(params)}", hint=example)
     return params

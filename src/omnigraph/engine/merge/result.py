@@ -1,4 +1,4 @@
-"""What merges and their previews answer: for programs, for people, and to be saved and taken up again."""
+"""Results of merges and merge previews. ``omnigraph.wire.merges`` renders, saves and loads them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.history.conflicts import MergeConflict, Resolution
 from omnigraph.write.merge.conflicts import conflicts_table
 from omnigraph.write.merge.decide import MergeOutcome, TableCounts
-
-PREVIEW_FORMAT = "omnigraph.merge_preview"
 
 Policy = str | Mapping[str, str] | None
 """A policy for everything, or by ``Type``, ``Type.property`` and ``*``."""

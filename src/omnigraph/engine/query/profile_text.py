@@ -1,4 +1,4 @@
-"""A profile for people and programs: one line an operator, and below it what the operator says of itself."""
+"""The text of a profile: one line per operator, with its remarks below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``optimize`` answers: per table what was done and what was left alone, for programs and for people."""
+"""The result of ``optimize``: the work done and skipped for every table, and its text."""
 
 from __future__ import annotations
 
