@@ -57,11 +57,11 @@ def _spec(found: Mapping[Any, Any], path: str) -> EmbedSpec:
         raise InputError(f"{path}: dimension must be a whole number above 0, not {dimension!r}", path=path)
     if not isinstance(types, Mapping) or not types:
         raise InputError(f"{path}: types must name at least one type", hint=_EXAMPLE, path=path)
-    return EmbedSpec(dimension, {str(name): _type(str(name), said, path) for name, said in types.items()})
+    return EmbedSpec(dimension, {str(name): _type(str(name), parsed, path) for name, parsed in types.items()})
 
 
-def _type(name: str, said: object, path: str) -> TypeSpec:
-    match said:
+def _type(name: str, parsed: object, path: str) -> TypeSpec:
+    match parsed:
         case {"target": str(target), "fields": [*fields], **others} if fields and not others:
             return TypeSpec(target, tuple(map(str, fields)))
         case _:

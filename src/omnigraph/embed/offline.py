@@ -32,7 +32,7 @@ class MockEmbedder:
             state ^= state << 13 & _BITS
             state ^= state >> 7
             state ^= state << 17 & _BITS
-            # The reference rounds both integers to 64-bit floats before dividing; exact division would differ.
+            # Omnigraph 0.10 rounds both integers to 64-bit floats before dividing; exact division would differ.
             ratios[index] = float(state) / float(_BITS)
         values = ratios.astype(np.float32) * np.float32(2) - np.float32(1)
         return normalized(values, self.model)

@@ -69,9 +69,9 @@ def _parse(text: str, name: str) -> Any:
         raise InputError(f"{name} is not JSON: {error}", hint=_EXAMPLE) from error
 
 
-def _policy(said: tuple[str, ...]) -> dict[str, str] | None:
+def _policy(given: tuple[str, ...]) -> dict[str, str] | None:
     policies: dict[str, str] = {}
-    for text in said:
+    for text in given:
         place, sign, word = text.rpartition("=")
         policies[place if sign else "*"] = word
     return policies or None

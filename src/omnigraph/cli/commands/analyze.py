@@ -247,7 +247,7 @@ def triangles_command(request: _Request) -> int:
 @command.command("degrees")
 @_analyzes
 def degrees_command(request: _Request) -> int:
-    """In-degree and out-degree of every node."""
+    """Degree, in-degree and out-degree of every node."""
     return request.run("degrees", _method("degrees"))
 
 

@@ -50,7 +50,7 @@ def merge_command(
     engine: str,
     quiet: bool,
     as_json: bool,
-    **said: str | None,
+    **commit_options: str | None,
 ) -> int:
     """Merge a branch into another one as one commit.
 
@@ -65,7 +65,7 @@ def merge_command(
         "resolutions": resolutions,
         "if_commit": if_commit,
         "engine": engine,
-        **said,
+        **commit_options,
     }
     if preview_path is None:
         assert source is not None

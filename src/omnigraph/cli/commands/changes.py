@@ -75,8 +75,8 @@ def poll_command(
         return OK
     for block in page:
         commit = block.commit
-        said = "  ".join(item for item in (commit.actor, commit.message) if item)
-        say(paint(f"{commit.id}  {when(commit.created_at_us)}  {commit.kind.value}  {said}".rstrip(), bold=True))
+        remark = "  ".join(item for item in (commit.actor, commit.message) if item)
+        say(paint(f"{commit.id}  {when(commit.created_at_us)}  {commit.kind.value}  {remark}".rstrip(), bold=True))
         say_changes(block, indent="  ")
     if not page.blocks:
         say("no changes")

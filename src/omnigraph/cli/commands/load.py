@@ -97,7 +97,7 @@ def command(
     yes: bool,
     quiet: bool,
     as_json: bool,
-    **said: Any,
+    **commit_options: Any,
 ) -> int:
     """Load entities from JSON lines as one commit.
 
@@ -127,8 +127,8 @@ def command(
                 if dry_run:
                     result = graph.load_spark_preview(given[0], mode, **place)
                 else:
-                    said |= {"reject_to": reject_to, "resume": resume, "profile": stats}
-                    result = graph.load_spark(given[0], mode, **place, **said)
+                    commit_options |= {"reject_to": reject_to, "resume": resume, "profile": stats}
+                    result = graph.load_spark(given[0], mode, **place, **commit_options)
             else:
                 total = watched.size if watched else None
                 report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
@@ -137,7 +137,7 @@ def command(
                 if dry_run:
                     result = graph.load_preview(data, mode, **place)
                 else:
-                    result = graph.load(data, mode, **place, **said, profile=stats)
+                    result = graph.load(data, mode, **place, **commit_options, profile=stats)
         except KeyboardInterrupt:
             raise Interrupted(_after_interrupt(watched)) from None
     # Printed after the progress bar has closed: the bar redirects standard output while it runs.

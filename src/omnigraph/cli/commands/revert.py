@@ -54,7 +54,7 @@ def command(
     actor: str | None,
     quiet: bool,
     as_json: bool,
-    **said: Any,
+    **options: Any,
 ) -> int:
     """Undo commits, as one new commit on top of the head.
 
@@ -63,7 +63,7 @@ def command(
     source is the state before the commits, target the head.
     """
     graph = address.open()
-    chosen = {"actor": whose, "run": run_id, **said}
+    chosen = {"actor": whose, "run": run_id, **options}
     if dry_run:
         preview = graph.revert_preview(commits, **chosen)
         if as_json:
