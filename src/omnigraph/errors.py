@@ -2,40 +2,40 @@
 
     OmnigraphError
     ├── InputError                the caller's input is wrong; nothing was changed
-    │   ├── CompileError          a .pg or .gq text, or a condition, does not parse or check (carries diagnostics)
-    │   ├── ParameterError        query parameters do not fit their declaration
-    │   ├── MigrationRefused      a schema change that cannot be planned or made
-    │   ├── ViolationError        entities that break the schema's constraints (counted and sampled)
-    │   ├── BlobRangeError        bytes that a blob does not have
-    │   ├── CursorRejected        a cursor that was not made for what it is used for
-    │   └── UsageError            an argument or combination of arguments makes no sense
+    │   ├── CompileError          a .pg or .gq text, or a Spark filter, does not compile (carries diagnostics)
+    │   ├── ParameterError        query parameters do not match their declaration
+    │   ├── MigrationRefused      a schema change that cannot be planned or applied
+    │   ├── ViolationError        entities that violate the schema (counted and sampled)
+    │   ├── BlobRangeError        a byte range outside the blob
+    │   ├── CursorRejected        a cursor of another graph, branch or filter
+    │   └── UsageError            an invalid argument or combination of arguments
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
-    │   └── HistoryCleaned        a commit that cleanup has given up: it is listed, and cannot be read
-    ├── ChangeFeedGap             changes that can no longer be told, because history was cleaned up
-    ├── ConflictError             two changes that cannot both stand; nothing was changed
-    │   ├── AlreadyExistsError    the name to be created is taken
-    │   ├── KeyConflictError      an id that is already there, or twice in the input
-    │   ├── ReadSetConflict       what an update or delete was decided from has changed meanwhile (retryable)
-    │   ├── MergeConflicts        branches that cannot be merged as they are (carries every conflict)
+    │   └── HistoryCleaned        a commit that cleanup has expired: listed, but not readable
+    ├── ChangeFeedGap             changes that cleanup has made unreadable
+    ├── ConflictError             conflicting changes; nothing was changed
+    │   ├── AlreadyExistsError    the name exists already
+    │   ├── KeyConflictError      an id that exists already, or twice in the input
+    │   ├── ReadSetConflict       a concurrent write changed the rows that a write had read (retryable)
+    │   ├── MergeConflicts        branches with unresolved conflicts (carries all of them)
     │   ├── SchemaConflict        branches whose schemas cannot be merged
-    │   ├── PreconditionFailed    the branch head is not the commit the caller named
-    │   ├── ContentionError       too many others published first (retryable)
-    │   └── WriteExpired          a load that cleanup overtook, so that its files may be gone (retryable)
-    ├── LimitExceeded             a query needs more time or memory than it may use
-    ├── QueryCancelled            the caller no longer wants the answer
-    ├── EmbeddingError            a text could not be turned into a vector
-    │   └── EmbeddingUnavailable  the provider did not answer, or not in time (retryable)
-    ├── SparkError                a job on the cluster failed for a reason of the cluster's; nothing was changed
-    │   └── SparkUnavailable      no Java, no pyspark, or a session that lacks what we need
-    ├── StorageError              the store cannot be used as it is
-    │   ├── NotAGraphError        nothing here, or something that is no graph
-    │   ├── FormatError           a graph of another format
+    │   ├── PreconditionFailed    the branch head is not the expected commit
+    │   ├── ContentionError       other writers won the publish race too often (retryable)
+    │   └── WriteExpired          a load slower than the grace period of a cleanup (retryable)
+    ├── LimitExceeded             a query exceeds its limit of time or memory
+    ├── QueryCancelled            the caller cancelled the query
+    ├── EmbeddingError            a text could not be embedded
+    │   └── EmbeddingUnavailable  the provider did not respond in time (retryable)
+    ├── SparkError                a Spark job failed because of the cluster; nothing was changed
+    │   └── SparkUnavailable      Java, pyspark or a session setting is missing
+    ├── StorageError              the store cannot be used
+    │   ├── NotAGraphError        no graph at this location
+    │   ├── FormatError           a graph with another storage format
     │   └── CorruptionError       a file that a commit needs is missing or damaged
-    └── OutcomeUnknown            the answer of the store was lost: ask by commit id
+    └── OutcomeUnknown            the store did not confirm the commit: look it up by id
 
-An error has a stable ``code`` for programs, a text for people (what is wrong, what was expected, what to do
-next), ``facts`` with the values the text names, and ``retryable``: whether the same call may succeed later.
-This module holds no text about particular situations; whoever raises knows the situation.
+An error has a stable ``code`` for programs, a message (problem, value, expectation) with a ``hint`` (next step),
+``facts`` with the values in the message, and ``retryable``: whether the same call may succeed later. Messages are
+written where errors are raised, not here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from typing import ClassVar, Protocol
 
 
 class LocatedMessage(Protocol):
-    """What an error needs to know of a compiler diagnostic."""
+    """The part of a compiler diagnostic that an error uses."""
 
     @property
     def code(self) -> str: ...
@@ -70,25 +70,25 @@ class OmnigraphError(Exception):
         return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The inherited way calls the class with the message alone, which most of ours do not accept.
+        # Unpickling an exception calls its class with the message alone, which most classes here do not accept.
         return _revive, (type(self), self.args, self.__dict__)
 
 
 def _revive(error_type: type[OmnigraphError], args: tuple[object, ...], state: dict[str, object]) -> OmnigraphError:
-    """An error as it was in the process that raised it."""
+    """Restore a pickled error without calling its constructor."""
     error = error_type.__new__(error_type, *args)
     error.__dict__.update(state)
     return error
 
 
 class InputError(OmnigraphError):
-    """The input is wrong; nothing was changed."""
+    """Invalid input; nothing was changed."""
 
     code = "bad_request"
 
 
 class CompileError(InputError):
-    """A schema or query text, or a condition of a Spark frame, that does not parse or check."""
+    """A schema or query text, or a filter of a Spark frame, that does not parse or type-check."""
 
     code = "compile_error"
 
@@ -104,25 +104,25 @@ class ParameterError(InputError):
 
 
 class MigrationRefused(InputError):
-    """A schema change that cannot be planned, such as a rename hint that names nothing, or that no step can make."""
+    """A schema change without a migration step, or with an invalid hint such as a rename of an unknown name."""
 
     code = "migration_refused"
 
 
 class BlobRangeError(InputError):
-    """A range that is not within the blob: ``start``, ``end`` and the blob's ``length`` are facts."""
+    """A byte range outside the blob; ``start``, ``end`` and ``length`` are facts."""
 
     code = "blob_range"
 
 
 class CursorRejected(InputError):
-    """A cursor of another graph, branch or filter, or a text that is none."""
+    """A cursor of another graph, branch or filter, or a text that is not a cursor."""
 
     code = "cursor_rejected"
 
 
 class UsageError(InputError):
-    """Arguments that make no sense together."""
+    """An invalid argument, or arguments that exclude each other."""
 
     code = "usage"
 
@@ -134,19 +134,19 @@ class NotFoundError(OmnigraphError):
 
 
 class HistoryCleaned(NotFoundError):
-    """A commit that cleanup has given up. Its record stays; its state can no longer be read."""
+    """A commit that cleanup has expired. Its record remains; its state can no longer be read."""
 
     code = "history_cleaned"
 
 
 class ChangeFeedGap(OmnigraphError):
-    """Changes after a cursor can no longer be told: ``first_unreadable_commit_id`` names where. A baseline helps."""
+    """Changes that are not readable from ``first_unreadable_commit_id`` on. Start again from a baseline."""
 
     code = "change_feed_gap"
 
 
 class ViolationError(InputError):
-    """Entities that break constraints. ``samples`` shows some, ``counts`` says how many there are of each kind."""
+    """Entities that violate constraints: ``samples`` of them, and ``counts`` by kind."""
 
     code = "violation"
 
@@ -160,13 +160,13 @@ class ViolationError(InputError):
 
 
 class ConflictError(OmnigraphError):
-    """Two changes that cannot both stand; this one was not made."""
+    """A change that conflicts with another one; it was not applied."""
 
     code = "conflict"
 
 
 class AlreadyExistsError(ConflictError):
-    """The name is taken."""
+    """The name exists already."""
 
     code = "already_exists"
 
@@ -178,14 +178,14 @@ class KeyConflictError(ConflictError):
 
 
 class ReadSetConflict(ConflictError):
-    """What the write was decided from has changed; read again and decide again."""
+    """A concurrent write changed the rows that this write had read. Read again and retry."""
 
     code = "read_set_conflict"
     retryable = True
 
 
 class MergeConflicts(ConflictError):
-    """Changes of two branches that cannot both stand. ``conflicts`` are all of them; ``table`` is the same as Arrow."""
+    """Unresolved conflicts of a merge or revert: all ``conflicts``, and the same as an Arrow ``table``."""
 
     code = "merge_conflicts"
 
@@ -196,7 +196,7 @@ class MergeConflicts(ConflictError):
 
 
 class SchemaConflict(ConflictError):
-    """Two schemas that cannot be merged."""
+    """Conflicting changes of two schemas."""
 
     code = "schema_conflict"
 
@@ -208,52 +208,52 @@ class PreconditionFailed(ConflictError):
 
 
 class ContentionError(ConflictError):
-    """Others were faster more often than we try."""
+    """Other writers won the publish race in every attempt."""
 
     code = "contention"
     retryable = True
 
 
 class WriteExpired(ConflictError):
-    """A load took longer than the grace period of a cleanup that ran meanwhile, which may have deleted its files."""
+    """A load that took longer than the grace period of a concurrent cleanup, which may have deleted its files."""
 
     code = "write_expired"
     retryable = True
 
 
 class LimitExceeded(OmnigraphError):
-    """A query needs more time or memory than it may use."""
+    """A query that exceeds its limit of time or memory."""
 
     code = "resource_limit"
 
 
 class QueryCancelled(OmnigraphError):
-    """The caller no longer wants the answer."""
+    """The caller cancelled the query."""
 
     code = "cancelled"
 
 
 class EmbeddingError(OmnigraphError):
-    """A text could not be turned into a vector: nobody is configured to do it, or the answer is of no use."""
+    """A text could not be embedded: no provider is configured, or its response is invalid."""
 
     code = "embedding"
 
 
 class EmbeddingUnavailable(EmbeddingError):
-    """The provider did not answer, or not in time, however often it was asked."""
+    """The provider did not respond in time, after all retries."""
 
     code = "embedding_unavailable"
     retryable = True
 
 
 class SparkError(OmnigraphError):
-    """A job failed for a reason of the cluster's own: lost executors, memory, code that is not installed there."""
+    """A job failed because of the cluster: lost executors, memory, or code that is not installed there."""
 
     code = "spark"
 
 
 class SparkUnavailable(SparkError):
-    """Spark cannot be used as things are: Java, a package or a setting of the session is missing."""
+    """Spark is not available: Java, a package or a session setting is missing."""
 
     code = "spark_unavailable"
 
@@ -265,13 +265,13 @@ class StorageError(OmnigraphError):
 
 
 class NotAGraphError(StorageError):
-    """There is no graph at this place."""
+    """No graph exists at this location."""
 
     code = "not_a_graph"
 
 
 class FormatError(StorageError):
-    """A graph of another format."""
+    """A graph with another storage format."""
 
     code = "format"
 
@@ -283,17 +283,17 @@ class CorruptionError(StorageError):
 
 
 class OutcomeUnknown(OmnigraphError):
-    """The store did not answer and cannot be asked: whether the commit was made is not known yet."""
+    """The store did not confirm the commit and could not be queried: the outcome is unknown."""
 
     code = "outcome_unknown"
     retryable = False
 
     def __init__(self, commit_id: str | None, reason: str, *, change: str | None = None) -> None:
-        """``change`` says in words what may have happened, where it is no commit: a name that was taken or given up."""
+        """``change`` describes a change that is not a commit, such as the creation or deletion of a name."""
         if commit_id is not None:
             change = f"commit {commit_id} was made"
-            hint = f"ask later: graph.commit({commit_id!r}) finds it if it was made"
+            hint = f"look it up later: graph.commit({commit_id!r}) succeeds if the commit was made"
         else:
-            hint = "look again later"
+            hint = "check again later"
         super().__init__(f"it is not known whether {change}: {reason}", hint=hint, commit=commit_id)
         self.commit_id = commit_id

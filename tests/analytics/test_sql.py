@@ -14,6 +14,7 @@ from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import CorruptionError, InputError, LimitExceeded
 from omnigraph.storage.tables.table_source import TableSource
+from omnigraph.wire.results import result_json
 from tests.cli.graphs import everything
 from tests.exec.people import RECORDS, SCHEMA
 
@@ -52,7 +53,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 )
 def test_the_tables_of_the_graph_can_be_asked(graph: Graph, text: str, expected: list[Any]) -> None:
     result = graph.sql(text)
-    assert [row[result.columns[0]] for row in result.to_json()["rows"]] == expected
+    assert [row[result.columns[0]] for row in result_json(result)["rows"]] == expected
 
 
 def test_every_value_is_what_the_graph_holds(graph: Graph) -> None:

@@ -16,6 +16,7 @@ from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.changes import read_filter
 from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.wire.changes import diff_json
 from tests.changes.histories import Step, applied, make_history, steps
 from tests.protocol.graphs import START_US, create, edge, person, reopen, run
 
@@ -135,10 +136,10 @@ def test_a_diff_is_readable_and_goes_to_arrow_and_pandas(graph: omnigraph.Graph)
     typed = diff["Person"].to_arrow()
     assert typed.column("before").to_pylist()[2] is None
     assert typed.column("after").combine_chunks().field("age").to_pylist() == [None, 5, None]
-    shown = diff.to_json(1)
+    shown = diff_json(diff, 1)
     assert shown["stats"] == {"inserts": 1, "updates": 1, "deletes": 2, "types_affected": 2}
     assert (len(shown["changes"]), shown["truncated"]) == (1, True)
-    assert "changes" not in diff.to_json(summary=True)
+    assert "changes" not in diff_json(diff, summary=True)
     shown_html = diff._repr_html_()
     assert "node:Person" in shown_html
     assert "age: 4 -&gt; 5" in shown_html

@@ -25,6 +25,7 @@ from omnigraph.errors import (
 )
 from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.wire.changes import baseline_json, change_page_json, commit_changes_json
 from tests.changes.histories import Step, applied, make_history, steps
 from tests.model import plain
 from tests.protocol.graphs import create, edge, insert, person, reopen, run
@@ -66,7 +67,7 @@ def test_every_commit_comes_once_in_order_with_its_cause(graph: omnigraph.Graph)
     assert told(page) == [FIRST, [("update", "Person", "ann")], [], LAST]
     assert page.blocks[2].commit.kind.value == "maintenance"
     assert (page.caught_up, page.is_partial, len(page)) == (True, False, 6)
-    shown = page.to_json()
+    shown = change_page_json(page)
     assert shown["blocks"][0]["cause"] == {
         "graph_commit_id": commits[1],
         "parent_commit_id": commits[0],
@@ -103,8 +104,8 @@ def test_pages_cut_commits_and_lose_nothing(graph: omnigraph.Graph, limit: int) 
     assert [(block.commit.id, change) for page in found for block in page for change in block] == whole
     assert all(len(page) <= limit for page in found)
     for page in found:
-        assert ("next_page_token" in page.to_json()) == page.is_partial
-        assert ("cursor" in page.to_json()) != page.is_partial
+        assert ("next_page_token" in change_page_json(page)) == page.is_partial
+        assert ("cursor" in change_page_json(page)) != page.is_partial
 
 
 def test_reading_on_within_a_commit_does_not_compare_it_again(
@@ -215,7 +216,7 @@ def test_cleaned_history_is_a_gap_and_a_baseline_leads_on(graph: omnigraph.Graph
         assert raised.value.facts == {"cursor": cursor, "first_unreadable_commit_id": blocks[0].commit.id}
     assert told(cleaned.changes(f"after:{blocks[2].commit.id}")) == [LAST]
     baseline = cleaned.change_baseline()
-    assert baseline.to_json()["baseline"]["snapshot_commit_id"] == graph.snapshot().commit_id
+    assert baseline_json(baseline)["baseline"]["snapshot_commit_id"] == graph.snapshot().commit_id
     assert b"".join(baseline.lines()) == b"".join(graph.export())
     insert(cleaned, "cy")
     assert told(cleaned.changes(baseline.cursor)) == [[("insert", "Person", "cy")]]
@@ -261,7 +262,7 @@ def test_one_commit_tells_its_changes_page_by_page(graph: omnigraph.Graph) -> No
     assert [change.id for change in page] == ["ann", "bo"]
     last = graph.commit_changes(commits[1], limit=2, page_token=page.next_page_token)
     assert ([change.id for change in last], last.next_page_token) == (["k"], None)
-    assert "next_page_token" not in last.to_json()
+    assert "next_page_token" not in commit_changes_json(last)
     assert len(graph.commit_changes(commits[0])) == len(graph.commit_changes(commits[3])) == 0
     with pytest.raises(CursorRejected):
         graph.commit_changes(commits[2], page_token=page.next_page_token)

@@ -13,6 +13,7 @@ import omnigraph
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed, UsageError
 from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.wire.merges import revert_preview_json
 from tests.changes.histories import Step, make_history, steps
 from tests.cli.graphs import everything
 from tests.model.operations import parse
@@ -87,7 +88,7 @@ def test_an_edit_on_top_of_the_undone_one_is_a_conflict_that_is_previewed_and_se
     (conflict,) = preview.conflicts
     assert (conflict.kind.value, conflict.id, conflict.property) == ("divergent_update", "ann", "age")
     assert (conflict.base, conflict.source, conflict.target) == (9, 3, 10)
-    assert preview.conflicts_table().num_rows == len(preview.to_json()["merge_conflicts"]) == 1
+    assert preview.conflicts_table().num_rows == len(revert_preview_json(preview)["merge_conflicts"]) == 1
     with pytest.raises(MergeConflicts, match="the commit cannot be reverted on main: 1 conflict; nothing was changed"):
         graph.revert(undone)
     assert last(graph) == head

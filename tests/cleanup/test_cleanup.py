@@ -16,6 +16,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.errors import CorruptionError, HistoryCleaned, UsageError
 from omnigraph.history.state import RECENT_COMMITS_MAX
 from omnigraph.manifest import reader, records
+from omnigraph.wire.maintenance import cleanup_json
 from omnigraph.write import limits
 from tests.cleanup.graphs import HOUR_US, Hands, age, check_tidy, directories, root
 from tests.cleanup.reachable import files
@@ -395,7 +396,7 @@ def test_blob_files_go_with_their_data_file(tmp_path: Path) -> None:
     blobs = {path for path in files(root(graph)) if path.endswith(".blob")}
     assert len(blobs) == 2
     result = graph.cleanup(keep=1, grace="0s")
-    assert result.to_json()["files"]["blobs"]["deleted"]["files"] == 1
+    assert cleanup_json(result)["files"]["blobs"]["deleted"]["files"] == 1
     assert len({path for path in files(root(graph)) if path.endswith(".blob")}) == 1
     assert len(graph.read_blob("node", "Doc", "d1", "body").read()) == 120_000
     check_tidy(graph)

@@ -16,6 +16,7 @@ from omnigraph.engine.upkeep import cleanup as engine_cleaning
 from omnigraph.errors import HistoryCleaned, WriteExpired
 from omnigraph.manifest import fences, naming, publisher
 from omnigraph.storage.publish import swap
+from omnigraph.wire.changes import diff_json
 from omnigraph.write import attempt, limits
 from omnigraph.write.upkeep import cleanup as cleaning
 from tests.cleanup.graphs import root
@@ -321,7 +322,7 @@ def test_a_fence_is_no_commit_and_readers_do_not_notice_it(graph: omnigraph.Grap
             contents(of),
             list(of.query(QUERY)),
             (state.counter, state.head),
-            of.diff("main", "review").to_json(),
+            diff_json(of.diff("main", "review")),
             of.changes(cursor).blocks,
         )
 

@@ -210,5 +210,5 @@ def test_a_cursor_is_not_told_of_a_baseline_that_somebody_replaced(
     monkeypatch.setattr(os, "replace", raced)
     refused = run("changes", "baseline", "--store", graph, "--out", out)
     assert refused.exit_code == 1
-    assert "replaced by somebody else" in refused.output
+    assert "replaced by another process" in refused.output
     assert "cursor:" not in refused.output

@@ -84,12 +84,16 @@ def test_a_preview_looks_at_what_others_have_done_meanwhile(graph: Path) -> None
 def test_a_branch_is_told_with_the_commits_that_only_it_has(graph: Path) -> None:
     assert run("branch", "create", "b", "--store", graph).exit_code == 0
     delete = ("branch", "delete", "b", "--store", graph, "--dry-run")
-    assert "would delete branch b and no commits that only it has; nothing was changed" in run(*delete).stdout
+    assert (
+        "would delete branch b and no commits that no other branch contains; nothing was changed" in run(*delete).stdout
+    )
     add(graph, "Grace", "--branch", "b")
     before = everything(graph)
     lost: Any = as_json(*delete)
     assert lost["lost_commit_ids"] == [lost["head"]]
-    assert "would delete branch b and 1 commit that only it has; nothing was changed" in run(*delete).stdout
+    assert (
+        "would delete branch b and 1 commit that no other branch contains; nothing was changed" in run(*delete).stdout
+    )
     assert everything(graph) == before
     assert "main cannot be deleted" in run("branch", "delete", "main", "--store", graph, "--dry-run").stderr
     assert "there is no branch 'c'" in run("branch", "delete", "c", "--store", graph, "--dry-run").stderr

@@ -111,7 +111,7 @@ def test_empty_properties_are_not_part_of_the_text() -> None:
     [
         (["--clean", "--reembed-all"], 2, "not both"),
         (["--seed", "x.yaml"], 2, "not both"),
-        (["--select", "title"], 2, "is not [TYPE:]FIELD=VALUE"),
+        (["--select", "title"], 2, "expected [TYPE:]FIELD=VALUE"),
         (["--type", "Nobody"], 2, "the specification has no type 'Nobody'"),
         (["--input", "missing.jsonl"], 1, "no such file"),
         (["--spec", "missing.yaml"], 1, "there is no file"),
@@ -129,11 +129,11 @@ def test_what_makes_no_sense_writes_nothing(
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
-        ("[]", "holds no specification"),
+        ("[]", "contains no specification"),
         ("{dimension: 0, types: {A: {target: v, fields: [a]}}}", "above 0"),
         ("{dimension: 3}", "at least one type"),
         ("{dimension: 3, types: {A: {target: v}}}", "A needs a target and a list of fields"),
-        ("{dimension: 3, types: {A: {target: v, fields: [a]}}, model: m}", "model is not known"),
+        ("{dimension: 3, types: {A: {target: v, fields: [a]}}, model: m}", "unknown key 'model'"),
     ],
 )
 def test_a_wrong_specification_is_told(files: list[object], spec: str, what: str) -> None:

@@ -95,7 +95,7 @@ def test_a_name_that_tells_no_language_needs_lang(tmp_path: Path) -> None:
     file.write_text(UNTIDY)
     result = run("fmt", file)
     assert result.exit_code == 1
-    assert "hint: say it with --lang pg or --lang gq" in result.stderr
+    assert "hint: pass --lang pg or --lang gq" in result.stderr
     assert run("fmt", "--lang", "pg", file).exit_code == 0
     assert file.read_text() == TIDY
 

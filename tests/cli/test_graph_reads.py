@@ -136,7 +136,7 @@ def test_a_branch_is_created_written_renamed_and_deleted(graph: Path) -> None:
     assert (made["uri"], made["from"], made["name"], made["actor_id"]) == (str(graph), "main", "review/a", "ann")
     assert add(graph, "Grace", "--branch", "review/a").exit_code == 0
     assert (len(exported(graph).splitlines()), len(exported(graph, "--branch", "review/a").splitlines())) == (4, 5)
-    assert run("branch", "rename", "review/a", "b", "--store", graph).stdout == "ok: branch review/a is called b\n"
+    assert run("branch", "rename", "review/a", "b", "--store", graph).stdout == "ok: renamed branch review/a to b\n"
     listed = as_json("branch", "list", graph)
     assert listed["branches"] == ["b", "main"]
     assert [line.split()[0] for line in run("branch", "list", graph).stdout.splitlines()] == ["branch", "main", "b"]

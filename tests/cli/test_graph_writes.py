@@ -91,8 +91,8 @@ def test_a_graph_is_named_by_argument_option_or_environment_alike(graph: Path) -
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["snapshot"], "which graph?"),
-        (["snapshot", "a", "--store", "b"], "named twice"),
+        (["snapshot"], "no graph is given"),
+        (["snapshot", "a", "--store", "b"], "given twice"),
         (["snapshot", "a", "--storage-option", "nonsense"], "not key=value"),
         (["snapshot", "http://localhost/graph"], "is the address of a server"),
         (["load", "a", "--mode", "append"], "--data"),

@@ -87,7 +87,7 @@ def test_a_person_is_asked_before_a_branch_is_lost(s3_server: Server, s3_bucket:
     words = ("branch", "delete", "b", "--store", graph.uri, *options)
     code, shown = answered(*words, answer="n\n")
     assert code == 1
-    assert f"This will delete branch b at {graph.uri}. Go on? [y/N]: n" in shown
+    assert f"This will delete branch b at {graph.uri}. Continue? [y/N]: n" in shown
     assert shown.endswith("not confirmed; nothing was changed\r\n")
     assert [branch.name for branch in graph.branches()] == ["main", "b"]
     code, shown = answered(*words, answer="y\n")

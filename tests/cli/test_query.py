@@ -267,4 +267,4 @@ def test_arrow_data_is_not_sent_to_a_terminal(people: omnigraph.Graph) -> None:
     os.close(ours)
     os.close(theirs)
     assert result.returncode == 2
-    assert b"not for terminals" in result.stderr
+    assert b"Arrow output to a terminal is not supported" in result.stderr

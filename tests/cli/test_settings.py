@@ -34,7 +34,7 @@ def test_what_the_command_line_says_comes_first(settings: Path, graph: Path, tmp
     assert run("branch", "list", "--store", tmp_path / "nothing").exit_code == 1
     twice = run("branch", "list", "--store", graph, "--profile", "work")
     assert twice.exit_code == 2
-    assert "named twice" in twice.output
+    assert "given twice" in twice.output
 
 
 def test_commits_are_made_by_the_usual_actor(settings: Path, graph: Path) -> None:
@@ -61,11 +61,11 @@ def test_rows_are_shown_as_set(settings: Path, graph: Path) -> None:
     ("text", "message"),
     [
         ("a: [", "is not YAML"),
-        ("- a", "the file is not a mapping"),
-        ("defaults: 7", "defaults is not a mapping"),
-        ("operator: {actor: 7}", "operator.actor is not a text but 7"),
-        ("defaults: {output: xml}", "defaults.output is 'xml', and may be one of"),
-        ("defaults: {table_max_column_width: wide}", "defaults.table_max_column_width is not a number"),
+        ("- a", "the file must be a mapping"),
+        ("defaults: 7", "defaults must be a mapping"),
+        ("operator: {actor: 7}", "operator.actor must be a text, not 7"),
+        ("defaults: {output: xml}", "defaults.output must be one of"),
+        ("defaults: {table_max_column_width: wide}", "defaults.table_max_column_width must be a number"),
         ("defaults: {server: a, store: b}", "defaults names a server and a store"),
     ],
 )
@@ -80,8 +80,8 @@ def test_an_unknown_key_is_remarked_on(settings: Path) -> None:
     settings.write_text("operator: {aktor: olga}\nprofiles: {a: {store: x, tsore: y}}\n")
     result = run("profile", "list")
     assert result.exit_code == 0
-    assert "operator.aktor is not known" in result.stderr
-    assert "profiles.a.tsore is not known" in result.stderr
+    assert "operator.aktor is an unknown key" in result.stderr
+    assert "profiles.a.tsore is an unknown key" in result.stderr
 
 
 def test_profiles_are_listed_and_shown(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,17 +93,17 @@ def test_profiles_are_listed_and_shown(settings: Path, monkeypatch: pytest.Monke
     assert not listed["b"]["valid"]
     assert listed["c"]["scope_kind"] == "server"
     assert "target: here" in run("profile", "show").output
-    assert "needs exactly one of" in run("profile", "show", "b").output
+    assert "must name exactly one of" in run("profile", "show", "b").output
     missing = run("profile", "show", "aa")
     assert missing.exit_code == 1
-    assert "there is no profile 'aa'" in missing.output
+    assert "no such profile: 'aa'" in missing.output
     remote = run("branch", "list", "--profile", "c")
     assert remote.exit_code == 2
-    assert "works with stores only" in remote.output
+    assert "supports stores only" in remote.output
 
 
 def test_without_a_profile_in_use_there_is_none_to_show(settings: Path) -> None:
     result = run("profile", "show")
     assert result.exit_code == 1
-    assert "no profile is in use" in result.output
+    assert "no profile is active" in result.output
     assert "no profiles" in run("profile", "list").output

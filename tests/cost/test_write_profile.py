@@ -7,6 +7,7 @@ import pytest
 import omnigraph
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.engine.results import LoadResult, MutationResult
+from omnigraph.wire.operators import operators_json
 from omnigraph.write import limits
 from tests.cost.counting import PERSON, SCHEMA, THREE, Counted, grow
 from tests.faults.s3 import Bucket, Server
@@ -66,7 +67,9 @@ def test_a_mutation_tells_what_every_statement_and_step_did(tmp_path: Path) -> N
     assert result.commit.id in steps["Publish"].remarks[0]
     assert "secret" not in result.profile()
     assert "written  operator" in result.profile().splitlines()[0]
-    assert [item["operator"] for item in result.profile_json()] == [item.operator for item in result.operators]
+    assert [item["operator"] for item in operators_json(result.operators)] == [
+        item.operator for item in result.operators
+    ]
     assert graph.mutate(PERSON, {"n": "x"}).operators == ()
 
 

@@ -82,16 +82,16 @@ def test_the_mock_is_a_provider_and_without_a_model_its_name_is_empty() -> None:
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({}, "needs a key"),
+        ({}, "no API key"),
         ({"OMNIGRAPH_EMBED_PROVIDER": "gemini"}, "GEMINI_API_KEY"),
         ({"OMNIGRAPH_EMBED_PROVIDER": "parrot"}, "openai-compatible, openai, gemini, mock"),
-        ({"OMNIGRAPH_EMBED_BASE_URL": "file:///etc/passwd"}, "no http or https URL"),
-        ({"OMNIGRAPH_EMBED_BASE_URL": "http://host:port/"}, "no http or https URL"),
+        ({"OMNIGRAPH_EMBED_BASE_URL": "file:///etc/passwd"}, "expected an http or https URL"),
+        ({"OMNIGRAPH_EMBED_BASE_URL": "http://host:port/"}, "expected an http or https URL"),
         ({"OMNIGRAPH_EMBED_TIMEOUT_MS": "soon"}, "OMNIGRAPH_EMBED_TIMEOUT_MS is 'soon'"),
         ({"OMNIGRAPH_EMBED_TIMEOUT_MS": "0"}, "from 1"),
         ({"OMNIGRAPH_EMBED_RETRY_ATTEMPTS": "-1"}, "from 1"),
         ({"OMNIGRAPH_EMBED_DEADLINE_MS": "9" * 5000}, "whole number"),
-        ({"OPENAI_API_KEY": "se\ncret"}, "cannot be sent"),
+        ({"OPENAI_API_KEY": "se\ncret"}, "characters that HTTP headers do not allow"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said_when_a_text_is_embedded(environ: dict[str, str], message: str) -> None:

@@ -195,7 +195,7 @@ def test_nobody_listening_is_asked_as_often_as_allowed() -> None:
         unused.bind(("127.0.0.1", 0))
         service = Service([], url=f"http://127.0.0.1:{unused.getsockname()[1]}")
         client = embedder(service, attempts=3)
-        with pytest.raises(EmbeddingUnavailable, match="cannot be asked"):
+        with pytest.raises(EmbeddingUnavailable, match="cannot be reached"):
             client.embed(["text"], 2, "query")
     assert slept(client) == [0.2, 0.4]
 

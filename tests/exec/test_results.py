@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from omnigraph.errors import InputError, NotFoundError, ParameterError, UsageError
+from omnigraph.wire.results import result_json
 from tests.exec.people import NOW_MS, People, person
 
 # --- 4.6 projections -------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def test_now_is_one_value_for_the_whole_query(people: People) -> None:
 
 def test_the_envelope_of_a_read(people: People) -> None:
     result = people.ask('$p: Person { name: "Ann" }', "$p.name, $p.age as age")
-    assert result.to_json() == {
+    assert result_json(result) == {
         "query_name": "q",
         "target": {"branch": "main", "snapshot": None},
         "row_count": 1,
@@ -168,7 +169,7 @@ def test_the_envelope_of_a_read(people: People) -> None:
 
 def test_the_envelope_of_a_read_in_the_past_names_the_commit(people: People) -> None:
     commit = people.graph.snapshot().commit_id
-    assert people.ask("$p: Person", "$p", at=commit).to_json()["target"] == {"branch": None, "snapshot": commit}
+    assert result_json(people.ask("$p: Person", "$p", at=commit))["target"] == {"branch": None, "snapshot": commit}
 
 
 def test_unknown_branches_and_commits_are_not_found(people: People) -> None:
@@ -190,7 +191,7 @@ def test_cells_as_json(people: People) -> None:
         '$a: Person { name: "Ann" } $b: Person { name: "Bob" } $c: Person { name: "Cid" } $p: Person { name: "Eve" } '
         '$d: Doc { title: "d2" }'
     )
-    (row,) = people.ask(match, returns).to_json()["rows"]
+    (row,) = result_json(people.ask(match, returns))["rows"]
     assert json.loads(json.dumps(row)) == {
         "a.visits": 2**64 - 1,
         "a.big": 2**53 + 1,
@@ -217,10 +218,10 @@ def test_numbers_that_json_lacks_are_texts_and_sort_last(made: Any) -> None:
         ],
     )
     ask = People(graph).ask
-    rows = ask("$n: N", "$n.x * $n.y as v", "order { v }").to_json()["rows"]
+    rows = result_json(ask("$n: N", "$n.x * $n.y as v", "order { v }"))["rows"]
     assert [row["v"] for row in rows] == ["-Infinity", 1.0, "Infinity"]
     match = "$n: N"
-    rows = ask(match, "$n, $n.x * $n.y - $n.x * $n.y as v", "order { v }").to_json()["rows"]
+    rows = result_json(ask(match, "$n, $n.x * $n.y - $n.x * $n.y as v", "order { v }"))["rows"]
     assert [row["v"] for row in rows] == [0.0, "NaN", "NaN"]
     assert [row["n"] for row in rows] == ["c", "a", "b"]
     assert len(ask(match, "$n.x * $n.y - $n.x * $n.y as v", "distinct")) == 2
@@ -248,9 +249,9 @@ def test_parameters_of_every_type(people: People) -> None:
         "s": "a'\"\0é", "b": True, "i": -1, "u": str(2**64 - 1), "f": 0.1, "d": "2020-02-29",
         "t": "2020-01-01T00:00:00.5+01:00", "l": [1, 2], "v": [0.5, 1],
     }  # fmt: skip
-    (row,) = people.ask(
-        '$p: Person { name: "Ann" }', "$s, $b, $i, $u, $f, $d, $t, $l, $v, $n", "", params, values
-    ).to_json()["rows"]
+    returns = "$s, $b, $i, $u, $f, $d, $t, $l, $v, $n"
+    found = people.ask('$p: Person { name: "Ann" }', returns, "", params, values)
+    (row,) = result_json(found)["rows"]
     assert row == {
         "s": "a'\"\0é", "b": True, "i": -1, "u": 2**64 - 1, "f": 0.10000000149011612, "d": "2020-02-29",
         "t": "2019-12-31T23:00:00.500Z", "l": [1, 2], "v": [0.5, 1.0], "n": None,

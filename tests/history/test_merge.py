@@ -22,6 +22,7 @@ from omnigraph.history.merge import (
 )
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.schema.merge_policies import PropertyOutcome
+from omnigraph.wire.merges import resolution_json
 
 # base, source, target: letters are contents, a dash is nothing. One row matches any case.
 DESIGN = [
@@ -116,7 +117,7 @@ def test_a_choice_for_one_entity_counts_before_rules_and_earlier_before_later() 
     assert given.of(conflict()) == Resolution(Take.VALUE, 9, "Person", "ann", "age", ConflictKind.DIVERGENT_UPDATE)
     assert given.of(conflict(id_="bo")) == Resolution(Take.TARGET, None, "Person")
     assert given.of(conflict(ConflictKind.ORPHAN_EDGE)) is None
-    assert read_resolutions([item.to_json() for item in given.given]) == given
+    assert read_resolutions([resolution_json(item) for item in given.given]) == given
 
 
 @pytest.mark.parametrize("kind", ConflictKind)

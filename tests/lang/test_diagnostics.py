@@ -9,6 +9,7 @@ from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source, Span
+from omnigraph.wire.diagnostics import diagnostic_json
 
 
 def _draw(text: str) -> str:
@@ -85,7 +86,7 @@ def test_a_message_is_one_line_whatever_token_it_names() -> None:
 
 def test_machines_get_the_span_in_bytes() -> None:
     (found,) = parse_schema(Source("// é\nnode A { a: Strng }", "s.pg")).diagnostics
-    assert found.to_json() == {
+    assert diagnostic_json(found) == {
         "code": "P001",
         "severity": "error",
         "message": "expected a type, found `Strng`",
@@ -99,8 +100,8 @@ def test_machines_get_the_span_in_bytes() -> None:
 
 def test_an_empty_span_is_one_byte_wide_for_machines() -> None:
     (found,) = parse_queries(Source("query q() {")).diagnostics
-    assert found.to_json()["span"] == {"start": 11, "end": 12}
-    assert "hint" not in found.to_json()
+    assert diagnostic_json(found)["span"] == {"start": 11, "end": 12}
+    assert "hint" not in diagnostic_json(found)
 
 
 def test_diagnostics_are_bounded_and_the_last_one_counts_the_rest() -> None:

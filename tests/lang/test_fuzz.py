@@ -16,6 +16,7 @@ from omnigraph.lang.lexer import lex
 from omnigraph.lang.pg_format import format_schema
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
+from omnigraph.wire.diagnostics import diagnostic_json
 from tests.lang.strategies import any_texts
 from tests.lang.test_formatting import QUERIES, QUERIES_FORMATTED, SCHEMA, SCHEMA_FORMATTED
 from tests.lang.test_round_trip import check_query_formatting, check_schema_formatting
@@ -51,7 +52,7 @@ def _check_diagnostics(text: str, diagnostics: Sequence[Diagnostic]) -> None:
         assert diagnostic.message
         assert "\n" not in diagnostic.headline()
         assert diagnostic.render()
-        assert diagnostic.to_json()
+        assert diagnostic_json(diagnostic)
 
 
 @given(any_texts)

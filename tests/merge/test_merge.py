@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.engine.merge.result import MergePreview
 from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed, SchemaConflict, UsageError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
 from omnigraph.schema.merge import merge_schemas
+from omnigraph.wire.merges import load_merge_preview, save_merge_preview
 from tests.cli.graphs import everything
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
 from tests.protocol.graphs import create, edge, insert, names, reopen, run
@@ -476,8 +476,8 @@ def test_a_branch_into_itself_an_unknown_one_and_a_lost_head_are_refused(graph: 
 def test_a_preview_is_saved_reviewed_and_taken_up(graph: omnigraph.Graph, tmp_path: Path) -> None:
     both(graph, {"age": 5, "city": "S"}, {"age": 6, "city": "T"}, {})
     preview = graph.merge_preview("b", policy={"Person.city": "source"})
-    preview.save(tmp_path / "preview.json")
-    loaded = MergePreview.load(tmp_path / "preview.json")
+    save_merge_preview(preview, tmp_path / "preview.json")
+    loaded = load_merge_preview(tmp_path / "preview.json")
     assert loaded == preview
     with pytest.raises(MergeConflicts):
         graph.merge(loaded)
@@ -512,9 +512,9 @@ def test_a_file_that_is_no_preview_is_refused(tmp_path: Path) -> None:
     for text in ("", "{}", '{"format": "omnigraph.merge_preview"}'):
         (tmp_path / "p").write_text(text)
         with pytest.raises(UsageError):
-            MergePreview.load(tmp_path / "p")
+            load_merge_preview(tmp_path / "p")
     with pytest.raises(UsageError):
-        MergePreview.load(tmp_path / "nothing")
+        load_merge_preview(tmp_path / "nothing")
 
 
 # --- schemas ---------------------------------------------------------------------------------------------

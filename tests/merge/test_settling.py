@@ -8,8 +8,8 @@ import pytest
 
 import omnigraph
 from omnigraph.compare.tables import rows_of
-from omnigraph.engine.merge.result import MergePreview
 from omnigraph.errors import CompileError, UsageError
+from omnigraph.wire.merges import load_merge_preview, save_merge_preview
 from omnigraph.write.merge import tables as merge_keeping
 from tests.merge.graphs import edges, fresh, kinds, people, put, refused
 from tests.protocol.graphs import create, edge, run
@@ -165,8 +165,8 @@ def test_an_expression_is_part_of_a_preview_and_knows_no_base_of_what_was_insert
     rules = expression("$source * $target")
     preview = graph.merge_preview("b", resolutions=rules)
     assert preview.outcome.value == "merged"
-    preview.save(tmp_path / "preview.json")
-    graph.merge(MergePreview.load(tmp_path / "preview.json"))
+    save_merge_preview(preview, tmp_path / "preview.json")
+    graph.merge(load_merge_preview(tmp_path / "preview.json"))
     assert people(graph)["eve"] == {"age": 12}
 
 

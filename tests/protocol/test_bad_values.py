@@ -13,6 +13,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import CompileError, ParameterError, ViolationError
+from omnigraph.wire.results import result_json
 from tests.protocol.graphs import contents, create
 
 SCHEMA = """
@@ -135,7 +136,10 @@ def test_the_first_and_the_last_moment_can_be_written_read_and_deleted(graph: om
     table = pa.table({"name": ["first", "last"], "at": pa.array([first, last], pa.timestamp("ms", tz="UTC"))})
     graph.load(table, "append", type_name="Event")
     found = graph.query('query q() { match { $e: Event  $e.name != "kept" } return { $e.at } order { $e.at } }')
-    assert [row["e.at"] for row in found.to_json()["rows"]] == ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"]
+    assert [row["e.at"] for row in result_json(found)["rows"]] == [
+        "0001-01-01T00:00:00.000Z",
+        "9999-12-31T23:59:59.999Z",
+    ]
     graph.mutate('query q() { update Event set { note: "n" } where name = "first" }')
     graph.mutate("query q($t: DateTime) { delete Event where at = $t }", {"t": last})
     assert sorted(row["name"] for row in contents(graph)["Event"]) == ["first", "kept"]

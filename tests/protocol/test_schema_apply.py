@@ -17,6 +17,7 @@ from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed,
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.schema.print import to_pg
 from omnigraph.storage.stage import staging
+from omnigraph.wire.schemas import schema_result_json
 from omnigraph.write import limits
 from tests.protocol.graphs import contents, create, edge, insert, names, person, reopen, run
 
@@ -258,7 +259,7 @@ def test_a_difference_across_schemas_is_told_under_the_newer_one(graph: omnigrap
 def test_a_text_that_means_the_same_makes_no_commit(graph: omnigraph.Graph) -> None:
     head = graph.snapshot().commit_id
     result = graph.apply_schema("// the same\n" + BASE)
-    assert (result.applied, result.commit, result.to_json()["applied"]) == (False, None, False)
+    assert (result.applied, result.commit, schema_result_json(result)["applied"]) == (False, None, False)
     assert graph.snapshot().commit_id == head
     assert "no commit" in repr(result)
 
@@ -316,9 +317,9 @@ def test_indexes_of_columns_that_stay_go_on_answering(graph: omnigraph.Graph) ->
     indexed = changed(("@unique", "@unique @index"))
     graph.apply_schema(indexed)
     with patch.object(limits, "INDEX_ROWS_MIN", 0):
-        assert graph.optimize().to_json()["commits"]
+        assert graph.optimize().commits
         graph.apply_schema(indexed.replace("email: String?", "mail: String? @rename_from(email)"))
-        assert not graph.optimize().to_json()["commits"]
+        assert not graph.optimize().commits
     asked = 'query q() { match { $p: Person { mail: "b@x" } } return { $p.name } }'
     assert graph.query(asked).to_pylist() == [{"p.name": "bo"}]
 

@@ -11,6 +11,7 @@ from omnigraph.lang.source import Source
 from omnigraph.query.compile import check_query
 from omnigraph.query.explain import explain
 from omnigraph.query.lint import lint_queries
+from omnigraph.wire.lint import lint_report_json
 from tests.lang.strategies import query_files, query_text
 from tests.query.fixture import catalog, codes, diagnose, read, write
 from tests.query.golden import FILES, cases
@@ -28,7 +29,7 @@ update delete {1,3} {2,}
 def check_everything(text: str) -> None:
     parsed = parse_queries(Source(text))
     check_file(parsed.file, parsed.source)
-    lint_queries(parsed, catalog()).to_json()
+    lint_report_json(lint_queries(parsed, catalog()))
 
 
 def check_file(file: QueryFile, source: Source) -> None:

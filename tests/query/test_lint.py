@@ -7,6 +7,7 @@ import pytest
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.query.lint import LintReport, lint_queries
+from omnigraph.wire.lint import finding_json, lint_report_json, operation_json
 from tests.query.fixture import catalog, read, write
 
 
@@ -17,7 +18,7 @@ def lint(text: str) -> LintReport:
 def operation(text: str) -> Any:
     report = lint(text).reports[0]
     assert report.operation is not None, report.diagnostics
-    return report.operation
+    return operation_json(report.operation)
 
 
 def column(expression: str, match: str = "$p: Person", parameters: str = "") -> Any:
@@ -29,19 +30,19 @@ def types(entries: list[dict[str, str]]) -> list[str]:
 
 
 def test_a_file_that_does_not_parse_gives_q000_and_no_results() -> None:
-    shown: Any = lint("query a() { match }\nquery b() { match { $p: Person } return { $p } }").to_json()
+    shown: Any = lint_report_json(lint("query a() { match }\nquery b() { match { $p: Person } return { $p } }"))
     assert (shown["status"], shown["queries_processed"], shown["results"], shown["errors"]) == ("error", 0, [], 1)
     assert [finding["code"] for finding in shown["findings"]] == ["Q000"]
     assert shown["findings"][0]["message"].startswith("parse error: ")
 
 
 def test_an_empty_file_is_fine() -> None:
-    shown = lint("// nothing").to_json()
+    shown = lint_report_json(lint("// nothing"))
     assert (shown["status"], shown["queries_processed"]) == ("ok", 0)
 
 
 def test_a_type_error_is_in_the_result_of_its_query_and_the_others_are_still_checked() -> None:
-    shown: Any = lint(read("$p: Persn") + read("$p: Person").replace("query q", "query r")).to_json()
+    shown: Any = lint_report_json(lint(read("$p: Persn") + read("$p: Person").replace("query q", "query r")))
     assert (shown["status"], shown["errors"], shown["queries_processed"]) == ("error", 1, 2)
     broken, fine = shown["results"]
     assert (broken["name"], broken["kind"], broken["status"]) == ("q", "read", "error")
@@ -51,7 +52,7 @@ def test_a_type_error_is_in_the_result_of_its_query_and_the_others_are_still_che
 
 
 def test_the_first_error_in_the_text_is_the_one_shown() -> None:
-    shown: Any = lint(read("not { $p knows $zzz.x } $p: Persn".replace("$zzz.x", "$c")) + "").to_json()
+    shown: Any = lint_report_json(lint(read("not { $p knows $zzz.x } $p: Persn".replace("$zzz.x", "$c")) + ""))
     assert shown["results"][0]["error"].startswith("type error: T1")
 
 
@@ -66,7 +67,7 @@ def test_l201_names_nullable_properties_that_no_update_sets() -> None:
     assert set(names) == {
         "height", "score", "visits", "active", "born", "seen", "tags", "lucky", "level", "photo",
     }  # fmt: skip
-    assert found[0].to_json() == {
+    assert finding_json(found[0]) == {
         "severity": "warning",
         "code": "L201",
         "message": "no update in this file sets `Person.active`",
@@ -91,7 +92,7 @@ def test_l201_never_asks_for_embedded_vectors() -> None:
 
 def test_l202_names_queries_that_can_never_be_called() -> None:
     report = lint(read("$p: Person") * 3)
-    assert [finding.to_json() for finding in report.findings] == [
+    assert [finding_json(finding) for finding in report.findings] == [
         {
             "severity": "warning",
             "code": "L202",

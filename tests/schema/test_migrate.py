@@ -9,6 +9,7 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan, plan_texts
 from omnigraph.schema.migration import step_text
 from omnigraph.schema.steps import MigrationCode, Safety
+from omnigraph.wire.schemas import migration_json
 from tests.schema.schemas import accepted, planned
 
 # --- steps (spec 9.2): before, after, the steps without their safety ----------------------------------------
@@ -161,7 +162,7 @@ STEPS: dict[str, tuple[str, str, list[dict[str, object]]]] = {
 def test_a_supported_change_is_planned_as_these_steps(name: str) -> None:
     before, after, expected = STEPS[name]
     found = planned(before, after)
-    assert found.to_json() == {"supported": True, "steps": [{**step, "safety": "safe"} for step in expected]}
+    assert migration_json(found) == {"supported": True, "steps": [{**step, "safety": "safe"} for step in expected]}
     assert found.refusals == ()
 
 
@@ -312,7 +313,7 @@ def test_a_change_that_the_data_must_allow_says_so(name: str) -> None:
     before, after, expected = CHECKED[name]
     found = planned(f"node A {{ {before} }}", f"node A {{ {after} }}")
     assert found.supported
-    steps = found.to_json()["steps"]
+    steps = migration_json(found)["steps"]
     assert isinstance(steps, list)
     told = [step_text(step) for step in found.steps]
     assert [(step["kind"], step["safety"], text) for step, text in zip(steps, told, strict=True)] == expected
@@ -345,7 +346,7 @@ def test_a_change_without_a_code_is_refused(name: str) -> None:
     refusal = found.refusals[0]
     assert (refusal.entity, refusal.code, refusal.text) == (entity, None, refusal.reason)
     assert refusal.reason.endswith("is not supported")
-    assert '"code"' not in json.dumps(found.to_json())
+    assert '"code"' not in json.dumps(migration_json(found))
     assert f"- unsupported change on {entity}: {refusal.reason}" in found.render()
 
 
@@ -363,7 +364,7 @@ def test_a_hint_that_cannot_be_followed_is_no_step_but_an_error() -> None:
 def test_allowing_data_loss_makes_every_drop_hard_and_asks_for_a_look_at_the_data() -> None:
     before = "node A { p: I32? v: Vector(2)? } node B {} edge E: A -> B { w: I32? } edge F: A -> A"
     found = planned(before, "node A {} edge F: A -> A", allow_data_loss=True)
-    steps = found.to_json()["steps"]
+    steps = migration_json(found)["steps"]
     assert isinstance(steps, list)
     assert [(step["kind"], step["mode"], step["code"], step["safety"]) for step in steps] == [
         ("drop_property", "hard", "OG-DS-104", "needs_data_check"),

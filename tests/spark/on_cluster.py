@@ -10,6 +10,7 @@ from typing import Any
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import load, register
+from omnigraph.wire.maintenance import optimize_json
 from omnigraph.write import limits
 from tests.spark import faulty_cluster
 from tests.spark.standalone import LOOPBACK, QUICK
@@ -84,7 +85,7 @@ def main(asked: dict[str, Any]) -> None:
     told["loaded"] = [first.total, second.total]
     # Tables of these sizes are worth neither an index nor a job.
     limits.INDEX_ROWS_MIN = limits.SPARK_TABLE_ROWS_MIN = 0  # type: ignore[misc] # see above
-    told["optimized"] = graph.optimize(engine="spark", spark=spark).to_json()["tables"]
+    told["optimized"] = optimize_json(graph.optimize(engine="spark", spark=spark))["tables"]
     for kind in ("Person", "Knows"):
         told[kind] = read(spark, store, options, kind)
     told["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(asked["directory"]))

@@ -125,10 +125,10 @@ def test_a_mapping_file_is_read_and_its_paths_are_relative_to_it(mapping: Path, 
     mapping.write_text("sources: {a: 's3://b/k.csv', b: 5, c: {path: /abs.csv}}\nload: []")
     assert read_mapping(mapping)["sources"] == {"a": "s3://b/k.csv", "b": 5, "c": {"path": "/abs.csv"}}
     mapping.write_text("- a\n- b\n")
-    with pytest.raises(UsageError, match="holds no mapping"):
+    with pytest.raises(UsageError, match="contains no mapping"):
         read_mapping(mapping)
     mapping.write_text("sources: {a: x.csv}\nload:\n- {node: A, source: a, source: b}\n")
-    with pytest.raises(InputError, match=r"'source' is there twice\n.*line 3"):
+    with pytest.raises(InputError, match=r"duplicate key 'source'\n.*line 3"):
         read_mapping(mapping)
     mapping.write_text("a: [")
     with pytest.raises(InputError, match="is not YAML"):

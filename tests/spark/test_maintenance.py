@@ -14,6 +14,7 @@ from omnigraph.engine.engine_choice import SPARK_FROM_VARIABLE
 from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.spark.jobs.optimize import _Cluster
 from omnigraph.storage.index import building as index_building
+from omnigraph.wire.maintenance import optimize_json
 from omnigraph.write import limits
 from tests.cli.run import run
 from tests.maintenance.graphs import (
@@ -70,7 +71,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def report(result: Any) -> list[dict[str, Any]]:
     """What a report says of the tables, but for who did it."""
-    return [{key: value for key, value in item.items() if key != "engine"} for item in result.to_json()["tables"]]
+    return [{key: value for key, value in item.items() if key != "engine"} for item in optimize_json(result)["tables"]]
 
 
 def test_executors_leave_the_graph_that_the_embedded_engine_leaves(

@@ -147,7 +147,7 @@ def test_rows_are_read_once_and_only_those_that_can_differ(
     # Both images of 100 entities on one side, and of 50 on the other one.
     assert read == [2 * 100 + 2 * 50]
     assert result.engine == "spark"
-    assert result.to_json()["engine"] == "spark"
+    assert result.engine == "spark"
     assert people(graph)["p60"] == {"age": 2}
     assert len(people(graph)) == 5_004
 

@@ -1,7 +1,7 @@
-"""How a failed run ends: what is printed, where, and with which exit code.
+"""Reporting of failed runs: message, stream and exit code.
 
-The only place that knows this. An error of ours is told with its hint, or as JSON where `--json` was asked for;
-anything else is a bug, told briefly, with its traceback when `OMNIGRAPH_DEBUG` is set.
+Errors of the tree are printed with their hints, or as JSON with `--json`. Any other exception is a bug: it is printed
+in one line, and with its traceback if `OMNIGRAPH_DEBUG` is set.
 """
 
 from __future__ import annotations
@@ -9,36 +9,21 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
 from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.show.output import paint, say, say_json
-from omnigraph.errors import (
-    ChangeFeedGap,
-    CompileError,
-    KeyConflictError,
-    MergeConflicts,
-    OmnigraphError,
-    PreconditionFailed,
-    SchemaConflict,
-    UsageError,
-    ViolationError,
-)
-
-if TYPE_CHECKING:
-    from omnigraph.lang.diagnostics import Diagnostic
+from omnigraph.errors import OmnigraphError, PreconditionFailed, UsageError
 
 
 class Interrupted(click.Abort):
-    """Ctrl-C at a moment when there is something to say about what was done."""
+    """Ctrl-C during work whose outcome must be explained, such as a load."""
 
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Tell what went wrong and return the exit code."""
+    """Print an error and return the exit code."""
     match error:
         case click.Abort():
             say(f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", to_stderr=True)
@@ -46,15 +31,15 @@ def report(error: Exception, *, as_json: bool) -> int:
         case click.UsageError():
             return _report_usage(error, as_json)
         case click.ClickException():
-            _tell(error.format_message(), code="error", hint=None, as_json=as_json)
+            _say_failure(error.format_message(), code="error", hint=None, as_json=as_json)
             return FAILED
         case OmnigraphError():
-            _report_ours(error, as_json)
+            _report_error(error, as_json)
             return _status(error)
         case OSError() if error.errno is not None and error.filename is None:
-            # Files we read or write are handled where their names are known; what is left is our own output.
+            # Input and output files are handled where their names are known: this is standard output itself.
             message = f"cannot write the output: {(error.strerror or str(error)).lower()}"
-            _tell(message, code="io_error", hint=None, as_json=False)
+            _say_failure(message, code="io_error", hint=None, as_json=False)
             _abandon_output()
             return FAILED
         case _:
@@ -62,57 +47,9 @@ def report(error: Exception, *, as_json: bool) -> int:
 
 
 def _abandon_output() -> None:
-    """Forget what could not be written: Python would try once more at its end, and exit with a code of its own."""
+    """Discard buffered output: Python would flush it again at exit, fail, and replace our exit code."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def told(error: OmnigraphError) -> dict[str, object]:
-    """The JSON form of an error."""
-    shown: dict[str, object] = {"error": error.message, "code": error.code, "hint": error.hint}
-    if diagnostics := located(error):
-        shown["error"] = diagnostics[0].headline()
-        shown["diagnostics"] = [item.to_json() for item in diagnostics]
-    match error:
-        case ViolationError():
-            samples = [_violation(sample) for sample in error.samples]
-            shown["violations"] = {"total": error.total, "counts": error.counts, "samples": samples}
-        case PreconditionFailed():
-            shown["precondition_failure"] = dict(error.facts)
-        case MergeConflicts():
-            from omnigraph.history.conflicts import MergeConflict
-
-            conflicts = [item for item in error.conflicts if isinstance(item, MergeConflict)]
-            shown["merge_conflicts"] = [conflict.to_json() for conflict in conflicts]
-        case SchemaConflict():
-            from omnigraph.schema.merge import SchemaClash
-
-            clashes = error.facts.get("conflicts")
-            listed = clashes if isinstance(clashes, tuple) else ()
-            shown["schema_conflicts"] = [clash.to_json() for clash in listed if isinstance(clash, SchemaClash)]
-        case ChangeFeedGap():
-            shown["change_feed_gap"] = dict(error.facts)
-        case KeyConflictError():
-            shown["key_conflict"] = dict(error.facts)
-        case _:
-            pass
-    return shown
-
-
-def _violation(sample: object) -> dict[str, object]:
-    from omnigraph.rows.violations import Violation
-
-    assert isinstance(sample, Violation)
-    place = sample.place
-    return {
-        "code": sample.code.value,
-        "message": sample.message,
-        "source": place.source if place else None,
-        "line": place.line if place else None,
-        "table_key": sample.table_key,
-        "id": sample.entity_id,
-        "property": sample.property,
-    }
 
 
 def _status(error: OmnigraphError) -> int:
@@ -125,37 +62,33 @@ def _status(error: OmnigraphError) -> int:
             return FAILED
 
 
-def tell(error: OmnigraphError) -> None:
-    """Print an error of ours for people: located ones with their excerpts, others with their hint."""
+def say_error(error: OmnigraphError) -> None:
+    """Print an error as text: compiler diagnostics with excerpts, others with their hint."""
+    from omnigraph.wire.errors import located
+
     if diagnostics := located(error):
         from omnigraph.cli.show.excerpts import draw_all
 
         say(draw_all(diagnostics), to_stderr=True)
     else:
-        _tell(error.message, code=error.code, hint=error.hint, as_json=False)
+        _say_failure(error.message, code=error.code, hint=error.hint, as_json=False)
 
 
-def located(error: OmnigraphError) -> Sequence[Diagnostic]:
-    """The diagnostics that an error carries, if it comes from the compiler."""
-    from omnigraph.lang.diagnostics import Diagnostic
-
-    carried = error.diagnostics if isinstance(error, CompileError) else error.facts.get("diagnostics")
-    return [item for item in carried if isinstance(item, Diagnostic)] if isinstance(carried, tuple) else []
-
-
-def _report_ours(error: OmnigraphError, as_json: bool) -> None:
+def _report_error(error: OmnigraphError, as_json: bool) -> None:
     if as_json:
-        say_json(told(error))
+        from omnigraph.wire.errors import error_json
+
+        say_json(error_json(error))
     else:
-        tell(error)
+        say_error(error)
 
 
 def _report_usage(error: click.UsageError, as_json: bool) -> int:
-    # What may be chosen is listed on lines of its own.
+    # Click lists the choices of an option on separate lines.
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "omnigraph"
-    hint = f"`{path} --help` shows how to call it"
-    _tell(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)
+    hint = f"see `{path} --help`"
+    _say_failure(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)
     return USAGE
 
 
@@ -164,13 +97,15 @@ def _report_bug(error: Exception, as_json: bool) -> int:
         say("".join(traceback.format_exception(error)).rstrip(), to_stderr=True)
     message = f"unexpected {type(error).__name__}: {error}" if str(error) else f"unexpected {type(error).__name__}"
     hint = "this is a bug in omnigraph; please report it with the command and its output under OMNIGRAPH_DEBUG=1"
-    _tell(message, code="internal", hint=hint, as_json=as_json)
+    _say_failure(message, code="internal", hint=hint, as_json=as_json)
     return FAILED
 
 
-def _tell(message: str, *, code: str, hint: str | None, as_json: bool) -> None:
+def _say_failure(message: str, *, code: str, hint: str | None, as_json: bool) -> None:
     if as_json:
-        say_json({"error": message, "code": code, "hint": hint})
+        from omnigraph.wire.errors import failure_json
+
+        say_json(failure_json(message, code=code, hint=hint))
         return
     say(f"{paint('error', 'red', bold=True)}: {message}", to_stderr=True)
     if hint:

@@ -1,4 +1,4 @@
-"""The exit codes of ``omnigraph``: a promise to scripts, explained in ``docs/user/cli.md``."""
+"""The exit codes of ``omnigraph``: a stable interface for scripts, documented in ``docs/user/cli.md``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Final
 
 OK: Final = 0
 FAILED: Final = 1
-"""Findings of severity error, or any error of ours."""
+"""Findings of severity error, or any error of the tree in ``omnigraph.errors``."""
 USAGE: Final = 2
-"""The command line itself makes no sense."""
+"""An invalid command line."""
 PRECONDITION_LOST: Final = 4
-"""The branch is no longer at the commit that the caller named: read again and decide again."""
+"""The branch head is not the expected commit: read again and retry."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells report it."""

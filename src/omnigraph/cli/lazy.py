@@ -1,7 +1,7 @@
-"""Groups of commands whose modules are imported on demand.
+"""Command groups whose modules are imported on demand.
 
-A group knows the names and one-line summaries of its commands from a table, so that neither help nor a command pays for
-the imports of another command.
+Names and summaries of the commands are in a table, so that neither help nor a command pays for the imports of another
+command.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from omnigraph.cli.show.logs import log_options
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command of a group. Its module has it as ``command``; the summary repeats the first line of its help."""
+    """A command of a group. Its module defines it as ``command``; the summary repeats the first line of its help."""
 
     section: str
     module: str
     summary: str
     aliases: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
-    """Names that work, are not shown, and say what to use instead."""
+    """Hidden names that still work and print a deprecation note."""
 
 
 class CommandGroup(click.Group):
-    """A group that shows its help when it is called without a command, and knows what a misspelled one may have meant.
+    """A group that prints its help when it is called without a command, and suggests names for misspelled ones.
 
-    ``aliases`` are other names of its commands; they work and are not shown.
+    ``aliases`` are other, hidden names of its commands.
     """
 
     def __init__(self, name: str | None = None, *, aliases: Mapping[str, str] | None = None, **settings: Any) -> None:
@@ -44,7 +44,7 @@ class CommandGroup(click.Group):
         return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
 
     def names(self) -> list[str]:
-        """What may be typed."""
+        """All accepted names."""
         return [*self.commands, *self.aliases]
 
     def resolve_command(
@@ -69,15 +69,15 @@ def _show_help() -> int:
     return OK
 
 
-def _tell_on_request(command: click.Command) -> None:
-    """Give a command and those below it the options that all of them have."""
+def _add_common_options(command: click.Command) -> None:
+    """Give a command and its subcommands the options that every command accepts."""
     if isinstance(command, click.Group):
         for inner in command.commands.values():
-            _tell_on_request(inner)
+            _add_common_options(inner)
     elif not any(param.name == "verbose" for param in command.params):
         command.params += log_options()
         known = {name for param in command.params for name in param.opts}
-        # Whoever passes them everywhere may: what a command would not ask or say is not asked or said.
+        # Scripts may pass these flags to any command; where there is nothing to silence or confirm they do nothing.
         command.params += [
             click.Option(names, is_flag=True, hidden=True, expose_value=False)
             for names in (["--quiet", "-q"], ["--yes", "-y"])
@@ -103,7 +103,7 @@ class LazyGroup(CommandGroup):
             return None
         command = import_module(self.entries[name].module).command
         assert isinstance(command, click.Command), f"{self.entries[name].module}.command is not a command"
-        _tell_on_request(command)
+        _add_common_options(command)
         return command
 
     def names(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The entry point of the installed ``omnigraph`` script.
 
-Holds no command: it imports the rest inside a ``try``, so that Ctrl-C during start-up is as quiet as later.
+Contains no command: the rest is imported inside a ``try``, so that Ctrl-C during start-up prints no traceback.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def main() -> int:
     """Run the command line of this process and return its exit code."""
     try:
         for stream in (sys.stdout, sys.stderr):
-            # A terminal that cannot show a character gets its escape instead of a crash in the middle of the output.
+            # Characters outside the terminal's encoding are escaped: an encoding error would cut off the output.
             if reconfigure := getattr(stream, "reconfigure", None):
                 reconfigure(errors="backslashreplace")
         from omnigraph.cli.root import root

@@ -1,7 +1,7 @@
-"""Command lines as users of the reference write them, turned into ours.
+"""Compatibility with command lines of Omnigraph 0.10.
 
-There some options may stand before the command, two old names of commands have defaults of their own, and the check of
-a query file is also a command below ``query``.
+That program accepts some options before the command, has two old command names with defaults of their own, and also
+checks query files by a subcommand of ``query``.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from omnigraph.cli.show.output import say
 _WITH_VALUE: Final = ("--store", "--uri", "--profile", "--as")
 _FLAGS: Final = ("--yes", "-y", "--quiet", "-q")
 _OURS: Final = ("--log-format",)
-"""Options of the program itself that take a value: they stay in front."""
+"""Options of the program itself that take a value: they stay before the command."""
 
 _LINTS: Final = (("query", "lint"), ("query", "check"))
 _INGEST: Final = ("load", "--mode", "merge", "--from", "main")
-"""What ``ingest`` means where it is not said otherwise: of an option that is given twice the last one counts."""
+"""``ingest`` with its defaults. Options that follow override them, because the last one of an option counts."""
 
 
 def translated(arguments: Sequence[str]) -> list[str]:
-    """The same command as our parser takes it."""
+    """The same command line in the syntax of this program."""
     kept, moved, rest = _divided(arguments)
     words = _renamed(rest)
     end = words.index("--") if "--" in words else len(words)
@@ -30,7 +30,7 @@ def translated(arguments: Sequence[str]) -> list[str]:
 
 
 def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Options before the command that stay there, those that belong after it, and the rest."""
+    """Options that stay before the command, options that move behind it, and the rest."""
     kept: list[str] = []
     moved: list[str] = []
     rest = list(arguments)
@@ -40,7 +40,7 @@ def _divided(arguments: Sequence[str]) -> tuple[list[str], list[str], list[str]]
         size = 2 if rest[0] in (*_WITH_VALUE, *_OURS) else 1
         target += rest[:size]
         del rest[:size]
-    # Without a command there is nothing to move to, and help is shown.
+    # Without a command there is nothing to move options to; the program prints its help.
     return (kept, moved, rest) if rest else (kept, [], [])
 
 

@@ -1,4 +1,4 @@
-"""The root of the command line: the table of all commands, and the one place where a run ends with an exit code."""
+"""The root of the command line: the table of all commands, and the only exit point of a run."""
 
 from __future__ import annotations
 
@@ -22,46 +22,50 @@ _ABOUT: Final = "About"
 COMMANDS: Final = {
     "init": Entry(_GRAPHS, "omnigraph.cli.commands.init", "Create a graph from a schema."),
     "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load entities from JSON lines as one commit."),
-    "query": Entry(_GRAPHS, "omnigraph.cli.commands.query", "Run a read and print its rows.", deprecated=("read",)),
+    "query": Entry(
+        _GRAPHS, "omnigraph.cli.commands.query", "Run a read query and print its rows.", deprecated=("read",)
+    ),
     "sql": Entry(_GRAPHS, "omnigraph.cli.commands.sql", "Run one SQL select over the tables of a graph."),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
     "mutate": Entry(_GRAPHS, "omnigraph.cli.commands.mutate", "Insert, update and delete as one commit.", ("change",)),
-    "embed": Entry(_GRAPHS, "omnigraph.cli.commands.embed", "Make vectors for the nodes of a file of JSON lines."),
-    "export": Entry(_GRAPHS, "omnigraph.cli.commands.export", "Write a graph as JSON lines."),
+    "embed": Entry(_GRAPHS, "omnigraph.cli.commands.embed", "Add embeddings to the nodes of a JSON lines file."),
+    "export": Entry(_GRAPHS, "omnigraph.cli.commands.export", "Export a graph as JSON lines."),
     "blob": Entry(_GRAPHS, "omnigraph.cli.commands.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(
         _GRAPHS, "omnigraph.cli.commands.snapshot", "Show the tables of a graph with their versions and counts."
     ),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
-    "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Give up old commits and delete unreferenced files."),
+    "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Expire old commits and delete unreferenced files."),
     "verify": Entry(
         _GRAPHS, "omnigraph.cli.commands.verify", "Check that no file of the history is missing or damaged."
     ),
-    "repair": Entry(_GRAPHS, "omnigraph.cli.commands.repair", "Set damaged files aside and restore what has a copy."),
-    "branch": Entry(_HISTORY, "omnigraph.cli.commands.branch", "Create, list, merge, rename and delete branches."),
-    "merge": Entry(_HISTORY, "omnigraph.cli.commands.merge", "Look at merges before they are made."),
-    "commit": Entry(_HISTORY, "omnigraph.cli.commands.commit", "List and show commits, and what they changed."),
-    "diff": Entry(_HISTORY, "omnigraph.cli.commands.diff", "Show what differs between two branches, commits or times."),
-    "changes": Entry(_HISTORY, "omnigraph.cli.commands.changes", "Follow the changes of a branch."),
-    "revert": Entry(
-        _HISTORY, "omnigraph.cli.commands.revert", "Undo what some commits did, as one commit on top of the head."
+    "repair": Entry(
+        _GRAPHS, "omnigraph.cli.commands.repair", "Quarantine damaged files and restore files that have a copy."
     ),
+    "branch": Entry(_HISTORY, "omnigraph.cli.commands.branch", "Create, list, merge, rename and delete branches."),
+    "merge": Entry(_HISTORY, "omnigraph.cli.commands.merge", "Preview merges."),
+    "commit": Entry(_HISTORY, "omnigraph.cli.commands.commit", "List and show commits, and what they changed."),
+    "diff": Entry(
+        _HISTORY, "omnigraph.cli.commands.diff", "Show the difference between two branches, commits or times."
+    ),
+    "changes": Entry(_HISTORY, "omnigraph.cli.commands.changes", "Follow the change feed of a branch."),
+    "revert": Entry(_HISTORY, "omnigraph.cli.commands.revert", "Undo commits, as one new commit on top of the head."),
     "lint": Entry(_LANGUAGES, "omnigraph.cli.commands.lint", "Check a schema, and query files against it.", ("check",)),
     "fmt": Entry(_LANGUAGES, "omnigraph.cli.commands.fmt", "Format .pg and .gq files in place."),
-    "explain": Entry(_LANGUAGES, "omnigraph.cli.commands.explain", "Show how a query or mutation would run."),
+    "explain": Entry(_LANGUAGES, "omnigraph.cli.commands.explain", "Show the plan of a query or mutation."),
     "schema": Entry(_LANGUAGES, "omnigraph.cli.commands.schema", "Show and change schemas, and plan migrations."),
-    "demo": Entry(_ABOUT, "omnigraph.cli.commands.demo", "Show what Omnigraph does, on a graph of a million entities."),
-    "doctor": Entry(_ABOUT, "omnigraph.cli.commands.doctor", "Look at this machine and a graph, and advise."),
+    "demo": Entry(_ABOUT, "omnigraph.cli.commands.demo", "Tour of Omnigraph on a graph of a million entities."),
+    "doctor": Entry(_ABOUT, "omnigraph.cli.commands.doctor", "Check this machine and a graph, and give advice."),
     "profile": Entry(_ABOUT, "omnigraph.cli.commands.profile", "Show the profiles of the operator's settings."),
     "version": Entry(_ABOUT, "omnigraph.cli.version", "Show the version of the program and of the storage format."),
 }
 
 _HELP = "A typed property graph with branches and merges, stored in Lance tables."
-_EPILOG = "`omnigraph COMMAND --help` explains a command. Every command has --json for programs."
+_EPILOG = "`omnigraph COMMAND --help` explains a command. Every command supports --json."
 
 
 class RootGroup(LazyGroup):
-    """The whole program. Commands return their exit code; whatever they raise is reported here."""
+    """The whole program. Commands return their exit code; exceptions are reported here."""
 
     def main(
         self,
@@ -81,7 +85,7 @@ class RootGroup(LazyGroup):
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
-    # Read from the arguments and not from the context: an error in the options comes before there is one.
+    # Read from the arguments: an invalid option fails before there is a context with parsed options.
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in options
 

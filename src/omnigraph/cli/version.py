@@ -8,13 +8,14 @@ from omnigraph import __version__
 from omnigraph.cli.args.options import json_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say, say_json
+from omnigraph.wire.program import version_json
 
 STORAGE_FORMAT = 1
-"""The format of stored graphs that this program reads and writes."""
+"""The storage format that this program reads and writes."""
 
 
 def version_text() -> str:
-    """What ``omnigraph version`` and ``omnigraph --version`` print."""
+    """The output of ``omnigraph version`` and ``omnigraph --version``."""
     return f"omnigraph {__version__}\nformat {STORAGE_FORMAT}"
 
 
@@ -23,7 +24,7 @@ def version_text() -> str:
 def command(as_json: bool) -> int:
     """Show the version of the program and of the storage format."""
     if as_json:
-        say_json({"version": __version__, "format": STORAGE_FORMAT})
+        say_json(version_json(__version__, STORAGE_FORMAT))
     else:
         say(version_text())
     return OK

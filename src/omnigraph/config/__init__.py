@@ -1,4 +1,4 @@
-"""YAML files that people write: operator settings, load mappings, embedding jobs."""
+"""YAML configuration files: operator settings, load mappings, embedding jobs."""
 
 from omnigraph.config.mapping_file import read_mapping
 

@@ -1,6 +1,6 @@
-"""Mapping files: YAML that says which columns of which tables become which entities.
+"""Mapping files: YAML that maps columns of tables to types and properties.
 
-Owns the file: reading it, and paths that are relative to it. What a mapping means is known to ``spark.load.mapping``.
+Owns reading the file and resolving paths relative to it. ``spark.load.mapping`` checks and applies the mapping.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from omnigraph.errors import InputError, NotFoundError, UsageError
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The mapping in a YAML file, to be passed to ``graph.load_spark``. Paths in it are relative to the file."""
+    """Read the mapping in a YAML file, for ``graph.load_spark``. Paths in it are relative to the file."""
     name = os.fspath(path)
     parsed = read_yaml(name)
     if not isinstance(parsed, Mapping):
-        raise UsageError(f"{name} holds no mapping", hint="its first lines say `sources:` and `load:`", path=name)
+        raise UsageError(f"{name} contains no mapping", hint="expected the keys `sources:` and `load:`", path=name)
     found = dict(parsed)
     sources = found.get("sources")
     if isinstance(sources, Mapping):
@@ -28,7 +28,7 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_yaml(name: str) -> object:
-    """What a YAML file holds."""
+    """The parsed content of a YAML file."""
     import yaml
 
     try:
@@ -44,7 +44,7 @@ def read_yaml(name: str) -> object:
 
 @cache
 def _strict_loader() -> Any:
-    """The safe loader, which would take the last of several values of one key without a word, made to refuse them."""
+    """PyYAML's safe loader, which silently keeps the last of duplicate keys, changed to reject duplicates."""
     import yaml
 
     class Strict(yaml.SafeLoader):  # type: ignore[misc] # untyped
@@ -53,7 +53,7 @@ def _strict_loader() -> Any:
             for key_node, _ in node.value:
                 key = self.construct_object(key_node, deep=True)
                 if key in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key!r} is there twice", key_node.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
                 seen.append(key)
             return super().construct_mapping(node, deep)
 
@@ -61,7 +61,7 @@ def _strict_loader() -> Any:
 
 
 def _resolved(source: object, directory: str) -> object:
-    """A source with its paths made absolute; what is no source is left for the mapping's own check."""
+    """A source with absolute paths; an invalid source is left for the check of the mapping."""
     match source:
         case str():
             return _absolute(source, directory)

@@ -1,6 +1,6 @@
-"""The operator's own settings: ``~/.omnigraph/config.yaml``, who works with which graphs and how they like to see them.
+"""The operator's settings in ``~/.omnigraph/config.yaml``: actor, default graph, profiles and output format.
 
-A missing file is an empty one. Keys that nobody knows are remarked on; a file that cannot be understood is an error.
+A missing file counts as empty. Unknown keys are remarks; a file that cannot be parsed is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BINDINGS: Final = ("server", "cluster", "store")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A name for a place: exactly one of a store, a server and a cluster."""
+    """A named location: exactly one of a store, a server and a cluster."""
 
     name: str
     bindings: Mapping[str, str]
@@ -37,11 +37,11 @@ class Profile:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, if something is; it is said when the profile is used."""
+        """The reason why the profile cannot be used, or None. It is reported only when the profile is used."""
         if len(self.bindings) == 1:
             return None
         found = " and ".join(self.bindings) or "none of them"
-        return f"profile {self.name!r} names {found}, and needs exactly one of {', '.join(_BINDINGS)}"
+        return f"profile {self.name!r} names {found}, but must name exactly one of {', '.join(_BINDINGS)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +58,24 @@ class OperatorConfig:
     remarks: tuple[str, ...] = ()
 
     def profile(self, name: str) -> Profile:
-        """A profile that can be used; raises NotFoundError or InputError."""
+        """A valid profile; raises NotFoundError for an unknown name, InputError for an invalid profile."""
         found = self.profiles.get(name)
         if found is None:
-            hint = did_you_mean(name, list(self.profiles)) or f"profiles are written in {self.path}"
-            raise NotFoundError(f"there is no profile {name!r}", hint=hint, profile=name)
+            hint = did_you_mean(name, list(self.profiles)) or f"profiles are defined in {self.path}"
+            raise NotFoundError(f"no such profile: {name!r}", hint=hint, profile=name)
         if found.problem is not None:
-            raise InputError(found.problem, hint=f"change it in {self.path}", profile=name)
+            raise InputError(found.problem, hint=f"correct it in {self.path}", profile=name)
         return found
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
-    """Where the settings are: in ``OMNIGRAPH_HOME``, else below the home directory."""
+    """The path of the settings: in ``OMNIGRAPH_HOME``, else below the home directory."""
     home = environment.get(HOME_VARIABLE)
     return Path(os.path.expanduser(home) if home else Path.home() / ".omnigraph") / "config.yaml"
 
 
 def read_config(path: Path) -> OperatorConfig:
-    """The settings in a file; those of nobody if there is no file."""
+    """Read the settings; a missing file gives empty settings."""
     try:
         content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -92,7 +92,7 @@ def read_config(path: Path) -> OperatorConfig:
 
 
 class _Reader:
-    """From parsed YAML to settings, with the place of every mistake."""
+    """Checks parsed YAML and names the position of every mistake."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,7 +103,7 @@ class _Reader:
         operator = self._section(top.get("operator"), "operator")
         defaults = self._section(top.get("defaults"), "defaults")
         if defaults.get("server") and defaults.get("store"):
-            self._refuse("defaults", "names a server and a store, and can have only one of them")
+            self._refuse("defaults", "names a server and a store, but only one of them is allowed")
         return OperatorConfig(
             path=self._path,
             actor=self._text(operator, "operator", "actor"),
@@ -130,32 +130,32 @@ class _Reader:
         for key in found:
             if key not in known:
                 where = f"{place}.{key}" if place else key
-                self._remarks.append(f"{self._path}: {where} is not known and has no effect")
+                self._remarks.append(f"{self._path}: {where} is an unknown key and has no effect")
         return found
 
     def _mapping(self, parsed: object, place: str) -> dict[str, Any]:
         if parsed is None:
             return {}
         if not isinstance(parsed, dict) or not all(isinstance(key, str) for key in parsed):
-            self._refuse(place or "the file", "is not a mapping of names to values")
+            self._refuse(place or "the file", "must be a mapping of names to values")
         return parsed
 
     def _text(self, section: Mapping[str, Any], place: str, key: str) -> str | None:
         value = section.get(key)
         if value is not None and not (isinstance(value, str) and value):
-            self._refuse(f"{place}.{key}", f"is not a text but {value!r}")
+            self._refuse(f"{place}.{key}", f"must be a text, not {value!r}")
         return value
 
     def _one_of(self, section: Mapping[str, Any], key: str, choices: tuple[str, ...]) -> str | None:
         value = self._text(section, "defaults", key)
         if value is not None and value not in choices:
-            self._refuse(f"defaults.{key}", f"is {value!r}, and may be one of {', '.join(choices)}")
+            self._refuse(f"defaults.{key}", f"must be one of {', '.join(choices)}, not {value!r}")
         return value
 
     def _width(self, defaults: Mapping[str, Any]) -> int | None:
         value = defaults.get("table_max_column_width")
         if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value > 1):
-            self._refuse("defaults.table_max_column_width", f"is not a number above 1 but {value!r}")
+            self._refuse("defaults.table_max_column_width", f"must be a number above 1, not {value!r}")
         return value
 
     def _refuse(self, place: str, what: str) -> NoReturn:

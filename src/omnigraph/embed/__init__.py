@@ -1,4 +1,4 @@
-"""Embedding providers: who turns a text into a vector. Handed to a graph as its ``Embedder``; the engine knows none."""
+"""Embedding providers, passed to a graph as its ``Embedder``. The engine itself depends on no provider."""
 
 from omnigraph.embed.environment import configured, from_environment
 from omnigraph.embed.offline import MockEmbedder

@@ -1,4 +1,4 @@
-"""The embedder that the environment describes. Nothing is read, and nothing needs to be right, before it is used."""
+"""The embedder configured by environment variables. They are read and checked when it is first used."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from omnigraph.errors import EmbeddingError
 
 PREFIX = "OMNIGRAPH_EMBED_"
 MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
-_TRAVELLING = (PREFIX, MOCK_VARIABLE)
-"""Names of variables without secrets; keys have other names."""
+_SENT_PREFIXES = (PREFIX, MOCK_VARIABLE)
+"""Prefixes of variables that may be sent to another process. API keys have other names and are never sent."""
 _YES = frozenset({"1", "true", "yes", "on"})
 _NUMBER_MAX = 24 * 60 * 60 * 1000
-"""The largest number in a variable: a day in milliseconds."""
+"""The largest accepted number: one day in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a provider is if nothing more is said."""
+    """The defaults of a provider."""
 
     provider: Provider
     base_url: str
@@ -51,13 +51,15 @@ MOCK = "mock"
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Embedder:
-    """An embedder configured by ``OMNIGRAPH_EMBED_*``; what is missing or wrong is said when a text is embedded."""
+    """An embedder configured by ``OMNIGRAPH_EMBED_*``. Invalid settings are reported when a text is embedded."""
     return _EnvironmentEmbedder(environ)
 
 
 def configured() -> Embedder | None:
-    """The embedder of the environment, if it says more than a key: keys are there for other reasons as well, and
-    nobody's data goes to a service because of one."""
+    """The embedder of the environment, or None if no provider, base URL, model or mock is set.
+
+    An API key alone is not enough: it may serve other programs, and must not cause data to be sent to a service.
+    """
     names = [f"{PREFIX}{name}" for name in ("PROVIDER", "BASE_URL", "MODEL")]
     is_configured = _is_mocked(os.environ) or any(os.environ.get(name, "").strip() for name in names)
     return from_environment() if is_configured else None
@@ -69,19 +71,21 @@ def _is_mocked(environ: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class _EnvironmentEmbedder:
-    """Reads the environment at its first use. Travels to another process without keys, and reads anew there; what the
-    environment there does not say is as it was here."""
+    """Reads the environment at its first use.
+
+    Pickling drops the keys. In the other process, variables of that environment override the settings sent along.
+    """
 
     environ: Mapping[str, str] | None = None
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """Settings of the process that it comes from."""
+    inherited: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the process in which it was pickled."""
 
     def __repr__(self) -> str:
         return "<embedder of the environment>"
 
     def __getstate__(self) -> dict[str, Any]:
-        said = {name: value for name, value in self._settings.items() if name.startswith(_TRAVELLING)}
-        return {"environ": None, "elsewhere": said}
+        sent = {name: value for name, value in self._settings.items() if name.startswith(_SENT_PREFIXES)}
+        return {"environ": None, "inherited": sent}
 
     @property
     def model(self) -> str:
@@ -92,12 +96,12 @@ class _EnvironmentEmbedder:
 
     @cached_property
     def _resolved(self) -> Embedder:
-        """The embedder, perhaps with an empty key: its model can be asked for without one."""
+        """The embedder, possibly with an empty key: reading the model needs no key."""
         return _resolve(self._settings)
 
     @property
     def _settings(self) -> Mapping[str, str]:
-        return {**self.elsewhere, **(os.environ if self.environ is None else self.environ)}
+        return {**self.inherited, **(os.environ if self.environ is None else self.environ)}
 
     @property
     def _keyed(self) -> Embedder:
@@ -106,8 +110,8 @@ class _EnvironmentEmbedder:
             name = _provider_name(self._settings)
             keys = " or ".join(PROVIDERS[name].keys)
             raise EmbeddingError(
-                "embedding a text needs a key, and there is none",
-                hint=f"set {keys}; {PREFIX}PROVIDER chooses another provider",
+                "no API key for embeddings is set",
+                hint=f"set {keys}, or choose another provider with {PREFIX}PROVIDER",
                 provider=name,
             )
         return resolved
@@ -121,10 +125,10 @@ def _resolve(environ: Mapping[str, str]) -> Embedder:
     defaults = PROVIDERS[name]
     base_url = environ.get(f"{PREFIX}BASE_URL", "").strip() or defaults.base_url
     if not _is_web_address(base_url):
-        raise EmbeddingError(f"{PREFIX}BASE_URL is {base_url!r}, which is no http or https URL")
+        raise EmbeddingError(f"{PREFIX}BASE_URL is {base_url!r}, expected an http or https URL")
     key = next((value for name in defaults.keys if (value := environ.get(name, "").strip())), "")
     if not key.isprintable() or not key.isascii():
-        raise EmbeddingError("the key for embeddings holds characters that cannot be sent")
+        raise EmbeddingError("the API key for embeddings contains characters that HTTP headers do not allow")
     usual = Patience()
     patience = Patience(
         timeout_ms=_number(environ, "TIMEOUT_MS", usual.timeout_ms, low=1),
@@ -150,7 +154,7 @@ def _provider_name(environ: Mapping[str, str]) -> str:
     name = environ.get(f"{PREFIX}PROVIDER", "").strip().lower() or DEFAULT_PROVIDER
     if name != MOCK and name not in PROVIDERS:
         known = ", ".join([*PROVIDERS, MOCK])
-        raise EmbeddingError(f"{PREFIX}PROVIDER is {name!r}", hint=f"the providers are {known}", provider=name)
+        raise EmbeddingError(f"unknown provider in {PREFIX}PROVIDER: {name!r}", hint=f"expected {known}", provider=name)
     return name
 
 
@@ -160,5 +164,5 @@ def _number(environ: Mapping[str, str], name: str, default: int, *, low: int) ->
         return default
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_NUMBER_MAX))
     if not is_number or not low <= int(text) <= _NUMBER_MAX:
-        raise EmbeddingError(f"{PREFIX}{name} is {text!r}, not a whole number from {low} to {_NUMBER_MAX}")
+        raise EmbeddingError(f"{PREFIX}{name} is {text!r}, expected a whole number from {low} to {_NUMBER_MAX}")
     return int(text)

@@ -1,7 +1,7 @@
-"""Vectors for lines of JSON, file to file: what a graph would be loaded with is given its vectors before.
+"""Embeddings for JSON lines, file to file, before they are loaded.
 
-Knows lines of nodes and edges as ``load`` reads them, and what text stands for a node; whose vectors they are is the
-embedder's business. Lines that nothing happens to stay as they are, byte for byte.
+Owns the lines of nodes and edges as ``load`` reads them, and the text that represents a node; the embedder makes the
+vectors. Lines that need no change are copied byte for byte.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from omnigraph.core.ports import Embedder
 from omnigraph.errors import InputError, UsageError
 
 TEXTS_PER_CALL = 128
-"""Texts that an embedder is given at once, and lines that wait for them at most."""
+"""Texts in one call of the embedder. Eight times as many lines wait for their vectors at most."""
 
 
 class Mode(Enum):
-    """Which vectors are made or taken away."""
+    """The vectors that are made or removed."""
 
     FILL_MISSING = "fill_missing"
-    """Where there is none: no value, null, or an empty list. A node that ``--select`` names gets a new one."""
+    """Add vectors where the property is absent, null or an empty list. Nodes of ``--select`` always get a new one."""
     REEMBED_ALL = "reembed_all"
     CLEAN = "clean"
 
 
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
-    """The property of a type that holds the vector, and those that make up the text."""
+    """The vector property of a type, and the properties that form the embedded text."""
 
     target: str
     fields: tuple[str, ...]
@@ -38,7 +38,7 @@ class TypeSpec:
 
 @dataclass(frozen=True, slots=True)
 class EmbedSpec:
-    """Which types have vectors of how many numbers."""
+    """The types that get vectors, and the dimension of the vectors."""
 
     dimension: int
     types: Mapping[str, TypeSpec]
@@ -58,7 +58,9 @@ class Selection:
         place, sign, value = text.partition("=")
         type_name, colon, name = place.rpartition(":")
         if not sign or not name or (colon and not type_name):
-            raise UsageError(f"{text!r} is not [TYPE:]FIELD=VALUE", hint="for example Person:name=Ada")
+            raise UsageError(
+                f"invalid selection {text!r} (expected [TYPE:]FIELD=VALUE)", hint="for example Person:name=Ada"
+            )
         return cls(type_name or None, name, value)
 
     def fits(self, type_name: str, data: Mapping[str, Any]) -> bool:
@@ -80,7 +82,7 @@ class LineEmbedding:
     embedded: int = 0
     cleaned: int = 0
     _waiting: list[tuple[bytes, dict[str, Any] | None]] = field(default_factory=list, repr=False)
-    """Lines in their order; those with a record wait for its vector."""
+    """Lines in input order; those with a record wait for its vector."""
 
     def __post_init__(self) -> None:
         known = set(self.spec.types)
@@ -89,7 +91,7 @@ class LineEmbedding:
                 raise UsageError(f"the specification has no type {name!r}", hint=f"it has {', '.join(sorted(known))}")
 
     def run(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The lines with their vectors, in their order."""
+        """The lines with their vectors, in input order."""
         texts = 0
         for number, line in enumerate(lines, 1):
             wanted = self._take(line, number)
@@ -101,7 +103,7 @@ class LineEmbedding:
         yield from self._flushed()
 
     def _take(self, line: bytes, number: int) -> dict[str, Any] | None:
-        """The record of a line that gets or loses its vector."""
+        """The record of a line whose vector is to be made or removed; None for other lines."""
         if not line.strip():
             return None
         record = self._parsed(line, number)
@@ -149,7 +151,7 @@ class LineEmbedding:
 
 
 def node_text(type_name: str, data: Mapping[str, Any], spec: TypeSpec) -> str:
-    """What is embedded for a node: its type, and its properties that are not empty, a line each."""
+    """The embedded text of a node: its type and its non-empty properties, one per line."""
     shown = ((name, _shown(data.get(name))) for name in spec.fields)
     return "\n".join([f"type: {type_name}", *(f"{name}: {text}" for name, text in shown if text)])
 

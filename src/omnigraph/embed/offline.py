@@ -1,4 +1,4 @@
-"""Deterministic vectors without a network: the same text gives the same vector on every machine, and no meaning."""
+"""Deterministic mock embeddings: the same text gives the same vector on every machine, without any meaning."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _FNV_PRIME = 0x100_0000_01B3
 
 @dataclass(frozen=True, slots=True)
 class MockEmbedder:
-    """For tests and trials."""
+    """Embedder for tests and experiments."""
 
     model: str = ""
 
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> list[tuple[float, ...]]:
-        """The role makes no difference."""
+        """Vectors that depend on the text only; the role is ignored."""
         return [self._vector(text, dimension) for text in texts]
 
     def _vector(self, text: str, dimension: int) -> tuple[float, ...]:
@@ -32,7 +32,7 @@ class MockEmbedder:
             state ^= state << 13 & _BITS
             state ^= state >> 7
             state ^= state << 17 & _BITS
-            # Both are rounded to 64-bit floats before they are divided.
+            # Omnigraph 0.10 rounds both integers to 64-bit floats before dividing; exact division would differ.
             ratios[index] = float(state) / float(_BITS)
         values = ratios.astype(np.float32) * np.float32(2) - np.float32(1)
         return normalized(values, self.model)

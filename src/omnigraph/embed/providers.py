@@ -1,4 +1,4 @@
-"""How each service is asked, and where in its answer the vectors are. Pure: no request is made here."""
+"""Wire protocols of embedding services: building requests and reading vectors from responses. Pure, no I/O."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from omnigraph.errors import EmbeddingError
 
 
 class Provider(Protocol):
-    """The dialect of a service."""
+    """The protocol of a service."""
 
     @property
     def texts_max(self) -> int:
-        """Texts in one request."""
+        """Maximum number of texts in one request."""
         ...
 
     def request(
@@ -25,13 +25,13 @@ class Provider(Protocol):
     ) -> Request: ...
 
     def vectors(self, answer: object, count: int) -> list[object]:
-        """What stands in the place of the vectors, one for each text."""
+        """The unchecked vectors of a response, one for each text."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAi:
-    """OpenAI and everybody who speaks as it does."""
+    """OpenAI and compatible services."""
 
     texts_max: int = 128
 
@@ -54,7 +54,7 @@ def _place(item: object) -> int:
         case {"index": int() as index}:
             return index
         case _:
-            # Some services leave it out; then the items stand in order, and sorting keeps it.
+            # Some services omit the index; their items are in order, and the stable sort keeps it.
             return 0
 
 
@@ -63,7 +63,7 @@ _TASKS: dict[EmbeddingRole, str] = {"query": "RETRIEVAL_QUERY", "document": "RET
 
 @dataclass(frozen=True, slots=True)
 class Gemini:
-    """Google's service, which takes one text at a time."""
+    """Google Gemini, which takes one text per request."""
 
     texts_max: int = 1
 
@@ -90,4 +90,4 @@ def _member(item: object, name: str) -> object:
 
 
 def _misshapen(what: str) -> EmbeddingError:
-    return EmbeddingError(f"the answer of the embedding service has {what}", hint="is the base URL right?")
+    return EmbeddingError(f"the response of the embedding service has {what}", hint="check the base URL")

@@ -1,4 +1,4 @@
-"""Asking a service for vectors: in batches, again where that may help, and never longer than the deadline."""
+"""Remote embedding: batches, retries with exponential backoff, rate limiting and a deadline."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from omnigraph.embed.vectors import unit_vector
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 
 DOUBLINGS_MAX = 10
-"""The pause before another attempt stops growing after this many."""
+"""Doublings of the backoff; after them it stays constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long and how often a service is asked. Times in milliseconds; a deadline or a rate of 0 is none."""
+    """Timeouts, retries and rate limit. Times are in milliseconds; a deadline or rate of 0 means no limit."""
 
     timeout_ms: int = 30_000
     attempts: int = 4
@@ -30,7 +30,10 @@ class Patience:
 
 @dataclass
 class Pace:
-    """When the next request may start. Threads may overtake each other: a quota is counted over a minute."""
+    """Rate limiter: the time at which the next request may start.
+
+    It takes no lock. Two threads may start together, which a quota per minute tolerates.
+    """
 
     next_at: float = -math.inf
 
@@ -45,9 +48,9 @@ class Pace:
 
 @dataclass(frozen=True)
 class RemoteEmbedder:
-    """An embedder behind HTTP. The deadline is for one call of ``embed``, whatever the number of texts.
+    """An embedder that calls an HTTP service. The deadline applies to one call of ``embed`` with any number of texts.
 
-    Time that passes because of ``requests_per_minute`` does not count: nobody but us is slow then.
+    Waiting for ``requests_per_minute`` does not count towards the deadline: the service is not slow then.
     """
 
     provider: Provider
@@ -99,7 +102,7 @@ class RemoteEmbedder:
         raise failed
 
     def _pauses(self) -> Iterator[float]:
-        """Seconds before each attempt: none, then the backoff and its doublings."""
+        """Seconds before each attempt: zero, then the backoff, doubling."""
         yield 0.0
         for number in range(max(self.patience.attempts, 1) - 1):
             yield self.patience.backoff_ms / 1000 * 2 ** min(number, DOUBLINGS_MAX)
@@ -107,14 +110,14 @@ class RemoteEmbedder:
     def _too_late(self, failed: EmbeddingError | None) -> EmbeddingUnavailable:
         reason = f": {failed.message}" if failed is not None else ""
         return EmbeddingUnavailable(
-            f"model {self.model!r} gave no vector within {self.patience.deadline_ms} ms{reason}",
-            hint="raise OMNIGRAPH_EMBED_DEADLINE_MS, or set it to 0 to wait as long as it takes",
+            f"model {self.model!r} returned no vector within {self.patience.deadline_ms} ms{reason}",
+            hint="increase OMNIGRAPH_EMBED_DEADLINE_MS, or set it to 0 for no deadline",
             model=self.model,
             deadline_ms=self.patience.deadline_ms,
         )
 
 
 def _wanted_pause(failed: EmbeddingUnavailable | None) -> float:
-    """Seconds that the service itself asked for when it refused."""
+    """The pause that the service requested by ``Retry-After``, in seconds."""
     wanted = 0 if failed is None else failed.facts.get("retry_after_s", 0)
     return float(wanted) if isinstance(wanted, int) else 0.0

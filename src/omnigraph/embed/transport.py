@@ -1,7 +1,7 @@
-"""One HTTP request: a JSON document out, a JSON document back, within a time.
+"""One HTTP request with a JSON body and response, within a timeout.
 
-What failed is told as what it means for trying again. Redirects are not followed: the request carries a key, and a
-redirect may lead to somebody else.
+Errors are classified by whether a retry may help. Redirects are not followed: the request carries an API key, which
+must not reach another host.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, Protocol
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""The longest answer that is read: a batch of long vectors is a tenth of it."""
+"""Maximum size of a response; a batch of long vectors takes a tenth of it."""
 
 RETRY_AFTER_S_MAX = 600
-"""The longest pause that a service may ask for; quotas are counted in minutes."""
+"""Maximum of ``Retry-After`` that is honoured; quotas are counted in minutes."""
 
 _CHUNK_BYTES = 64 * 1024
 _EXCERPT_CHARS = 300
@@ -31,7 +31,7 @@ _TRY_AGAIN = 429
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to ask. The headers hold the key and are never shown."""
+    """A request. The headers contain the API key and are never shown."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -39,10 +39,10 @@ class Request:
 
 
 class Transport(Protocol):
-    """Asks once."""
+    """Sends one request, without retries."""
 
     def __call__(self, request: Request, timeout: float) -> object:
-        """The answer; EmbeddingUnavailable if asking again may help, EmbeddingError if not."""
+        """The parsed response; raises EmbeddingUnavailable if a retry may help, otherwise EmbeddingError."""
         ...
 
 
@@ -53,12 +53,12 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class HttpTransport:
-    """The real one."""
+    """The transport over urllib."""
 
     monotonic: Callable[[], float] = time.monotonic
 
     def __call__(self, request: Request, timeout: float) -> object:
-        # Timeouts of sockets are per read, so a server that answers in drops needs an end of its own.
+        # A socket timeout applies to each read, so a server that sends slowly needs an overall deadline.
         end = self.monotonic() + timeout
         try:
             content = json.dumps(request.body).encode()
@@ -71,7 +71,7 @@ class HttpTransport:
             with error:
                 raise _refused(request, error) from error
         except (OSError, http.client.HTTPException) as error:
-            # URLError is an OSError as well, and so are timeouts and refused or broken connections.
+            # URLError, timeouts, and refused or broken connections are all OSErrors.
             raise _unreachable(request, error) from error
 
     def _read(self, request: Request, response: Any, end: float) -> bytes:
@@ -81,9 +81,9 @@ class HttpTransport:
             parts.append(chunk)
             size += len(chunk)
             if size > ANSWER_BYTES_MAX:
-                raise EmbeddingError(f"{request.url} answered with more than {ANSWER_BYTES_MAX} bytes", url=request.url)
+                raise EmbeddingError(f"{request.url} sent more than {ANSWER_BYTES_MAX} bytes", url=request.url)
             if self.monotonic() > end:
-                raise EmbeddingUnavailable(f"{request.url} did not finish its answer in time", url=request.url)
+                raise EmbeddingUnavailable(f"{request.url} did not finish its response in time", url=request.url)
         return b"".join(parts)
 
 
@@ -91,34 +91,38 @@ def _document(request: Request, content: bytes) -> object:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        message = f"{request.url} answered with something that is not JSON: {_excerpt(content)}"
-        raise EmbeddingError(message, hint="is the base URL right?", url=request.url) from error
+        message = f"{request.url} did not return JSON: {_excerpt(content)}"
+        raise EmbeddingError(message, hint="check the base URL", url=request.url) from error
 
 
 def _refused(request: Request, error: urllib.error.HTTPError) -> EmbeddingError:
     try:
-        told = _excerpt(error.read(_CHUNK_BYTES))
+        reason = _excerpt(error.read(_CHUNK_BYTES))
     except (OSError, http.client.HTTPException):
-        told = ""
-    message = f"{request.url} answered {error.code} {error.reason}" + (f": {told}" if told else "")
+        reason = ""
+    message = f"{request.url} returned {error.code} {error.reason}" + (f": {reason}" if reason else "")
     kind = EmbeddingUnavailable if error.code == _TRY_AGAIN or error.code >= 500 else EmbeddingError
     facts = {"url": request.url, "status": error.code, "retry_after_s": _retry_after(error.headers.get("Retry-After"))}
     return kind(message, hint=_HINTS.get(error.code), **facts)
 
 
-def _retry_after(told: str | None) -> int:
-    """Seconds that a service wants to be left alone. A date, which the header may hold as well, is not heeded."""
-    text = (told or "").strip()
+def _retry_after(header: str | None) -> int:
+    """The seconds of ``Retry-After``; 0 for a date, which the header also allows."""
+    text = (header or "").strip()
     return min(int(text), RETRY_AFTER_S_MAX) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-_HINTS = {401: "is the key right?", 403: "is the key allowed to do this?", 404: "are base URL and model right?"}
+_HINTS = {
+    401: "check the API key",
+    403: "check the permissions of the API key",
+    404: "check the base URL and the model",
+}
 
 
 def _unreachable(request: Request, error: Exception) -> EmbeddingError:
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    message = f"{request.url} cannot be asked: {str(cause) or type(cause).__name__}"
-    # A certificate does not get better by asking again.
+    message = f"{request.url} cannot be reached: {str(cause) or type(cause).__name__}"
+    # A retry does not repair a certificate.
     kind = EmbeddingError if isinstance(cause, ssl.SSLCertVerificationError) else EmbeddingUnavailable
     return kind(message, url=request.url)
 

@@ -1,4 +1,4 @@
-"""Lists of branches, commits, changes and the like as rows with columns, for whoever prints or converts rows."""
+"""Lists of branches, commits and changes as typed rows, so that every row format can print them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ _TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 
 @dataclass(frozen=True)
 class Listing(QueryResult):
-    """Rows that no query made. ``about`` is what else there is to say of them."""
+    """Rows that were not produced by a query. ``about`` holds further members of their JSON envelope."""
 
     about: Mapping[str, Any] = field(default_factory=dict)
-
-    def envelope(self) -> dict[str, Any]:
-        return {**super().envelope(), **self.about}
 
 
 def listing(

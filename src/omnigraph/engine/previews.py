@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from omnigraph.core.html import html_table
-from omnigraph.engine.table_counts import table_json, table_lines
+from omnigraph.engine.table_counts import table_lines
 from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 
@@ -37,11 +36,3 @@ class WritePreview:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in self.tables]
         caption = f"{self.total:,} entities would change on {self.branch}"
         return html_table(caption, ("table", "inserted", "updated", "deleted"), rows)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "dry_run": True,
-            "head_commit_id": self.head,
-            "tables": [table_json(item) for item in self.tables],
-        }

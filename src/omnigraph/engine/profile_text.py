@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from omnigraph.core.profile import OperatorProfile
 
@@ -20,10 +18,6 @@ class Profiled:
     def profile(self) -> str:
         """The measurements as text; empty without ``stats=True``."""
         return profile_text(self.operators)
-
-    def profile_json(self) -> list[dict[str, Any]]:
-        """The measurements as plain values."""
-        return [asdict(item) for item in self.operators]
 
 
 def profile_text(operators: Sequence[OperatorProfile]) -> str:

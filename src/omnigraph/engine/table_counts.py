@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from omnigraph.write.merge.decide import TableCounts
-
-
-def table_json(counts: TableCounts) -> dict[str, Any]:
-    """The counts of one table."""
-    return {
-        "table_key": counts.key,
-        "inserted": counts.inserted,
-        "updated": counts.updated,
-        "deleted": counts.deleted,
-        "adopted": counts.adopted,
-        "conflicts": counts.conflicts,
-    }
 
 
 def table_lines(tables: tuple[TableCounts, ...]) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import UsageError
 
 KINDS = ("node", "edge")
@@ -57,21 +56,6 @@ class Change:
     before: Image | None
     after: Image | None
     changed: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "kind": self.kind,
-            "type": {"id": self.type_id, "name": self.type_name},
-            "id": self.id,
-            "op": self.op.value,
-        }
-        if self.before is not None:
-            shown["before"] = self.before.to_json()
-        if self.after is not None:
-            shown["after"] = self.after.to_json()
-        if self.op is Op.UPDATE:
-            shown["changed"] = list(self.changed)
-        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +111,3 @@ def _check(what: str, given: Iterable[str] | None, known: Iterable[str]) -> None
     unknown = sorted(set(given or ()) - set(known))
     if unknown:
         raise UsageError(f"unknown {what}: {unknown[0]!r}", hint=f"expected one of {', '.join(known)}")
-
-
-def cause_json(commit: GraphCommit) -> dict[str, Any]:
-    """The commit behind changes, with the field names of Omnigraph 0.10."""
-    return {
-        "graph_commit_id": commit.id,
-        "parent_commit_id": commit.parents[0] if commit.parents else None,
-        "merged_parent_commit_id": commit.parents[1] if len(commit.parents) > 1 else None,
-        "authored_branch": commit.branch,
-        "actor_id": commit.actor,
-        "authored_at": commit.created_at_us,
-    }

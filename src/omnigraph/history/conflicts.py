@@ -69,20 +69,6 @@ class MergeConflict:
         whose = f", entity id '{self.id}'" if self.id is not None else ""
         return f"{kind} type '{name}'{whose} ({self.kind.value}): {self.message}"
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "table_key": self.table,
-            "entity_kind": self.table.split(":", 1)[0],
-            "type_name": self.type_name(),
-            "entity_id": self.id,
-            "kind": self.kind.value,
-            "property": self.property,
-            "base": self.base,
-            "source": self.source,
-            "target": self.target,
-            "message": self.message,
-        }
-
 
 def in_order(conflicts: Iterable[MergeConflict]) -> tuple[MergeConflict, ...]:
     """Sort by entity conflicts before broken constraints, then by table, id and property."""
@@ -130,13 +116,6 @@ class Resolution:
             and self.take in _POSSIBLE[conflict.kind]
             and (self.kind is not None or conflict.kind.is_of_rows or self.take not in _SIDES)
         )
-
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"take": self.take.value, "type": self.type_name, "id": self.id}
-        shown |= {"property": self.property, "kind": self.kind.value if self.kind else None}
-        if self.take in _MADE:
-            shown = {self.take.value: self.value, **{key: value for key, value in shown.items() if key != "take"}}
-        return {key: value for key, value in shown.items() if value is not None or key == "value"}
 
 
 _MADE = (Take.VALUE, Take.EXPRESSION)

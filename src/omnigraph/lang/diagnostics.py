@@ -68,22 +68,6 @@ class Diagnostic:
             drawing.append(f" {gutter} = hint: {self.hint}")
         return "\n".join(drawing)
 
-    def to_json(self) -> dict[str, object]:
-        """The JSON form; spans are in bytes."""
-        start, end = self.source.byte_span(self.span)
-        shown: dict[str, object] = {
-            "code": self.code,
-            "severity": self.severity.value,
-            "message": self.message,
-            "source": self.source.name,
-            "line": self.line,
-            "column": self.column,
-            "span": {"start": start, "end": end},
-        }
-        if self.hint:
-            shown["hint"] = self.hint
-        return shown
-
 
 def _columns(char: str) -> int:
     """The number of terminal columns of a character."""

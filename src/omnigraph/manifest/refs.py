@@ -70,9 +70,6 @@ class Damaged:
         named = str(error.facts.get("path") or path)
         return cls(named, error.message.removeprefix(f"{named} "), branch)
 
-    def to_json(self) -> dict[str, str | None]:
-        return {"path": self.path, "what": self.what, "branch": self.branch}
-
 
 def read_ref(store: Store, name: str) -> Ref | None:
     """The ref of a name, or None if there is none."""

@@ -10,7 +10,7 @@ from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.query.compile import check_query
 from omnigraph.query.ir import MutationIR, QueryIR, UpdateNodes
-from omnigraph.query.operation import describe_operation
+from omnigraph.query.operation import Operation, describe_operation
 from omnigraph.schema.catalog import Catalog
 
 _SEVERITIES = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -27,16 +27,6 @@ class Finding:
     property: str | None = None
     query_names: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        shown: dict[str, object] = {"severity": self.severity.value, "code": self.code, "message": self.message}
-        if self.type_name is not None:
-            shown["type_name"] = self.type_name
-        if self.property is not None:
-            shown["property"] = self.property
-        if self.query_names:
-            shown["query_names"] = list(self.query_names)
-        return shown
-
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
@@ -46,27 +36,11 @@ class QueryReport:
     kind: str
     diagnostics: tuple[Diagnostic, ...]
     warnings: tuple[str, ...] = ()
-    operation: dict[str, object] | None = None
+    operation: Operation | None = None
 
     @property
     def is_valid(self) -> bool:
         return self.operation is not None
-
-    def to_json(self) -> dict[str, object]:
-        shown: dict[str, object] = {
-            "name": self.name,
-            "kind": self.kind,
-            "status": "ok" if self.is_valid else "error",
-        }
-        if self.warnings:
-            shown["warnings"] = list(self.warnings)
-        errors = [item for item in self.diagnostics if item.severity is Severity.ERROR]
-        if errors:
-            shown["error"] = f"type error: {errors[0].code}: {errors[0].message}"
-            shown["diagnostics"] = [item.to_json() for item in self.diagnostics]
-        if self.operation is not None:
-            shown["operation"] = self.operation
-        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +66,6 @@ class LintReport:
         yield from self.syntax
         for report in self.reports:
             yield from report.diagnostics
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "status": "error" if self.errors else "ok",
-            "query_path": self.path,
-            "queries_processed": len(self.reports),
-            "errors": self.errors,
-            "warnings": self.warnings,
-            "infos": sum(finding.severity is Severity.INFO for finding in self.findings),
-            "results": [report.to_json() for report in self.reports],
-            "findings": [finding.to_json() for finding in self.findings],
-        }
 
 
 def lint_queries(parsed: ParsedQueries, catalog: Catalog) -> LintReport:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -37,11 +39,31 @@ _KINDS = {
 }
 
 
-def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Catalog) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the result. ``item_kind`` is set for lists, ``vector_dimension`` for vectors."""
+
+    name: str
+    kind: str
+    nullable: bool
+    item_kind: str | None = None
+    vector_dimension: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The columns a query returns and the types it reads and writes, each as kind and name, nodes first."""
+
+    result: tuple[ResultColumn, ...]
+    reads: tuple[tuple[str, str], ...]
+    writes: tuple[tuple[str, str], ...]
+
+
+def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Catalog) -> Operation:
     """The descriptor of a valid query."""
     reads: set[tuple[str, str]] = set()
     writes: set[tuple[str, str]] = set()
-    result: list[dict[str, object]] = []
+    result: list[ResultColumn] = []
     if isinstance(plan, QueryIR):
         _collect_reads(plan.root, catalog, reads)
         assert isinstance(query.body, ast.ReadBody)
@@ -49,27 +71,22 @@ def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Ca
             result.append(_result_column(projection, column.expression))
     else:
         _collect_writes(plan, catalog, reads, writes)
-    return {"result": result, "reads": _sorted_types(reads), "writes": _sorted_types(writes)}
+    return Operation(tuple(result), _sorted_types(reads), _sorted_types(writes))
 
 
-def _sorted_types(types: set[tuple[str, str]]) -> list[dict[str, str]]:
-    return [
-        {"kind": kind, "type_name": name} for kind, name in sorted(types, key=lambda item: (item[0] != "node", item[1]))
-    ]
+def _sorted_types(types: set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(types, key=lambda item: (item[0] != "node", item[1])))
 
 
-def _result_column(projection: ast.Projection, expression: ir.Expr) -> dict[str, object]:
+def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultColumn:
     name = projection.alias.text if projection.alias else _static_name(projection.expression)
     if isinstance(expression, ir.EntityId):
-        return {"name": name, "kind": "object", "nullable": expression.type.nullable}
+        return ResultColumn(name, "object", expression.type.nullable)
     type_ = expression.type
     nullable = type_.nullable or isinstance(expression, ir.Aggregate)
     if type_.is_list:
-        return {"name": name, "kind": "list", "item_kind": _KINDS[type_.scalar], "nullable": nullable}
-    column: dict[str, object] = {"name": name, "kind": _KINDS[type_.scalar]}
-    if type_.is_vector:
-        column["vector_dim"] = type_.dimension
-    return {**column, "nullable": nullable}
+        return ResultColumn(name, "list", nullable, item_kind=_KINDS[type_.scalar])
+    return ResultColumn(name, _KINDS[type_.scalar], nullable, vector_dimension=type_.dimension)
 
 
 def _static_name(node: ast.Expr) -> str:

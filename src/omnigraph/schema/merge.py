@@ -42,13 +42,12 @@ class SchemaClash:
 
     def __str__(self) -> str:
         name = self.type if self.property is None else f"{self.type}.{self.property}"
-        sides = {"base": self.base, "source": self.source, "target": self.target}
-        told = ", ".join(f"{side}: {_shown(value) or 'none'}" for side, value in sides.items())
-        return f"{name}: {self.what}" + (f" ({told})" if any(sides.values()) else "")
+        values = ", ".join(f"{side}: {value or 'none'}" for side, value in self.sides().items())
+        return f"{name}: {self.what}" + (f" ({values})" if any((self.base, self.source, self.target)) else "")
 
-    def to_json(self) -> dict[str, str | None]:
-        values = {"base": _shown(self.base), "source": _shown(self.source), "target": _shown(self.target)}
-        return {"type": self.type, "property": self.property, "what": self.what, **values}
+    def sides(self) -> dict[str, str | None]:
+        """The text of what base, source and target declare; None where a side declares nothing."""
+        return {"base": _shown(self.base), "source": _shown(self.source), "target": _shown(self.target)}
 
 
 def _shown(value: object) -> str | None:

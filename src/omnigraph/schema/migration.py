@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from omnigraph.schema.ir import ConstraintIR, TypeKind, constrained_properties, constraint_word
-from omnigraph.schema.json_form import JsonObject, property_type_json
 from omnigraph.schema.print import constraint_text
 from omnigraph.schema.steps import (
     AddConstraint,
@@ -47,86 +45,11 @@ class MigrationPlan:
         """Whether the plan may be applied, after the checks its steps ask for."""
         return not self.refusals
 
-    def to_json(self) -> JsonObject:
-        return {"supported": self.supported, "steps": [step_json(step) for step in self.steps]}
-
     def render(self) -> str:
         """One line per step."""
         if not self.steps:
             return "no schema changes"
         return "\n".join(f"- {step_text(step)}" for step in self.steps)
-
-
-def step_json(step: Step) -> JsonObject:
-    """A step as clients get it, tagged by its kind."""
-    return {**_step_fields(step), "safety": step.safety.value}
-
-
-def _step_fields(step: Step) -> JsonObject:
-    match step:
-        case AddType(kind, name):
-            return {"kind": "add_type", "type_kind": kind.value, "name": name}
-        case RenameType(kind, before, after):
-            return {"kind": "rename_type", "type_kind": kind.value, "from": before, "to": after}
-        case AddProperty(kind, type_name, name, type_, code):
-            added: JsonObject = {"property_type": property_type_json(type_), **_code_json(code)}
-            return {**_of_property("add_property", kind, type_name, name), **added}
-        case ChangeNullability(kind, type_name, name, nullable, code):
-            flag: JsonObject = {"nullable": nullable, **_code_json(code)}
-            return {**_of_property("change_nullability", kind, type_name, name), **flag}
-        case RenameProperty(kind, type_name, before, after):
-            return {**_of_type("rename_property", kind, type_name), "from": before, "to": after}
-        case AddConstraint(kind, type_name, constraint):
-            return {**_of_type("add_constraint", kind, type_name), "constraint": _constraint_json(constraint)}
-        case DropConstraint(kind, type_name, constraint):
-            return {**_of_type("drop_constraint", kind, type_name), "constraint": _constraint_json(constraint)}
-        case ChangeCardinality(type_name, before_bounds, after_bounds):
-            bounds: JsonObject = {"from": list(before_bounds), "to": list(after_bounds)}
-            return {**_of_type("change_cardinality", TypeKind.EDGE, type_name), **bounds}
-        case ExtendEnum(kind, type_name, name, values):
-            return {**_of_property("extend_enum", kind, type_name, name), "added_values": list(values)}
-        case ChangeEnum(kind, type_name, name, old_values, new_values):
-            allowed: JsonObject = {"from": _values_json(old_values), "to": _values_json(new_values)}
-            return {**_of_property("change_enum", kind, type_name, name), **allowed}
-        case UpdateTypeMetadata(kind, name, annotations):
-            described: JsonObject = {"annotations": _annotations_json(annotations)}
-            return {"kind": "update_type_metadata", "type_kind": kind.value, "name": name, **described}
-        case UpdatePropertyMetadata(kind, type_name, name, annotations):
-            described = {"annotations": _annotations_json(annotations)}
-            return {**_of_property("update_property_metadata", kind, type_name, name), **described}
-        case DropType(kind, name, mode, code):
-            dropped: JsonObject = {"kind": "drop_type", "type_kind": kind.value, "name": name, "mode": mode.value}
-            return {**dropped, **_code_json(code)}
-        case DropProperty(kind, type_name, name, mode, code):
-            return {**_of_property("drop_property", kind, type_name, name), "mode": mode.value, **_code_json(code)}
-        case UnsupportedChange(entity, reason, code):
-            return {"kind": "unsupported_change", "entity": entity, "reason": reason, **_code_json(code)}
-        case _:
-            assert_never(step)
-
-
-def _of_type(step_kind: str, kind: TypeKind, type_name: str) -> JsonObject:
-    return {"kind": step_kind, "type_kind": kind.value, "type_name": type_name}
-
-
-def _of_property(step_kind: str, kind: TypeKind, type_name: str, name: str) -> JsonObject:
-    return {**_of_type(step_kind, kind, type_name), "property_name": name}
-
-
-def _values_json(values: tuple[str, ...] | None) -> list[str] | None:
-    return None if values is None else list(values)
-
-
-def _code_json(code: MigrationCode | None) -> JsonObject:
-    return {} if code is None else {"code": code.code}
-
-
-def _annotations_json(annotations: tuple[tuple[str, str], ...]) -> list[JsonObject]:
-    return [{"name": name, "value": value} for name, value in annotations]
-
-
-def _constraint_json(constraint: ConstraintIR) -> JsonObject:
-    return {constraint_word(constraint).capitalize(): list(constrained_properties(constraint))}
 
 
 def step_text(step: Step) -> str:

@@ -1,6 +1,6 @@
-"""Which graph a command works on: its address from the command line or the environment, and opening it.
+"""The graph of a command: its address from the command line, the environment or the settings, and opening it.
 
-The engine is imported when a graph is opened and not before: help and mistakes in the options stay instant.
+The engine is imported when a graph is opened and not before, so that help and usage errors are instant.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ DURABILITIES = ("fsync", "os")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a graph is and how to reach it."""
+    """The location of a graph, with the options of its store."""
 
     uri: str
     storage_options: Mapping[str, str] = field(default_factory=dict)
     durability: str = DURABILITIES[0]
 
     def open(self, embedder: Embedder | None = None) -> Graph:
-        """The graph that is there."""
+        """Open the graph."""
         from omnigraph.engine.graph import open_graph
 
         return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability, embedder=embedder)
 
     def repair(self, *, apply: bool) -> RepairReport:
-        """The damage there, and the steps that can be, or were, made against it."""
+        """The damage of a graph, with the repair steps that are possible or, with ``apply``, were taken."""
         from omnigraph.engine.graph import repair
 
         return repair(self.uri, apply=apply, storage_options=self.storage_options, durability=self.durability)
 
     def create(self, schema: str, actor: str | None) -> Graph:
-        """A new graph."""
+        """Create a graph."""
         from omnigraph.engine.graph import create
 
         return create(self.uri, schema, storage_options=self.storage_options, durability=self.durability, actor=actor)
 
     def announce(self, verb: str, quiet: bool) -> None:
-        """Say on standard error which graph is about to be written to."""
+        """Name the graph that is about to be written on standard error."""
         if not quiet:
             say(f"omnigraph {verb} → {self.uri} (direct, {'local' if self.is_local else 'remote'})", to_stderr=True)
 
@@ -67,12 +67,12 @@ class Address:
         return parse_root(self.uri).is_local
 
     def confirm_loss(self, what: str, *, yes: bool) -> None:
-        """Ask before something is lost in a store that others may share. On a local disk nobody is asked."""
+        """Ask for confirmation before data is lost in a remote store, which may be shared. Local graphs need none."""
         if yes or self.is_local:
             return
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise UsageError(f"this would {what} at {self.uri}", hint="pass --yes if that is meant")
-        if not click.confirm(f"This will {what} at {self.uri}. Go on?", err=True):
+            raise UsageError(f"this would {what} at {self.uri}", hint="pass --yes to confirm")
+        if not click.confirm(f"This will {what} at {self.uri}. Continue?", err=True):
             raise click.ClickException("not confirmed; nothing was changed")
 
 
@@ -85,7 +85,7 @@ def reads_graph(command: Command) -> Command:
 
 
 def may_read_graph(command: Command) -> Command:
-    """The same for a command that has something to say without a graph too: its ``address`` is None then."""
+    """The same for a command that also works without a graph: its ``address`` is then None."""
 
     @functools.wraps(command)
     def run(*, store: str | None, profile: str | None, uri: str | None = None, **others: Any) -> int:
@@ -98,7 +98,7 @@ def may_read_graph(command: Command) -> Command:
 
 
 def writes_graph(command: Command) -> Command:
-    """The same for a command that writes: it may say how durable its writes have to be."""
+    """The same for a command that writes, with the option ``--durability``."""
     return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION))
 
 
@@ -118,7 +118,7 @@ def reads_schema(command: Command) -> Command:
             raise click.UsageError("pass a schema with --schema, or a graph with --store")
         return _addressed(command)(schema_path=None, store=store, profile=profile, uri=uri, **others)
 
-    option = click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema.")
+    option = click.option("--schema", "schema_path", metavar="FILE.pg", help="Schema file, instead of a graph.")
     return _with_options(run, (option, *_STORE_OPTIONS))
 
 
@@ -135,17 +135,17 @@ def _addressed(command: Command) -> Command:
     ) -> int:
         chosen = chosen_store(uri, store, profile)
         if chosen is None:
-            raise click.UsageError(f"which graph? name it with --store, or set {STORE_VARIABLE}")
+            raise click.UsageError(f"no graph is given: pass --store, or set {STORE_VARIABLE}")
         return command(address=Address(chosen, storage_options, durability), **others)
 
     return run
 
 
 def chosen_store(uri: str | None, store: str | None, profile: str | None) -> str | None:
-    """The address of a graph: what the command line says, else the environment, else the operator's settings."""
+    """The address of a graph, from the command line, else the environment, else the operator's settings."""
     named = [word for word, given in (("URI", uri), ("--store", store), ("--profile", profile)) if given is not None]
     if len(named) > 1:
-        raise click.UsageError(f"the graph is named twice: pass either {named[0]} or {named[1]}, not both")
+        raise click.UsageError(f"the graph is given twice: pass either {named[0]} or {named[1]}, not both")
     if profile is not None:
         return _profile_store(profile)
     if chosen := uri or store or os.environ.get(STORE_VARIABLE):
@@ -159,7 +159,7 @@ def _profile_store(name: str) -> str:
     profile = settings().profile(name)
     if "store" not in profile.bindings:
         (kind,) = profile.bindings
-        raise UsageError(f"profile {name!r} names a {kind}, and this version works with stores only", profile=name)
+        raise UsageError(f"profile {name!r} names a {kind}, but this version supports stores only", profile=name)
     return profile.bindings["store"]
 
 
@@ -180,12 +180,12 @@ def _pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]
 
 
 _STORE_OPTIONS = (
-    click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://...; or {STORE_VARIABLE}."),
+    click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://... [default: {STORE_VARIABLE}]"),
     click.option(
         "--profile",
         metavar="NAME",
         shell_complete=profile_names,
-        help=f"The graph that the operator's settings call so; or {PROFILE_VARIABLE}.",
+        help=f"Profile in the operator's settings that names the graph. [default: {PROFILE_VARIABLE}]",
     ),
     click.option(
         "--storage-option",
@@ -193,12 +193,13 @@ _STORE_OPTIONS = (
         multiple=True,
         callback=_pairs,
         metavar="KEY=VALUE",
-        help="An option of the object store; may be repeated. S3 also reads AWS_* variables.",
+        help="Option of the object store; may be repeated. S3 also reads the AWS_* variables.",
     ),
 )
 _DURABILITY_OPTION = click.option(
     "--durability",
     type=click.Choice(DURABILITIES),
     default=DURABILITIES[0],
-    help="What a write survives on a local disk: loss of power (fsync, the default) or only the program (os).",
+    help="Durability on a local disk: writes survive loss of power (fsync) or only a crash of the process (os). "
+    "[default: fsync]",
 )

@@ -1,4 +1,4 @@
-"""The catalog that a command works with: of a schema file, or of a graph."""
+"""The catalog of a command: compiled from a schema file, or read from a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omnigraph.schema.migrate import PLANNING_DOMAIN
 
 
 def catalog_of(parsed: ParsedSchema) -> Catalog:
-    """The catalog of a schema that belongs to no graph; raises CompileError with everything that is wrong."""
+    """The catalog of a schema that belongs to no graph; raises CompileError with all diagnostics."""
     return Catalog(accept(parsed, domain=PLANNING_DOMAIN))
 
 

@@ -1,4 +1,4 @@
-"""The options that choose changes, and how changes are printed for people."""
+"""Options that filter changes, and the text form of changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     click.option(
-        "--kind", "kinds", multiple=True, type=click.Choice(("node", "edge")), help="Only nodes, or only edges."
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice(("node", "edge")),
+        help="Only nodes, or only edges. [default: both]",
     ),
     types_option,
     click.option(
@@ -28,7 +32,7 @@ _OPTIONS = (
         "ops",
         multiple=True,
         type=click.Choice(("insert", "update", "delete")),
-        help="Only such changes; may be repeated.",
+        help="Only changes of this operation; may be repeated. [default: all]",
     ),
 )
 
@@ -47,12 +51,12 @@ page_limit_option = click.option(
     type=int,
     default=FEED_CHANGES_PER_PAGE,
     metavar="N",
-    help=f"Changes on the page; {FEED_CHANGES_PER_PAGE:,} if not given, at most {FEED_CHANGES_PER_PAGE_MAX:,}.",
+    help=f"Maximum number of changes, up to {FEED_CHANGES_PER_PAGE_MAX:,}. [default: {FEED_CHANGES_PER_PAGE:,}]",
 )
 
 
 def show_blocks(name: str, blocks: Sequence[ChangeBlock], format_: str, about: Mapping[str, object]) -> None:
-    """Changes of commits as rows. What leads on stands in the first line of JSON lines, else on standard error."""
+    """Print changes of commits as rows. Cursors are in the first line of JSON lines, else on standard error."""
     from omnigraph.engine.history.commit_changes import blocks_table
     from omnigraph.engine.listing import listing
 

@@ -1,4 +1,4 @@
-"""Branches and types of the graph that a command line names so far, for the shell to offer."""
+"""Shell completion of branch and type names, from the graph named on the command line so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of JSON lines that are read while somebody watches how far it is."""
+"""Input files of JSON lines that report how much of them was read, for progress bars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 class DataFile:
-    """An open file that knows its name, its size where it has one, and how much of it was read."""
+    """An open file with its name, its size if it is a regular file, and the number of bytes read so far."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class DataFile:
         return content
 
     def lines(self) -> Iterator[bytes]:
-        """The lines with their ends."""
+        """The lines, each with its line ending."""
         rest = b""
         while content := self.read(_CHUNK_BYTES):
             *whole, rest = (rest + content).split(b"\n")
@@ -58,7 +58,7 @@ def _size(file: BinaryIO) -> int | None:
 
 @contextmanager
 def open_data(path: str) -> Iterator[DataFile]:
-    """Open a file for reading; ``-`` is standard input. What cannot be read is said before anything starts."""
+    """Open a file for reading; ``-`` is standard input. Raises for a file that cannot be read, before any work."""
     if path == STDIN:
         yield DataFile(sys.stdin.buffer, "<stdin>")
         return

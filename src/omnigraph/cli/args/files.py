@@ -1,4 +1,4 @@
-"""Reading and replacing the files named on the command line, with an answer to everything that can go wrong."""
+"""Reading and atomically replacing files named on the command line, with an error for every failure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from omnigraph.errors import InputError, NotFoundError
 from omnigraph.lang.source import Source
 
 _BYTES_MAX = 4 * SOURCE_CHARS_MAX
-"""No text within the limit of characters is longer in UTF-8; a device that never ends stops here as well."""
+"""The longest UTF-8 form of a text within the limit of characters. Also ends reads of endless devices."""
 
 _SUFFIXES = (".pg", ".gq", ".jsonl", ".ndjson", ".json")
-"""Files that somebody may have meant."""
+"""Suffixes of files that are suggested for a misspelled name."""
 
 
 def read_source(path: str) -> Source:
-    """The text of a file, named as the user named it."""
+    """The text of a file, under the name that the user typed."""
     shown = click.format_filename(path)
     try:
         with open(path, "rb") as file:
@@ -43,7 +43,7 @@ def read_stdin(name: str = "<stdin>") -> Source:
 
 
 def replace_text(path: str, text: str) -> None:
-    """Replace the content of a file at once: a reader, or a crash, sees the old text or the new one.
+    """Replace the content of a file atomically: a reader, or a restart after a crash, sees the old or the new text.
 
     The mode is kept, and a symbolic link stays a link.
     """
@@ -71,9 +71,9 @@ def replace_text(path: str, text: str) -> None:
 
 @contextmanager
 def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` when the block ends well. Pipes and devices are written as they are.
+    """A file that atomically replaces ``path`` when the block succeeds. Pipes and devices are written directly.
 
-    A durable one survives loss of power from then on, and is what stands there at the end.
+    With ``is_durable`` the file survives loss of power, and an error reports that another process replaced it.
     """
     shown = click.format_filename(path)
     target = os.path.realpath(path)
@@ -104,7 +104,7 @@ def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
 
 
 def _settle(target: str, written: os.stat_result) -> None:
-    """Make the name of a new file durable, and see that it is still the name of that file."""
+    """Make the directory entry of a new file durable, and check that it still refers to that file."""
     directory = os.open(os.path.dirname(target), os.O_RDONLY)
     try:
         os.fsync(directory)
@@ -113,13 +113,13 @@ def _settle(target: str, written: os.stat_result) -> None:
     found = os.stat(target)
     if (found.st_dev, found.st_ino) != (written.st_dev, written.st_ino):
         shown = click.format_filename(target)
-        raise InputError(f"{shown} was replaced by somebody else", hint="write it again", path=shown)
+        raise InputError(f"{shown} was replaced by another process", hint="write it again", path=shown)
 
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Nobody else who asks writes the file meanwhile: an advisory lock of ``path.lock``, which stays."""
-    # Not everywhere where the other commands work.
+    """Exclude other writers of the file by an advisory lock on ``path.lock``, which is not deleted afterwards."""
+    # Not available on every platform on which the other commands work.
     import fcntl
 
     shown = click.format_filename(path)
@@ -143,7 +143,7 @@ def locked(path: str) -> Iterator[None]:
 
 
 def _umask() -> int:
-    # The only way to ask is to set it.
+    # The mask can only be read by setting it.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -165,7 +165,7 @@ def _decode(content: bytes, shown: str) -> str:
 
 
 def unreadable(path: str, error: OSError) -> InputError | NotFoundError:
-    """What to say about a file that cannot be opened."""
+    """The error for a file that cannot be opened."""
     shown = click.format_filename(path)
     if isinstance(error, FileNotFoundError):
         return NotFoundError(f"no such file: {shown}", hint=_similar_file(path), path=shown)

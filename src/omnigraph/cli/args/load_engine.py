@@ -1,4 +1,4 @@
-"""Who loads: this process or Spark, and what Spark is given."""
+"""Choice of the engine of a load, this process or Spark, and the input for Spark."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def chosen_engine(
     only_spark: Sequence[str] = (),
     storage_options: Mapping[str, str] | None = None,
 ) -> str:
-    """``embedded`` or ``spark``; raises for what makes no sense together.
+    """``embedded`` or ``spark``; raises for options that exclude each other.
 
-    ``only_spark`` are options given that only Spark has.
+    ``only_spark`` lists the given options that only Spark supports.
     """
     if mapping is None and not paths:
         raise click.UsageError("missing option '--data'")

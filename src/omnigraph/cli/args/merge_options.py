@@ -1,4 +1,4 @@
-"""What `branch merge` and `merge preview` share: how conflicts are to be settled, and how they are shown."""
+"""Conflict resolution of `branch merge`, `merge preview` and `revert`: the options, and the text of conflicts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 SHOWN_CHARS_MAX = 40
 SHOWN_MAX = 50
-"""Conflicts in a table for people; programs get all of them."""
+"""Conflicts shown in a table; --json contains all of them."""
 
 
 def settles_conflicts(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options that settle conflicts: it is called with ``policy`` and ``resolutions``."""
+    """Give a command the options that resolve conflicts: it is called with ``policy`` and ``resolutions``."""
 
     @functools.wraps(command)
     def run(*, policies: tuple[str, ...], resolve: tuple[str, ...], resolutions_path: str | None, **others: Any) -> int:
@@ -35,7 +35,7 @@ def settles_conflicts(command: Callable[..., int]) -> Callable[..., int]:
             given += listed if isinstance(listed, list) else [listed]
         for item in given:
             if not isinstance(item, dict):
-                raise InputError(f"a resolution is an object, not {json.dumps(item)[:40]}", hint=_EXAMPLE)
+                raise InputError(f"a resolution must be a JSON object, not {json.dumps(item)[:40]}", hint=_EXAMPLE)
         return command(policy=_policy(policies), resolutions=given, **others)
 
     for option in reversed(_OPTIONS):
@@ -50,12 +50,15 @@ _OPTIONS = (
         "policies",
         multiple=True,
         metavar="[TYPE[.PROPERTY]=]POLICY",
-        help="How two changes of one property are settled where the schema does not say; may be repeated.",
+        help="Merge policy for a property that both sides changed, where the schema declares none; may be repeated.",
     ),
     click.option(
-        "--resolve", multiple=True, metavar="JSON", help="How conflicts that fit it are settled; may be repeated."
+        "--resolve",
+        multiple=True,
+        metavar="JSON",
+        help="Resolution for the conflicts that it matches; may be repeated.",
     ),
-    click.option("--resolutions", "resolutions_path", metavar="FILE", help="A JSON list of the same."),
+    click.option("--resolutions", "resolutions_path", metavar="FILE", help="File with a JSON list of resolutions."),
 )
 
 
@@ -66,16 +69,16 @@ def _parse(text: str, name: str) -> Any:
         raise InputError(f"{name} is not JSON: {error}", hint=_EXAMPLE) from error
 
 
-def _policy(said: tuple[str, ...]) -> dict[str, str] | None:
+def _policy(given: tuple[str, ...]) -> dict[str, str] | None:
     policies: dict[str, str] = {}
-    for text in said:
+    for text in given:
         place, sign, word = text.rpartition("=")
         policies[place if sign else "*"] = word
     return policies or None
 
 
 def show_tables(tables: tuple[TableCounts, ...]) -> None:
-    """What happens to each table."""
+    """Print the counts of each table."""
     if tables:
         rows = [
             (item.key, item.inserted, item.updated, item.deleted, "taken whole" if item.adopted else "merged")
@@ -85,7 +88,7 @@ def show_tables(tables: tuple[TableCounts, ...]) -> None:
 
 
 def show_conflicts(conflicts: tuple[MergeConflict, ...]) -> None:
-    """Conflicts with the values of both sides."""
+    """Print conflicts with the values of base, source and target."""
     rows = [
         (item.table, item.id, item.kind.value, item.property, *map(_short, (item.base, item.source, item.target)))
         for item in conflicts[:SHOWN_MAX]

@@ -1,4 +1,4 @@
-"""The moment that a command reads: the head of a branch, a commit, or a time."""
+"""Time travel options: the head of a branch, a commit, or a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnigraph.cli.args.options import at_option, read_branch_option
 _OPTIONS = (
     read_branch_option,
     at_option,
-    click.option("--snapshot", metavar="COMMIT", help="The graph at a commit; the same as --at COMMIT."),
+    click.option("--snapshot", metavar="COMMIT", help="Read at a commit; the same as --at COMMIT."),
 )
 
 

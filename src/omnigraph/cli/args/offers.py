@@ -1,6 +1,6 @@
-"""Names that the shell offers after TAB, from whatever knows them.
+"""Shell completion: names offered after TAB.
 
-Nothing here may fail or speak: what cannot be read offers nothing.
+A completer neither fails nor prints: names that cannot be read are not offered.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def offering(names: Callable[[click.Context], Iterable[str]]) -> Completer:
-    """A completer of the names that begin as the word does."""
+    """A completer of the names that start with the incomplete word."""
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
         try:
             with ctx.scope(cleanup=False):
                 return sorted(name for name in names(ctx) if name.startswith(incomplete))
-        except Exception:  # whatever is wrong is said when the command runs
+        except Exception:  # the command itself reports the problem when it runs
             return []
 
     return complete

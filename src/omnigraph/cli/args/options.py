@@ -11,22 +11,26 @@ from omnigraph.cli.args.completion import branch_names, type_names
 from omnigraph.cli.args.settings import usual_actor
 from omnigraph.engine.engine_choice import ENGINES
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs, errors included.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, errors included.")
 
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Neither say what is written to nor show progress.")
+quiet_option = click.option(
+    "--quiet", "-q", is_flag=True, help="Do not name the graph that is written to, and show no progress."
+)
 
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask before something is lost.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Skip the confirmation before data is lost.")
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done; change nothing.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done and change nothing.")
 
-stats_option = click.option("--stats", is_flag=True, help="Tell on standard error what every operator did.")
+stats_option = click.option(
+    "--stats", is_flag=True, help="Print rows, time and reads of every operator on standard error."
+)
 
 branch_option = click.option(
-    "--branch", metavar="BRANCH", default="main", shell_complete=branch_names, help="The branch; main if not given."
+    "--branch", metavar="BRANCH", default="main", shell_complete=branch_names, help="Branch. [default: main]"
 )
 
 read_branch_option = click.option(
-    "--branch", metavar="BRANCH", shell_complete=branch_names, help="The branch; main if not given."
+    "--branch", metavar="BRANCH", shell_complete=branch_names, help="Branch. [default: main]"
 )
 
 types_option = click.option(
@@ -35,13 +39,15 @@ types_option = click.option(
     multiple=True,
     metavar="TYPE",
     shell_complete=type_names,
-    help="Only this type; may be repeated.",
+    help="Only this type; may be repeated. [default: all types]",
 )
 
-message_option = click.option("--message", metavar="TEXT", help="Why, for the commit.")
+message_option = click.option("--message", metavar="TEXT", help="Commit message.")
 
 idempotency_key_option = click.option(
-    "--idempotency-key", metavar="KEY", help="Write once: a second run with the same key finds the first commit."
+    "--idempotency-key",
+    metavar="KEY",
+    help="Make the write idempotent: a retry with the same key returns the first commit.",
 )
 
 actor_option = click.option(
@@ -50,15 +56,17 @@ actor_option = click.option(
     metavar="ACTOR",
     envvar="OMNIGRAPH_ACTOR",
     default=usual_actor,
-    help="Who makes the commit; or OMNIGRAPH_ACTOR, or the actor of the operator's settings.",
+    help="Author of the commit. [default: OMNIGRAPH_ACTOR, then the actor of the operator's settings]",
 )
 
 at_option = click.option(
-    "--at", metavar="COMMIT|TIME", help="The graph at a commit, or at a time such as 2026-01-31T12:00:00Z."
+    "--at",
+    metavar="COMMIT|TIME",
+    help="Read at a commit or time, such as 2026-01-31T12:00:00Z. [default: the branch head]",
 )
 
 
-def engine_option(who: str) -> Callable[[Any], Any]:
+def engine_option(work: str) -> Callable[[Any], Any]:
     """``--engine`` of a command whose work Spark can do."""
-    explained = f"{who}: this process (embedded), Spark, or whichever the size suggests (auto)."
+    explained = f"Engine that {work}: this process (embedded), Spark, or chosen by size (auto). [default: {ENGINES[0]}]"
     return click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help=explained)

@@ -1,4 +1,4 @@
-"""A query and its parameters as commands take them: in the command line or from a file."""
+"""The query and parameters of a command, from the command line or from a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from omnigraph.lang.source import Source
 
 _OPTIONS = (
     click.argument("name", required=False),
-    click.option("-e", "--query-string", "text", metavar="TEXT", help="The query itself."),
-    click.option("--query", "query_path", metavar="FILE.gq", help="A file with the query."),
-    click.option("--params", "params_text", metavar="JSON", help="Parameters, as an object."),
-    click.option("--params-file", "params_path", metavar="FILE", help="A file with the parameters."),
+    click.option("-e", "--query-string", "text", metavar="TEXT", help="Text of the query."),
+    click.option("--query", "query_path", metavar="FILE.gq", help="File with one or more queries."),
+    click.option("--params", "params_text", metavar="JSON", help="Parameters, as a JSON object."),
+    click.option("--params-file", "params_path", metavar="FILE", help="File with the parameters."),
 )
 
 
@@ -47,7 +47,7 @@ def query_source(text: str | None, query_path: str | None) -> Source:
 
 
 def given_params(text: str | None, path: str | None) -> dict[str, object] | None:
-    """The parameters, or None if there are none; whether they fit is for the query to say."""
+    """The parameters, or None if none are given. They are checked when the query is bound."""
     if text is not None and path is not None:
         raise click.UsageError("pass either --params or --params-file, not both")
     if path is not None:
@@ -67,13 +67,13 @@ def _parse(text: str, name: str) -> dict[str, object]:
         place = f"{error.msg.lower()} at {line}column {error.colno}"
         raise ParameterError(f"{name} is not JSON: {place}", hint=example) from error
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{name} is not JSON we can read: too deep or too long a number", hint=example) from error
+        raise ParameterError(f"{name} is not JSON: nested too deeply, or a number is too long", hint=example) from error
     if not isinstance(params, dict):
         raise ParameterError(f"{name} must be an object, got {kind_of(params)}", hint=example)
     return params
 
 
 def named_by_file(error: CompileError, source: Source) -> CompileError:
-    """The same error with the diagnostics in the file that the user named; a graph only knows the text."""
+    """The same error with diagnostics that name the user's file: the graph was given only the text."""
     located = [replace(item, source=source) if isinstance(item, Diagnostic) else item for item in error.diagnostics]
     return CompileError(located)

@@ -1,4 +1,4 @@
-"""What the operator has set once for all commands: the actor, the usual graph, names for others, how rows are shown."""
+"""The operator's settings, loaded once per run: actor, default graph, profiles and output format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = "omnigraph.settings"
 
 
 def settings() -> OperatorConfig:
-    """The settings of whoever runs this command; read once a run, with what is remarkable about them told."""
+    """The operator's settings. The first call of a run reads the file and prints its remarks."""
     from omnigraph.config.operator import config_path, read_config
 
     run = click.get_current_context().find_root().meta
@@ -33,7 +33,7 @@ def settings() -> OperatorConfig:
 
 
 def usual_actor() -> str | None:
-    """Who makes commits when nobody is named."""
+    """The default author of commits."""
     return settings().actor
 
 

@@ -1,4 +1,4 @@
-"""``omnigraph analyze``: algorithms over a whole graph, and their results as a property."""
+"""``omnigraph analyze``: graph algorithms, with results that can be written back as a property."""
 
 from __future__ import annotations
 
@@ -25,18 +25,28 @@ if TYPE_CHECKING:
 TOP_ROWS = 10
 
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option("--edges", multiple=True, metavar="TYPE", help="An edge type; may be repeated. All if not given."),
+    click.option("--edges", multiple=True, metavar="TYPE", help="Edge type to use; may be repeated. [default: all]"),
     reads_moment,
-    click.option("--engine", type=click.Choice(ENGINES), default="auto", help="Who works; by size if not given."),
-    click.option("--top", type=click.IntRange(min=0), metavar="N", help=f"Rows to show; {TOP_ROWS} if not given."),
-    click.option("--all", "show_all", is_flag=True, help="Show every node, in the order of the tables."),
-    click.option("--column", metavar="NAME", help="The column to order by and to write; the first if not given."),
-    format_option,
     click.option(
-        "--write", "property_", metavar="PROPERTY", help="Write the column into this property, as one commit."
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="auto",
+        help="Engine: this process (embedded), Spark, or chosen by size (auto). [default: auto]",
     ),
-    click.option("--into", metavar="BRANCH", help="The branch to write to; the one that is read if not given."),
-    click.option("--from", "base", metavar="BRANCH", help="Make that branch from this one first, if it is missing."),
+    click.option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Number of rows to show, largest values first. [default: {TOP_ROWS}]",
+    ),
+    click.option("--all", "show_all", is_flag=True, help="Show every node, in storage order."),
+    click.option("--column", metavar="NAME", help="Column to sort by and to write. [default: the first]"),
+    format_option,
+    click.option("--write", "property_", metavar="PROPERTY", help="Write the column to this property, as one commit."),
+    click.option("--into", metavar="BRANCH", help="Branch to write to. [default: the branch that was read]"),
+    click.option(
+        "--from", "base", metavar="BRANCH", help="If the branch of --into does not exist, create it from this one."
+    ),
     message_option,
     idempotency_key_option,
     writes_graph,
@@ -49,11 +59,21 @@ _checkpoint_option = click.option(
     metavar="PATH",
     help="Write checkpoints to this directory, and resume from one that an interrupted run left there.",
 )
+_undirected_option = click.option("--undirected", is_flag=True, help="Treat edges as undirected.")
+
+
+def _iterations_option(default: int) -> Callable[[Command], Command]:
+    return click.option(
+        "--max-iterations",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Maximum number of iterations. [default: {default}]",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is the same for all algorithms."""
+    """The options that all algorithms share."""
 
     address: Address
     edges: tuple[str, ...]
@@ -113,8 +133,9 @@ class _Request:
         result.column(self.column)
         rows = result if self.show_all else result.top(TOP_ROWS if self.top is None else self.top, self.column)
         if format_ == "json":
-            about = {"facts": dict(result.facts), "written": None if written is None else written.to_json()}
-            say_json({**rows.to_json(), **about})
+            from omnigraph.wire.results import analysis_json
+
+            say_json(analysis_json(rows, result, written))
             return
         show_rows(rows, format_)
         is_for_people = format_ in ("table", "kv")
@@ -127,7 +148,7 @@ class _Request:
 
 
 def _source(text: str, types: Collection[str]) -> str | tuple[str, str]:
-    """A node as it is named in the command line: TYPE:ID if that is a type, else an id."""
+    """A node from the command line: TYPE:ID if TYPE is a node type, otherwise an id."""
     type_name, sign, id_ = text.partition(":")
     return (type_name, id_) if sign and type_name in types else text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,7 @@ from omnigraph.cli.args.options import json_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
-
-if TYPE_CHECKING:
-    from omnigraph.engine.blobs import Blob
+from omnigraph.wire.graphs import blob_json, written_blob_json
 
 _SELECTOR = (
     click.argument("entity", type=click.Choice(["node", "edge"])),
@@ -41,9 +38,9 @@ def command() -> None:
 @command.command("get")
 @_selects
 @reads_moment
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="The first byte; 0 if not given.")
-@click.option("--length", type=click.IntRange(min=1), help="How many bytes; all that follow if not given.")
-@click.option("--out", "out_path", metavar="PATH", help="A file to write instead of standard output.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="First byte. [default: 0]")
+@click.option("--length", type=click.IntRange(min=1), help="Number of bytes. [default: up to the end]")
+@click.option("--out", "out_path", metavar="PATH", help="Output file. [default: standard output]")
 @reads_graph
 @json_option
 def get_command(
@@ -60,9 +57,9 @@ def get_command(
     out_path: str | None,
     as_json: bool,
 ) -> int:
-    """Write the bytes of a blob, or some of them.
+    """Write the bytes of a blob, or a range of them.
 
-    With --out the file is replaced when all bytes are there; --json then prints what was written.
+    With --out the file is replaced atomically once it is complete; --json then prints its size.
     """
     moment = chosen_moment(at, snapshot)
     blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)
@@ -75,7 +72,7 @@ def get_command(
     with replacing(out_path) as file:
         written = sum(file.write(chunk) for chunk in chunks)
     if as_json:
-        say_json({"out": out_path, "bytes": written, "graph_commit_id": blob.commit_id})
+        say_json(written_blob_json(blob, out_path, written))
     else:
         say(f"{paint('ok', 'green', bold=True)}: {count(written, 'byte')} in {click.format_filename(out_path)}")
     return OK
@@ -102,20 +99,9 @@ def stat_command(
     blob = address.open().read_blob(entity, type_name, id_, property_name, branch=branch, at=moment)
     if as_json:
         selector = {"entity": entity, "type": type_name, "id": id_, "property": property_name}
-        say_json(_described(selector, blob, branch, moment))
+        say_json(blob_json(selector, blob, branch=branch or "main" if moment is None else None))
         return OK
     say(f"size: {blob.size}")
     say(f"etag: {blob.etag}")
     say(f"commit: {blob.commit_id}")
     return OK
-
-
-def _described(selector: dict[str, str], blob: Blob, branch: str | None, moment: str | None) -> dict[str, object]:
-    target = {"branch": branch or "main"} if moment is None else {"snapshot": blob.commit_id}
-    return {
-        "selector": selector,
-        "kind": "managed",
-        "size": blob.size,
-        "etag": blob.etag,
-        "target": {**target, "resolved_snapshot": blob.commit_id},
-    }

@@ -1,4 +1,4 @@
-"""``omnigraph branch``: lines of history that go on from any commit."""
+"""``omnigraph branch``: create, list, delete and rename branches."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.branches import (
+    branch_loss_json,
+    branches_json,
+    created_branch_json,
+    deleted_branch_json,
+    renamed_branch_json,
+)
 
 
 @click.group("branch", cls=CommandGroup)
@@ -30,9 +38,9 @@ command.add_command(merge_command)
     "parent",
     metavar="BRANCH",
     shell_complete=branch_names,
-    help="The branch to start from; main if not given.",
+    help="Branch to start from. [default: main]",
 )
-@click.option("--at", "commit_id", metavar="COMMIT", help="The commit to start from, instead of a branch.")
+@click.option("--at", "commit_id", metavar="COMMIT", help="Commit to start from, instead of a branch.")
 @writes_graph
 @actor_option
 @quiet_option
@@ -46,7 +54,7 @@ def create_command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Make a branch from a branch or from any commit. No data is copied."""
+    """Create a branch from a branch or any commit. No data is copied."""
     if parent is not None and commit_id is not None:
         raise click.UsageError("pass either --from or --at, not both")
     graph = address.open()
@@ -54,7 +62,7 @@ def create_command(
     start = parent or "main"
     made = graph.create_branch(name, start, at=commit_id, actor=actor)
     if as_json:
-        say_json({"uri": graph.uri, "from": commit_id or start, **made.to_json()})
+        say_json(created_branch_json(graph.uri, commit_id or start, made))
     else:
         say(f"{paint('ok', 'green', bold=True)}: branch {made.name} at {made.head}")
     return OK
@@ -68,16 +76,13 @@ def create_command(
 def list_command(address: Address, format_: str | None, as_json: bool) -> int:
     """List the branches with their heads.
 
-    Branches that cannot be read are listed as damaged, and the exit code is 1 then.
+    A branch that cannot be read is listed as damaged, and the exit code is 1.
     """
     chosen = chosen_format(format_, as_json=as_json)
     branches = address.open().branches()
     status = FAILED if branches.damaged else OK
     if chosen == "json":
-        by_name = sorted(branches, key=lambda branch: branch.name)
-        details = [item.to_json() for item in by_name]
-        damaged = [item.to_json() for item in branches.damaged]
-        say_json({"branches": [item.name for item in by_name], "details": details, "damaged": damaged})
+        say_json(branches_json(branches))
         return status
     rows: list[tuple[str | None, ...]] = [
         (item.name, item.head, when(item.created_at_us), item.actor) for item in branches
@@ -102,22 +107,22 @@ def delete_command(
 ) -> int:
     """Delete a branch.
 
-    Its commits can be read until cleanup. --dry-run counts those that no other branch has.
+    Its commits stay readable until cleanup. --dry-run counts the commits that no other branch contains.
     """
     graph = address.open()
     if dry_run:
         loss = graph.delete_branch_preview(name)
         if as_json:
-            say_json({"uri": graph.uri, **loss.to_json()})
+            say_json(with_uri(graph.uri, branch_loss_json(loss)))
         else:
             only_here = count(len(loss.commits), "commit")
-            say(f"would delete branch {loss.name} and {only_here} that only it has; nothing was changed")
+            say(f"would delete branch {loss.name} and {only_here} that no other branch contains; nothing was changed")
         return OK
     address.confirm_loss(f"delete branch {name}", yes=yes)
     address.announce("branch delete", quiet)
     graph.delete_branch(name)
     if as_json:
-        say_json({"uri": graph.uri, "name": name, "actor_id": actor})
+        say_json(deleted_branch_json(graph.uri, name, actor))
     else:
         say(f"{paint('ok', 'green', bold=True)}: deleted branch {name}")
     return OK
@@ -131,12 +136,12 @@ def delete_command(
 @quiet_option
 @json_option
 def rename_command(address: Address, name: str, new_name: str, actor: str | None, quiet: bool, as_json: bool) -> int:
-    """Give a branch another name."""
+    """Rename a branch."""
     graph = address.open()
     address.announce("branch rename", quiet)
     graph.rename_branch(name, new_name)
     if as_json:
-        say_json({"uri": graph.uri, "old_name": name, "name": new_name, "actor_id": actor})
+        say_json(renamed_branch_json(graph.uri, name, new_name, actor))
     else:
-        say(f"{paint('ok', 'green', bold=True)}: branch {name} is called {new_name}")
+        say(f"{paint('ok', 'green', bold=True)}: renamed branch {name} to {new_name}")
     return OK

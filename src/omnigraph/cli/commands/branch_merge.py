@@ -1,4 +1,4 @@
-"""``omnigraph branch merge``: bring a branch into another one, as one commit."""
+"""``omnigraph branch merge``: three-way merge of a branch into another one, as one commit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from omnigraph.cli.args.options import (
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError
+from omnigraph.wire.merges import branch_merge_json, load_merge_preview
 
 
 @click.command("merge")
 @click.argument("source", metavar="BRANCH", required=False)
-@click.option("--into", metavar="BRANCH", help="The branch to merge into; main if not given.")
+@click.option("--into", metavar="BRANCH", help="Target branch. [default: main]")
 @settles_conflicts
-@click.option("--preview", "preview_path", metavar="FILE", help="Merge what a saved preview showed, instead of BRANCH.")
-@click.option("--delete-branch", is_flag=True, help="Delete the merged branch afterwards.")
+@click.option("--preview", "preview_path", metavar="FILE", help="Merge a saved preview instead of BRANCH.")
+@click.option("--delete-branch", is_flag=True, help="Delete the source branch after the merge.")
 @click.option(
-    "--if-commit", metavar="ID", help="Only if this commit is the head that is merged into; else exit with 4."
+    "--if-commit", metavar="ID", help="Merge only if this commit is the head of the target; otherwise exit with 4."
 )
-@engine_option("Who merges tables that both branches changed")
+@engine_option("merges tables changed on both branches")
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -49,11 +50,11 @@ def merge_command(
     engine: str,
     quiet: bool,
     as_json: bool,
-    **said: str | None,
+    **commit_options: str | None,
 ) -> int:
     """Merge a branch into another one as one commit.
 
-    If there are conflicts that nothing settles, nothing is changed; `merge preview` shows them with their values.
+    Unresolved conflicts abort the merge and change nothing; `merge preview` shows them with the values of both sides.
     """
     if (source is None) == (preview_path is None):
         raise click.UsageError("name either the branch to merge, or a saved preview with --preview")
@@ -64,30 +65,28 @@ def merge_command(
         "resolutions": resolutions,
         "if_commit": if_commit,
         "engine": engine,
-        **said,
+        **commit_options,
     }
     if preview_path is None:
         assert source is not None
         result = graph.merge(source, into, **options)
     else:
-        from omnigraph.engine.merge.result import MergePreview
-
-        result = graph.merge(MergePreview.load(preview_path), into, **options)
-    deleted: dict[str, object] = {}
+        result = graph.merge(load_merge_preview(preview_path), into, **options)
+    delete_error: str | None = None
     if delete_branch:
         try:
             graph.delete_branch(result.source)
-            deleted = {"branch_deleted": True}
         except OmnigraphError as error:
-            # The merge is made, whatever becomes of the name.
-            deleted = {"branch_deleted": False, "branch_delete_error": error.message}
+            # The merge is committed: a branch that stays is a remark, not a failure.
+            delete_error = error.message
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json(), **deleted})
+        branch_deleted = delete_error is None if delete_branch else None
+        say_json(branch_merge_json(graph.uri, result, branch_deleted=branch_deleted, delete_error=delete_error))
         return OK
     show_tables(result.tables)
     outcome = result.outcome.value.replace("_", " ")
     commit = f", commit {result.commit.id}" if result.commit else ""
     say(f"{paint('ok', 'green', bold=True)}: {result.source} into {result.target}: {outcome}{commit}")
-    if "branch_delete_error" in deleted:
-        say(f"branch {result.source} was not deleted: {deleted['branch_delete_error']}", to_stderr=True)
+    if delete_error is not None:
+        say(f"branch {result.source} was not deleted: {delete_error}", to_stderr=True)
     return OK

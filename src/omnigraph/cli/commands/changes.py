@@ -1,4 +1,4 @@
-"""``omnigraph changes``: what the commits of a branch changed, for programs that follow it."""
+"""``omnigraph changes``: the change feed of a branch (change data capture)."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.changes import baseline_json, change_page_json, resume_json, written_baseline_json
 
 _STARTS = ("now", "beginning")
 
 
 @click.group("changes", cls=CommandGroup)
 def command() -> None:
-    """Follow the changes of a branch."""
+    """Follow the change feed of a branch."""
 
 
 def _start(_ctx: click.Context, _option: click.Parameter, given: str | None) -> str | None:
     if given is None or given in _STARTS or given.startswith("after:"):
         return given
-    raise click.BadParameter(f"{given!r} is none of now, beginning and after:COMMIT")
+    raise click.BadParameter(f"{given!r} is not a start (expected now, beginning or after:COMMIT)")
 
 
 @command.command("poll")
 @branch_option
-@click.option("--cursor", metavar="TEXT", help="Go on after this: the cursor or page token that came last.")
+@click.option("--cursor", metavar="TEXT", help="Resume after the last cursor or page token.")
 @click.option(
     "--start",
     callback=_start,
     metavar="now|beginning|after:COMMIT",
-    help="Where to begin without a cursor; now if not given.",
+    help="Start without a cursor. [default: now]",
 )
 @page_limit_option
 @chooses_changes
@@ -58,7 +59,8 @@ def poll_command(
 ) -> int:
     """Show the next page of a branch's changes, commit by commit.
 
-    Each commit is compared with its first parent. The cursor at the end leads on: keep it when the page is dealt with.
+    Each commit is compared with its first parent. Store the cursor of a page after processing it: the next poll resumes
+    there.
     """
     if cursor is not None and start is not None:
         raise click.UsageError("pass either --cursor or --start, not both")
@@ -66,16 +68,15 @@ def poll_command(
     graph = address.open()
     page = graph.changes(cursor or start or "now", limit=limit, branch=branch, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json(page.to_json())
+        say_json(change_page_json(page))
         return OK
     if chosen != "table":
-        leads_on = {key: value for key, value in page.to_json().items() if key != "blocks"}
-        show_blocks("changes poll", page.blocks, chosen, leads_on)
+        show_blocks("changes poll", page.blocks, chosen, resume_json(page))
         return OK
     for block in page:
         commit = block.commit
-        said = "  ".join(item for item in (commit.actor, commit.message) if item)
-        say(paint(f"{commit.id}  {when(commit.created_at_us)}  {commit.kind.value}  {said}".rstrip(), bold=True))
+        remark = "  ".join(item for item in (commit.actor, commit.message) if item)
+        say(paint(f"{commit.id}  {when(commit.created_at_us)}  {commit.kind.value}  {remark}".rstrip(), bold=True))
         say_changes(block, indent="  ")
     if not page.blocks:
         say("no changes")
@@ -86,7 +87,7 @@ def poll_command(
 
 @command.command("baseline")
 @branch_option
-@click.option("--out", "out_path", required=True, metavar="PATH", help="The file to write.")
+@click.option("--out", "out_path", required=True, metavar="PATH", help="Output file.")
 @chooses_changes
 @reads_graph
 @json_option
@@ -99,11 +100,10 @@ def baseline_command(
     ops: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Write a branch as a whole, and tell the cursor that leads on from there.
+    """Export a whole branch, with the cursor that resumes the feed from there.
 
-    The lines are those of `export`; the last one holds the commit and the cursor. The file is replaced at the end, so a
-    failure leaves the old one, and it is on disk when the cursor is told. PATH.lock keeps others from writing it
-    meanwhile. --op says what the cursor is for and leaves the lines as they are.
+    The lines are those of `export`; the last one contains the commit and the cursor. The file is replaced atomically
+    and is durable before the cursor is printed. PATH.lock excludes other writers. --op applies to the cursor only.
     """
     graph = address.open()
     baseline = graph.change_baseline(branch, kind=kinds, type=types, op=ops)
@@ -112,9 +112,9 @@ def baseline_command(
         for chunk in baseline.lines():
             entities += chunk.count(b"\n")
             file.write(chunk)
-        file.write(json.dumps(baseline.to_json()).encode() + b"\n")
+        file.write(json.dumps(baseline_json(baseline)).encode() + b"\n")
     if as_json:
-        say_json({"uri": graph.uri, "out": out_path, "entities": entities, **baseline.to_json()})
+        say_json(written_baseline_json(graph.uri, out_path, entities, baseline))
         return OK
     ok = paint("ok", "green", bold=True)
     say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")

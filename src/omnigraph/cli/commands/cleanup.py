@@ -1,4 +1,4 @@
-"""``omnigraph cleanup``: give up old commits and delete files that nothing refers to."""
+"""``omnigraph cleanup``: expire old commits and garbage-collect unreferenced files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
 from omnigraph.cli.show.tables import aligned
 from omnigraph.engine.engine_choice import ENGINES
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import cleanup_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
@@ -23,17 +25,19 @@ if TYPE_CHECKING:
 @click.command("cleanup")
 @uri_argument
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="Keep the newest N commits of every branch.")
-@click.option("--older-than", metavar="AGE", help="Give up only commits older than this, such as 7d.")
-@click.option("--grace", metavar="TIME", help="How long readers and writers may still need what is given up; 24h.")
+@click.option("--older-than", metavar="AGE", help="Expire only commits older than this, such as 7d.")
+@click.option(
+    "--grace", metavar="TIME", help="Grace period for readers and writers that still use expired files. [default: 24h]"
+)
 @dry_run_option
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="auto",
-    help="Who lists and deletes: this process or Spark; auto decides by size.",
+    help="Engine that lists and deletes: this process (embedded), Spark, or chosen by size (auto). [default: auto]",
 )
 @writes_graph
-@click.option("--yes", "-y", "--confirm", is_flag=True, help="Do not ask before something is lost.")
+@click.option("--yes", "-y", "--confirm", is_flag=True, help="Skip the confirmation before data is lost.")
 @quiet_option
 @json_option
 def command(
@@ -47,16 +51,16 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Give up old commits and delete unreferenced files.
+    """Expire old commits and delete unreferenced files.
 
-    Without --keep and --older-than no commit is given up. Files are deleted when nothing has referred to them for the
-    grace period: what this run gives up is deleted by a run after it. Files that cannot be read are named, whatever
-    they may lead to is left alone, and the exit code is 1 then.
+    Without --keep and --older-than no commit expires. A file is deleted once it has been unreferenced for the grace
+    period, so files of commits that expire now are deleted by a later run. Unreadable files are named, everything they
+    may refer to is kept, and the exit code is 1.
     """
     graph = address.open()
     if not dry_run:
         if keep is not None or older_than is not None:
-            address.confirm_loss("give up old commits for ever", yes=yes)
+            address.confirm_loss("permanently expire old commits", yes=yes)
         address.announce("cleanup", quiet)
     with progress_bar("cleaning", "tables", total=None, quiet=quiet) as progress:
         result = graph.cleanup(
@@ -68,7 +72,7 @@ def command(
             progress=lambda tables: progress(tables, tables),
         )
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, cleanup_json(result)))
     else:
         _show(result)
     return FAILED if result.damaged else OK

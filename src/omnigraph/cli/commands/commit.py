@@ -1,4 +1,4 @@
-"""``omnigraph commit``: the history of a graph."""
+"""``omnigraph commit``: the commit history of a graph."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from omnigraph.cli.show.output import say, say_json
 from omnigraph.cli.show.tables import aligned, cell
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.temporal import format_datetime
+from omnigraph.wire.changes import commit_changes_json
+from omnigraph.wire.commits import commit_json, commits_json
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
@@ -38,26 +40,26 @@ def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ..
         if key in _OPTIONS_OF_THEIR_OWN:
             raise click.BadParameter(f"{key} has an option of its own: --{key}")
         if filters.setdefault(key, value) != value:
-            raise click.BadParameter(f"{key} cannot be {filters[key]!r} and {value!r} at once")
+            raise click.BadParameter(f"{key} cannot be both {filters[key]!r} and {value!r}")
     kinds = [kind.value for kind in CommitKind]
     if filters.get("kind", kinds[0]) not in kinds:
-        raise click.BadParameter(f"{filters['kind']!r} is no kind of commit; there are {', '.join(kinds)}")
+        raise click.BadParameter(f"{filters['kind']!r} is not a kind of commit (expected {', '.join(kinds)})")
     return filters
 
 
 @command.command("list")
 @uri_argument
 @branch_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of commits. [default: no limit]")
 @click.option(
     "--filter",
     "filters",
     multiple=True,
     callback=_filters,
     metavar="KEY=VALUE",
-    help="Only where actor, kind, message, idempotency_key or a key of the provenance is this; may be repeated.",
+    help="Only commits with this actor, kind, message, idempotency_key or provenance value; may be repeated.",
 )
-@click.option("--graph", "is_drawn", is_flag=True, help="Draw how the commits descend from each other.")
+@click.option("--graph", "is_drawn", is_flag=True, help="Draw the commit graph.")
 @reads_graph
 @format_option
 @json_option
@@ -72,14 +74,14 @@ def list_command(
 ) -> int:
     """List the commits of a branch, newest first."""
     if is_drawn and (filters or format_ or as_json):
-        raise click.UsageError("--graph draws all commits for people: pass neither --filter nor --format nor --json")
+        raise click.UsageError(
+            "--graph draws all commits as text: it cannot be combined with --filter, --format or --json"
+        )
     chosen = "table" if is_drawn else chosen_format(format_, as_json=as_json)
     graph = address.open()
     commits = list(graph.commits(branch, limit=limit, **filters))
     if chosen == "json":
-        from omnigraph.engine.results import commit_json
-
-        say_json({"commits": [commit_json(commit) for commit in commits]})
+        say_json(commits_json(commits))
     elif not commits and chosen == "table":
         say("no commits")
     elif is_drawn:
@@ -113,8 +115,6 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
     """Show one commit and the tables it changed."""
     commit = address.open().commit(commit_id)
     if as_json:
-        from omnigraph.engine.results import commit_json
-
         say_json(commit_json(commit))
         return OK
     facts = [
@@ -141,7 +141,7 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
 
 @command.command("changes")
 @click.argument("commit_id", metavar="ID")
-@click.option("--page-token", metavar="TEXT", help="Go on after an earlier page.")
+@click.option("--page-token", metavar="TEXT", help="Token of the previous page.")
 @page_limit_option
 @chooses_changes
 @reads_graph
@@ -158,11 +158,11 @@ def changes_command(
     format_: str | None,
     as_json: bool,
 ) -> int:
-    """Show what one commit changed, as compared with its first parent."""
+    """Show the changes of one commit relative to its first parent."""
     chosen = chosen_format(format_, as_json=as_json)
     page = address.open().commit_changes(commit_id, page_token=page_token, limit=limit, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json(page.to_json())
+        say_json(commit_changes_json(page))
         return OK
     if chosen != "table":
         show_blocks("commit changes", [page.block], chosen, {"next_page_token": page.next_page_token})
@@ -176,12 +176,12 @@ def changes_command(
 
 
 def when(microseconds: int) -> str:
-    """A time in UTC, in the form that `--at` reads."""
+    """A UTC time in the format that `--at` accepts."""
     return format_datetime(microseconds // 1000)
 
 
 def _changes(commit: GraphCommit) -> str:
-    """`+3 ~1 -2`: inserted, updated, deleted, as far as there were any."""
+    """`+3 ~1 -2`: the numbers of inserted, updated and deleted entities, without zeros."""
     totals = (
         ("+", sum(change.inserted for change in commit.tables)),
         ("~", sum(change.updated for change in commit.tables)),

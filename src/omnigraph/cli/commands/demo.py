@@ -1,6 +1,6 @@
-"""``omnigraph demo``: a tour on a million entities, told by the commands that a user would type.
+"""``omnigraph demo``: a guided tour on a million entities.
 
-Every command that is shown is run, in this process; a command that fails ends the tour with its exit code.
+Every command that is shown is run in this process; a command that fails ends the tour with its exit code.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ _FILES: Final = (SCHEMA, QUERIES, DATA, GRAPH)
 @click.command("demo")
 @click.argument("directory", default="omnigraph-demo")
 @click.option(
-    "--people", type=click.IntRange(min=10), default=PEOPLE, show_default=True, help="How large the world is."
+    "--people", type=click.IntRange(min=10), default=PEOPLE, help=f"Number of people in the data. [default: {PEOPLE:,}]"
 )
 @click.option(
-    "--engine", type=click.Choice((BY_SPARK, EMBEDDED)), help="Who loads; Spark if not given, where it is installed."
+    "--engine",
+    type=click.Choice((BY_SPARK, EMBEDDED)),
+    help="Engine that loads. [default: spark if installed, else embedded]",
 )
-@click.option("--replace", is_flag=True, help="Replace what an earlier demo left in DIRECTORY.")
+@click.option("--replace", is_flag=True, help="Replace the files of an earlier demo in DIRECTORY.")
 def command(directory: str, people: int, engine: str | None, replace: bool) -> int:
-    """Show what Omnigraph does, on a graph of a million entities.
+    """Tour of Omnigraph on a graph of a million entities.
 
-    Makes DIRECTORY with a schema, questions, data and a graph, and leaves them there to be played with.
+    Creates DIRECTORY with a schema, queries, data and a graph, and keeps them for further experiments.
     """
     if engine is None and not has_spark():
         say(
@@ -69,12 +71,12 @@ def command(directory: str, people: int, engine: str | None, replace: bool) -> i
 
 
 def _prepare(place: Path, replace: bool) -> None:
-    """An empty directory; what is not ours in it is left alone."""
+    """Prepare the directory; files that do not belong to the demo are kept."""
     left = [name for name in _FILES if (place / name).exists()]
     if left and not replace:
         raise AlreadyExistsError(
-            f"{click.format_filename(place)} has a demo already",
-            hint="--replace makes it again, and another DIRECTORY leaves it alone",
+            f"{click.format_filename(place)} already contains a demo",
+            hint="pass --replace to recreate it, or choose another DIRECTORY",
         )
     for name in left:
         shutil.rmtree(place / name) if (place / name).is_dir() else (place / name).unlink()
@@ -86,7 +88,7 @@ def _prepare(place: Path, replace: bool) -> None:
 
 @dataclass(slots=True)
 class _Tour:
-    """The place of a tour, and what it has told so far."""
+    """The directory of a tour, and its number of chapters so far."""
 
     place: Path
     chapters: int = 0
@@ -105,13 +107,13 @@ class _Tour:
         return _run(words)
 
     def show(self, *words: str, beside: bool = False) -> None:
-        """Show a command; ``beside`` others that run at the same time."""
+        """Show a command; ``beside`` marks commands that run concurrently."""
         start, end = ("", " &") if beside else ("\n", "")
         say(f"{start}{paint(f'$ omnigraph {shlex.join(words)}{end}', 'bright_black')}")
         sys.stdout.flush()
 
     def ask(self, name: str, *words: str, **params: object) -> int:
-        """Run one of the questions; a long parameter is not shown."""
+        """Run one of the queries; lists in parameters are abbreviated."""
         given = ("--params", json.dumps(params)) if params else ()
         shown = ("--params", _short(params)) if params else ()
         query = ("query", name, "--query", str(self.place / QUERIES))
@@ -136,21 +138,21 @@ def _run(words: Sequence[str]) -> int:
 def _bring_in(tour: _Tour, people: int, engine: str) -> int:
     tour.chapter("A schema says what may exist. The graph is a directory; it could be a bucket.")
     status = tour.run("init", "--schema", str(tour.place / SCHEMA), "--quiet")
-    tour.chapter("All of the data is one commit: checked as a whole, visible at once, or not at all.")
+    tour.chapter("The whole load is one atomic commit, checked against the schema.")
     data = tour.place / DATA
     written = World(people).write(data)
     say(f"made {click.format_filename(data)}: {written:,} lines, {data.stat().st_size / 1e6:,.0f} MB")
     load = ("load", "--data", str(data), "--mode", "append", "--engine", engine)
     if (status := status or tour.run(*load, "--as", "importer", "--message", "the world")) != OK:
         return status
-    tour.chapter("Indexes and compaction are commits of their own; no answer changes, nobody waits.")
+    tour.chapter("Indexing and compaction are separate commits: results do not change, and readers do not wait.")
     return tour.run("optimize", "--quiet")
 
 
 def _ask(tour: _Tour, people: int, engine: str) -> int:
     tour.chapter("Follow edges, and count.")
     status = tour.ask("circle", handle=person(1)) or tour.ask("talked_about")
-    tour.chapter("Search by words, by meaning, and by both in one ranking that goes on along the graph.")
+    tour.chapter("Search by words, by vectors, and by both in one ranking that continues along edges.")
     words, vector = "lithium grid storage", meaning("batteries")
     return (
         status
@@ -188,7 +190,7 @@ def _branch_out(tour: _Tour, people: int, engine: str) -> int:
 
 
 def _mutate(tour: _Tour, changes: Sequence[tuple[str, str, dict[str, object]]]) -> str:
-    """What one agent does, with a handle of its own."""
+    """Run the changes of one agent, with a graph handle of its own."""
     from omnigraph.engine.graph import open_graph
 
     graph = open_graph(tour.store)

@@ -1,5 +1,5 @@
-"""The world of ``omnigraph demo``: as many people, companies and documents as are wanted, beside the schema and
-questions in ``demo_world``.
+"""The data of ``omnigraph demo``: people, companies and documents in any number, for the schema and queries in
+``demo_world``.
 
 Deterministic: the same size gives the same bytes, on any machine.
 """
@@ -100,7 +100,7 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """How much of everything there is, by the number of people."""
+    """The sizes of the data set, derived from the number of people."""
 
     people: int = PEOPLE
 
@@ -113,7 +113,7 @@ class World:
         return max(self.people * 3 // 20, len(TOPICS))
 
     def write(self, path: Path) -> int:
-        """Write everything as JSON lines; returns how many there are."""
+        """Write everything as JSON lines; returns the number of lines."""
         count = 0
         with path.open("w", encoding="utf-8") as file:
             for line in self._lines():
@@ -185,7 +185,7 @@ def company(number: int) -> str:
 
 
 def meaning(topic: str) -> list[float]:
-    """Where the documents of a topic gather: a direction of its own."""
+    """The vector around which the documents of a topic are scattered."""
     start = list(TOPICS).index(topic) + 1
     return [round(math.sin(start * (axis + 1)), 3) for axis in range(DIMENSIONS)]
 

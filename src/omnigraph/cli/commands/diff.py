@@ -1,4 +1,4 @@
-"""``omnigraph diff``: what differs between two moments of a graph."""
+"""``omnigraph diff``: the difference between two snapshots of a graph."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from omnigraph.cli.args.options import json_option
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_list, show_rows
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.changes import diff_json
 
 SHOWN_CHANGES = 100
-"""Changes that people are shown if they do not say how many."""
+"""Default of --limit in the table format."""
 
 
 @click.command("diff")
 @click.argument("before", metavar="FROM", shell_complete=branch_names)
 @click.argument("after", metavar="[TO]", default="main", shell_complete=branch_names)
 @chooses_changes
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most so many changes.")
-@click.option("--summary", is_flag=True, help="Only the counts.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Maximum number of changes. [default: {SHOWN_CHANGES} in tables, else no limit]",
+)
+@click.option("--summary", is_flag=True, help="Show only the counts.")
 @reads_graph
 @format_option
 @json_option
@@ -37,16 +44,16 @@ def command(
     format_: str | None,
     as_json: bool,
 ) -> int:
-    """Show what differs between two branches, commits or times.
+    """Show the difference between two branches, commits or times.
 
-    FROM and TO are branches, commits, or times on main; TO is main if not given. Counts come first, then the changes:
+    FROM and TO are branches, commits, or times on main; TO defaults to main. Counts come first, then the changes:
     `+` inserted, `~` updated with the values before and after, `-` deleted.
     """
     chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     diff = graph.diff(before, after, kind=kinds, type=types, op=ops)
     if chosen == "json":
-        say_json({"uri": graph.uri, **diff.to_json(limit, summary=summary)})
+        say_json(with_uri(graph.uri, diff_json(diff, limit, summary=summary)))
         return OK
     columns = {"table": str, "inserted": int, "updated": int, "deleted": int}
     rows = [(key, item.inserted, item.updated, item.deleted) for key, item in diff.counts.items()]

@@ -1,4 +1,4 @@
-"""``omnigraph doctor``: whether this machine and a graph are well, and what would help."""
+"""``omnigraph doctor``: checks of this machine and of a graph, with advice."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.version import STORAGE_FORMAT
 from omnigraph.errors import OmnigraphError
+from omnigraph.wire.maintenance import doctor_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.doctor import Finding
 
 LIBRARIES = ("omnigraph", "pylance", "pyarrow", "numpy", "duckdb", "obstore", "pyspark", "scipy", "pandas", "polars")
-"""Whose versions are told; those of the second half are optional."""
+"""Libraries whose versions are reported; those from pyspark on are optional."""
 
 COLOURS = {"ok": "green", "advice": "yellow", "problem": "red"}
 
@@ -32,30 +33,24 @@ COLOURS = {"ok": "green", "advice": "yellow", "problem": "red"}
 @branch_option
 @json_option
 def command(address: Address | None, branch: str, as_json: bool) -> int:
-    """Look at this machine and a graph, and advise.
+    """Check this machine and a graph, and give advice.
 
-    Without a graph only the machine is looked at. Exits with 1 if there is a problem; advice is none.
+    Without a graph only the machine is checked. Exits with 1 if there is a problem; advice is not a problem.
     """
     findings = [*_machine(), *(_graph(address, branch) if address else ())]
     problems = sum(finding.verdict.value == "problem" for finding in findings)
     if as_json:
-        say_json(
-            {
-                "uri": address.uri if address else None,
-                "findings": [finding.to_json() for finding in findings],
-                "problems": problems,
-            }
-        )
+        say_json(doctor_json(address.uri if address else None, findings, problems))
     else:
         for finding in findings:
-            _tell(finding)
+            _say_finding(finding)
         advice = sum(finding.verdict.value == "advice" for finding in findings)
         verdict = paint("problems", "red", bold=True) if problems else paint("ok", "green", bold=True)
         say(f"{verdict}: {count(problems, 'problem')}, {count(advice, 'piece', 'pieces')} of advice")
     return FAILED if problems else OK
 
 
-def _tell(finding: Finding) -> None:
+def _say_finding(finding: Finding) -> None:
     verdict = finding.verdict.value
     say(f"{paint(verdict.ljust(8), COLOURS[verdict])}{finding.check}: {finding.found}")
     if finding.advice:

@@ -1,4 +1,4 @@
-"""``omnigraph embed``: vectors into files of JSON lines, before they are loaded."""
+"""``omnigraph embed``: embeddings for files of JSON lines, before they are loaded."""
 
 from __future__ import annotations
 
@@ -12,26 +12,38 @@ from omnigraph.cli.args.options import json_option, quiet_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
+from omnigraph.wire.program import embedded_file_json
 
 if TYPE_CHECKING:
     from omnigraph.config.embed_file import Seed
-    from omnigraph.embed.lines import LineEmbedding, Mode
+    from omnigraph.embed.lines import LineEmbedding
 
 
 @click.command("embed")
-@click.option("--seed", "seed_path", metavar="FILE.yaml", help="A specification that names its input and output.")
-@click.option("--input", "input_path", metavar="FILE.jsonl", help="The lines to read.")
-@click.option("--output", "output_path", metavar="FILE.jsonl", help="The file to write; it may be the input.")
-@click.option("--spec", "spec_path", metavar="FILE.yaml", help="The dimension, and per type the target and the fields.")
-@click.option("--clean", is_flag=True, help="Take vectors away.")
-@click.option("--reembed-all", is_flag=True, help="Make vectors also where there are some.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only nodes of this type; may be repeated.")
+@click.option("--seed", "seed_path", metavar="FILE.yaml", help="Specification that also names the input and output.")
+@click.option("--input", "input_path", metavar="FILE.jsonl", help="Input file.")
+@click.option("--output", "output_path", metavar="FILE.jsonl", help="Output file; may be the input.")
+@click.option(
+    "--spec",
+    "spec_path",
+    metavar="FILE.yaml",
+    help="Specification: the dimension, and for each type the target property and the text fields.",
+)
+@click.option("--clean", is_flag=True, help="Remove vectors.")
+@click.option("--reembed-all", is_flag=True, help="Replace existing vectors.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Only nodes of this type; may be repeated. [default: all types of the specification]",
+)
 @click.option(
     "--select",
     "selects",
     multiple=True,
     metavar="[TYPE:]FIELD=VALUE",
-    help="Only nodes with this value, whether they have a vector or not; may be repeated.",
+    help="Only nodes with this value, even if they have a vector; may be repeated.",
 )
 @quiet_option
 @json_option
@@ -47,10 +59,10 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Make vectors for the nodes of a file of JSON lines.
+    """Add embeddings to the nodes of a JSON lines file.
 
-    Nodes without a vector get one, as the variables OMNIGRAPH_EMBED_* say; edges and everything else stay as they are.
-    The output is replaced at the end, so a failure leaves the old one.
+    Nodes without a vector get one from the provider that OMNIGRAPH_EMBED_* configures; all other lines are copied
+    unchanged. The output is replaced atomically, so a failed run leaves the old file.
     """
     if clean and reembed_all:
         raise click.UsageError("pass either --clean or --reembed-all, not both")
@@ -69,7 +81,7 @@ def command(
         for line in run.run(data.lines()):
             file.write(line)
             report(data.position, run.records)
-    _show(seed, run, mode, as_json)
+    _show(seed, run, as_json)
     return OK
 
 
@@ -87,24 +99,12 @@ def _seed(seed_path: str | None, input_path: str | None, output_path: str | None
     return Seed(input_path, output_path, read_spec(spec_path))
 
 
-def _show(seed: Seed, run: LineEmbedding, mode: Mode, as_json: bool) -> None:
+def _show(seed: Seed, run: LineEmbedding, as_json: bool) -> None:
     from omnigraph.embed.lines import Mode
 
     if as_json:
-        say_json(
-            {
-                "input": seed.input,
-                "output": seed.output,
-                "records": run.records,
-                "selected_records": run.selected,
-                "embedded_records": run.embedded,
-                "cleaned_records": run.cleaned,
-                "mode": mode.value,
-                "dimension": seed.spec.dimension,
-                "model": None if mode is Mode.CLEAN else run.embedder.model,
-            }
-        )
+        say_json(embedded_file_json(run, seed.input, seed.output))
         return
-    done = f"cleaned {run.cleaned:,}" if mode is Mode.CLEAN else f"embedded {run.embedded:,}"
+    done = f"cleaned {run.cleaned:,}" if run.mode is Mode.CLEAN else f"embedded {run.embedded:,}"
     of = f"{count(run.selected, 'selected node')}, {count(run.records, 'line')}"
     say(f"{paint('ok', 'green', bold=True)}: {done} of {of}, in {click.format_filename(seed.output)}")

@@ -13,10 +13,10 @@ from omnigraph.cli.args.queries import given_params, query_source, takes_query
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say, say_json
 from omnigraph.query.compile import compile_text
-from omnigraph.query.explain import describe, explain
-from omnigraph.query.ir import MutationIR, Operator, QueryIR
+from omnigraph.query.explain import explain
+from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_mutation, bind_query, bind_values
-from omnigraph.query.rewrite.tree import inputs
+from omnigraph.wire.plans import plan_json
 
 
 @click.command("explain")
@@ -33,10 +33,10 @@ def command(
     params_path: str | None,
     as_json: bool,
 ) -> int:
-    """Show how a query or mutation would run.
+    """Show the plan of a query or mutation.
 
-    NAME selects a query where there are several. Parameters, if any are given, are checked and filled in. Read the
-    plan from the bottom: rows flow upwards. Of a graph the size and the indexes of every table are shown as well.
+    NAME selects one of several queries. Given parameters are checked and bound. Read the plan from the bottom: rows
+    flow upwards. For a graph, the sizes and indexes of its tables are shown as well.
     """
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)
@@ -45,7 +45,7 @@ def command(
         plan = _bind(plan, params)
     facts = None if address is None else address.open().explain(source.text, name=name)
     if as_json:
-        say_json({**_as_json(plan), **({} if facts is None else {"tables": facts.to_json()["tables"]})})
+        say_json(plan_json(plan, facts))
     else:
         say("\n".join([explain(plan), *(f"  {table}" for table in (facts.tables if facts else ()))]))
     return OK
@@ -55,25 +55,3 @@ def _bind(plan: QueryIR | MutationIR, params: dict[str, object]) -> QueryIR | Mu
     values = bind_values(plan.parameters, params)
     now_ms = time.time_ns() // 1_000_000
     return bind_query(plan, values, now_ms) if isinstance(plan, QueryIR) else bind_mutation(plan, values, now_ms)
-
-
-def _as_json(plan: QueryIR | MutationIR) -> dict[str, object]:
-    head: dict[str, object] = {
-        "name": plan.name,
-        "kind": "read" if isinstance(plan, QueryIR) else "mutation",
-        "parameters": [{"name": item.name, "type": str(item.type)} for item in plan.parameters],
-    }
-    if isinstance(plan, QueryIR):
-        body: dict[str, object] = {"columns": [column.name for column in plan.columns], "plan": _tree(plan.root)}
-    else:
-        statements = [{"operator": type(item).__name__, "type_name": item.type_name} for item in plan.statements]
-        body = {"statements": statements}
-    return {**head, **body, "text": explain(plan)}
-
-
-def _tree(operator: Operator) -> dict[str, object]:
-    return {
-        "operator": type(operator).__name__,
-        "description": describe(operator),
-        "inputs": [_tree(below) for below in inputs(operator)],
-    }

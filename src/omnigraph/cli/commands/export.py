@@ -15,6 +15,7 @@ from omnigraph.cli.args.options import at_option, json_option, read_branch_optio
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.storage.objects.uri import is_remote
+from omnigraph.wire.graphs import exported_json
 
 
 @click.command("export")
@@ -23,7 +24,7 @@ from omnigraph.storage.objects.uri import is_remote
 @at_option
 @types_option
 @click.option("--jsonl", is_flag=True, hidden=True, expose_value=False)
-@click.option("--out", "out_path", metavar="PATH", help="A file, or s3://..., to write instead of standard output.")
+@click.option("--out", "out_path", metavar="PATH", help="Output file or s3://... address. [default: standard output]")
 @reads_graph
 @json_option
 def command(
@@ -34,10 +35,10 @@ def command(
     out_path: str | None,
     as_json: bool,
 ) -> int:
-    """Write a graph as JSON lines.
+    """Export a graph as JSON lines.
 
     The lines are those that `load` reads: edges first, then nodes, sorted by type and id. With --out the file is
-    replaced at the end, so a failed export leaves the old one; --json then prints what was written.
+    replaced atomically, so a failed export leaves the old one; --json then prints a summary.
     """
     graph = address.open()
     snapshot = graph.snapshot(branch, at=at)
@@ -54,8 +55,7 @@ def command(
             entities += chunk.count(b"\n")
             written += file.write(chunk)
     if as_json:
-        commit = snapshot.commit_id
-        say_json({"uri": graph.uri, "out": out_path, "graph_commit_id": commit, "entities": entities, "bytes": written})
+        say_json(exported_json(graph.uri, out_path, snapshot.commit_id, entities, written))
     else:
         ok = paint("ok", "green", bold=True)
         say(f"{ok}: {count(entities, 'entity', 'entities')} in {click.format_filename(out_path)}")
@@ -63,7 +63,7 @@ def command(
 
 
 def _writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
-    """A file that is there when it is complete."""
+    """A file that becomes visible once it is complete."""
     if not is_remote(path):
         return replacing(path)
     from omnigraph.storage.objects.target_files import write_file

@@ -1,4 +1,4 @@
-"""``omnigraph fmt``: the canonical form of ``.pg`` and ``.gq`` files."""
+"""``omnigraph fmt``: formatter for ``.pg`` and ``.gq`` files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import click
 
 from omnigraph.cli.args.files import read_source, read_stdin, replace_text
 from omnigraph.cli.args.options import json_option
-from omnigraph.cli.errors import tell, told
+from omnigraph.cli.errors import say_error
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.lang.source import Source
+from omnigraph.wire.errors import error_json
+from omnigraph.wire.program import formatted_file_json, formatted_files_json
 
 
 def _format_pg(source: Source) -> str:
@@ -38,7 +40,7 @@ LANGUAGES: Final[dict[str, Callable[[Source], str]]] = {"pg": _format_pg, "gq": 
 
 
 class Outcome(Enum):
-    """What happened to a file."""
+    """The outcome for one file."""
 
     UNCHANGED = "unchanged"
     FORMATTED = "formatted"
@@ -48,7 +50,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """One file of a run: its text before and after, or why there is no text after."""
+    """One file of a run: its text before and after, or the error."""
 
     path: str
     outcome: Outcome
@@ -59,15 +61,17 @@ class Formatted:
 
 @click.command("fmt")
 @click.argument("files", nargs=-1)
-@click.option("--check", is_flag=True, help="Change nothing; list the files that would change, and exit with 1 if any.")
-@click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
+@click.option(
+    "--check", is_flag=True, help="List files that would change, without changing them; exit with 1 if there are any."
+)
+@click.option("--diff", is_flag=True, help="Print the diff without changing files.")
 @click.option("--stdin", "from_stdin", is_flag=True, help="Format standard input to standard output; needs --lang.")
-@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="The language, where no suffix tells it.")
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="Language. [default: by the suffix of the file]")
 @json_option
 def command(files: tuple[str, ...], check: bool, diff: bool, from_stdin: bool, lang: str | None, as_json: bool) -> int:
     """Format .pg and .gq files in place.
 
-    Comments are kept and formatting twice changes nothing more. A file that does not parse is left as it is.
+    Comments are kept, and formatting is idempotent. A file that does not parse is left unchanged.
     """
     if from_stdin == bool(files):
         raise click.UsageError("name the files to format, or pass --stdin")
@@ -79,7 +83,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool, from_stdin: bool, l
     else:
         results = [_format_file(path, lang, in_place) for path in files]
     if as_json:
-        say_json(_as_json(results, with_diff=diff, with_text=from_stdin))
+        _show_json(results, with_diff=diff, with_text=from_stdin)
     elif from_stdin:
         _show_stdin(results[0], check=check, diff=diff)
     else:
@@ -101,7 +105,7 @@ def _format_file(path: str, lang: str | None, in_place: bool) -> Formatted:
 
 
 def _format(read: Callable[[], Source], path: str, lang: str | None) -> Formatted:
-    """Format one text; errors become part of the result, because the other files are still to be formatted."""
+    """Format one text; an error becomes part of the result, so that the other files are still formatted."""
     try:
         source = read()
         after = _language(path, lang)(source)
@@ -115,8 +119,8 @@ def _language(path: str, lang: str | None) -> Callable[[Source], str]:
     wanted = lang or PurePath(path).suffix.removeprefix(".")
     if wanted not in LANGUAGES:
         raise UsageError(
-            f"cannot tell the language of {path}: its name ends neither in .pg nor in .gq",
-            hint="say it with --lang pg or --lang gq",
+            f"unknown language of {path}: the name ends neither in .pg nor in .gq",
+            hint="pass --lang pg or --lang gq",
         )
     return LANGUAGES[wanted]
 
@@ -127,24 +131,23 @@ def _diff(result: Formatted) -> Iterator[str]:
     return difflib.unified_diff(before, after, *names, lineterm="")
 
 
-def _as_json(results: Sequence[Formatted], *, with_diff: bool, with_text: bool) -> dict[str, object]:
-    shown = []
-    for result in results:
-        file: dict[str, object] = {"path": result.path, "status": result.outcome.value.replace(" ", "_")}
-        if result.error is not None:
-            file.update(told(result.error))
-        elif with_text:
-            file["text"] = result.after
-        if with_diff and result.outcome is Outcome.WOULD_CHANGE:
-            file["diff"] = "\n".join(_diff(result))
-        shown.append(file)
-    failed = any(result.outcome is Outcome.FAILED for result in results)
-    return {"status": "error" if failed else "ok", "files": shown}
+def _show_json(results: Sequence[Formatted], *, with_diff: bool, with_text: bool) -> None:
+    files = [
+        formatted_file_json(
+            result.path,
+            result.outcome.value.replace(" ", "_"),
+            error=None if result.error is None else error_json(result.error),
+            text=result.after if with_text and result.error is None else None,
+            diff="\n".join(_diff(result)) if with_diff and result.outcome is Outcome.WOULD_CHANGE else None,
+        )
+        for result in results
+    ]
+    say_json(formatted_files_json(files, failed=any(result.outcome is Outcome.FAILED for result in results)))
 
 
 def _show_stdin(result: Formatted, *, check: bool, diff: bool) -> None:
     if result.error is not None:
-        tell(result.error)
+        say_error(result.error)
     elif diff:
         _show_diff(result)
     elif check and result.outcome is Outcome.WOULD_CHANGE:
@@ -154,10 +157,10 @@ def _show_stdin(result: Formatted, *, check: bool, diff: bool) -> None:
 
 
 def _show(results: Sequence[Formatted], *, check: bool, diff: bool) -> None:
-    """Files and diffs on standard output; what failed, and the summary, on the other one."""
+    """Print files and diffs on standard output, errors and the summary on standard error."""
     for result in results:
         if result.error is not None:
-            tell(result.error)
+            say_error(result.error)
         elif result.outcome is Outcome.FORMATTED:
             say(f"formatted {result.path}")
         elif result.outcome is Outcome.WOULD_CHANGE and diff:

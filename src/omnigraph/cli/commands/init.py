@@ -1,4 +1,4 @@
-"""``omnigraph init``: a new graph from a schema."""
+"""``omnigraph init``: create a graph from a schema."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.wire.graphs import created_json
 
 
 @click.command("init")
 @uri_argument
-@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema of the new graph.")
+@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="Schema of the new graph.")
 @click.option("--force", is_flag=True, hidden=True)
 @writes_graph
 @actor_option
@@ -25,29 +26,21 @@ from omnigraph.lang.pg_parser import parse_schema
 def command(address: Address, schema_path: str, force: bool, actor: str | None, quiet: bool, as_json: bool) -> int:
     """Create a graph from a schema.
 
-    URI is where it will be: a directory, or a prefix of a bucket. What is there already is never overwritten.
+    URI is the location of the graph: a directory, or a prefix in a bucket. Existing graphs are never overwritten.
     """
     if force:
-        # Writers of the old graph that are still at work would write into the new one.
+        # Writers that still have the old graph open would write into the new one.
         raise UsageError(
-            "a graph is never overwritten, so there is no --force",
-            hint=f"when nobody works with it any more, delete {address.uri} and run init again",
+            "--force is not supported: init never overwrites a graph",
+            hint=f"stop all readers and writers, delete {address.uri}, and run init again",
         )
     source = read_source(schema_path)
-    # Compiled here as well as in the engine: mistakes are shown in the file that the user named.
+    # Compiled here as well as in the engine, so that diagnostics name the user's file.
     catalog = catalog_of(parse_schema(source))
     address.announce("init", quiet)
     graph = address.create(source.text, actor)
     if as_json:
-        say_json(
-            {
-                "uri": graph.uri,
-                "graph_id": graph.id,
-                "graph_commit_id": graph.snapshot().commit_id,
-                "nodes": sorted(catalog.nodes),
-                "edges": sorted(catalog.edges),
-            }
-        )
+        say_json(created_json(graph, catalog))
     else:
         types = f"{count(len(catalog.nodes), 'node type')}, {count(len(catalog.edges), 'edge type')}"
         say(f"{paint('ok', 'green', bold=True)}: a graph with {types}")

@@ -1,4 +1,4 @@
-"""``omnigraph lint``: everything the compilers and linters say about a schema and query files."""
+"""``omnigraph lint``: diagnostics of the compilers and linters for a schema and query files."""
 
 from __future__ import annotations
 
@@ -21,48 +21,37 @@ from omnigraph.lang.source import Source
 from omnigraph.query.lint import LintReport, lint_queries
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.lint import lint_schema
+from omnigraph.wire.lint import lint_json
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaReport:
-    """The schema of a run and what was found in it; without a catalog it has errors."""
+    """The schema of a run with its diagnostics; ``catalog`` is None if it has errors."""
 
     parsed: ParsedSchema
     found: tuple[Diagnostic, ...]
     catalog: Catalog | None
     where: dict[str, str]
 
-    def count(self, severity: Severity) -> int:
-        return sum(item.severity is severity for item in self.found)
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "types": len(self.parsed.file.declarations),
-            "errors": self.count(Severity.ERROR),
-            "warnings": self.count(Severity.WARNING),
-            "infos": self.count(Severity.INFO),
-            "diagnostics": [item.to_json() for item in self.found],
-        }
-
 
 @click.command("lint")
 @uri_argument
 @reads_schema
-@click.option("--query", "query_paths", multiple=True, metavar="FILE.gq", help="Queries to check; may be repeated.")
+@click.option("--query", "query_paths", multiple=True, metavar="FILE.gq", help="Query file to check; may be repeated.")
 @json_option
 def command(schema_path: str | None, address: Address | None, query_paths: tuple[str, ...], as_json: bool) -> int:
     """Check a schema, and query files against it.
 
     The schema is a file (--schema) or that of a graph (URI or --store).
 
-    Reports every mistake with its place, and what is allowed but will surprise later. Exits with 1 if there are errors.
+    Reports errors and warnings with their positions. Exits with 1 if there are errors.
     """
     schema_source = read_source(schema_path) if schema_path is not None else None
     sources = [read_source(path) for path in query_paths]
     schema = _check_schema(schema_source) if schema_source is not None else _check_graph(address)
     files = [_check_queries(source, schema.catalog) for source in sources]
     if as_json:
-        say_json(_as_json(schema, files))
+        say_json(lint_json(schema.where, len(schema.parsed.file.declarations), schema.found, files))
     else:
         _show(schema, files)
     failed = schema.catalog is None or any(file.errors for file in files)
@@ -78,7 +67,7 @@ def _check_schema(source: Source) -> SchemaReport:
 
 
 def _check_graph(address: Address | None) -> SchemaReport:
-    """The schema that a graph has; it was accepted, so it has no errors."""
+    """The schema of a graph; it was accepted when it was applied, so it has no errors."""
     assert address is not None, "there is a schema or a graph"
     graph = address.open()
     parsed = parse_schema(Source(graph.schema_text(), f"<schema of {address.uri}>"))
@@ -86,45 +75,13 @@ def _check_graph(address: Address | None) -> SchemaReport:
 
 
 def _check_queries(source: Source, catalog: Catalog | None) -> LintReport:
-    """The report of a file. Without a catalog only its syntax can be judged, so a correct file has an empty one."""
+    """The report of a file. Without a catalog only the syntax is checked, so a file that parses has an empty report."""
     parsed = parse_queries(source)
     if catalog is not None:
         return lint_queries(parsed, catalog)
     if parsed.diagnostics:
         return lint_queries(parsed, catalog_of(parse_schema(Source(""))))
     return LintReport(source.name)
-
-
-# --- for programs ----------------------------------------------------------------------------------------
-
-
-def _as_json(schema: SchemaReport, files: list[LintReport]) -> dict[str, object]:
-    """One query file is the report itself, several are listed; the schema's own findings stand beside them."""
-    shown_schema = schema.to_json()
-    about_schema = {"schema_source": schema.where, "schema": shown_schema}
-    errors = schema.count(Severity.ERROR) + sum(file.errors for file in files)
-    totals: dict[str, object] = {
-        "status": "error" if errors else "ok",
-        "errors": errors,
-        "warnings": schema.count(Severity.WARNING) + sum(file.warnings for file in files),
-        "infos": schema.count(Severity.INFO) + sum(_infos(file) for file in files),
-    }
-    shown_files = [_file_json(file) for file in files]
-    if len(shown_files) == 1:
-        return {**shown_files[0], **totals, **about_schema}
-    return {**totals, **about_schema, "files": shown_files}
-
-
-def _file_json(file: LintReport) -> dict[str, object]:
-    syntax = {"diagnostics": [item.to_json() for item in file.syntax]} if file.syntax else {}
-    return {**file.to_json(), **syntax}
-
-
-def _infos(file: LintReport) -> int:
-    return sum(finding.severity is Severity.INFO for finding in file.findings)
-
-
-# --- for people ------------------------------------------------------------------------------------------
 
 
 def _show(schema: SchemaReport, files: list[LintReport]) -> None:
@@ -141,12 +98,12 @@ def _show(schema: SchemaReport, files: list[LintReport]) -> None:
 
 
 def _remarks(file: LintReport) -> Iterable[tuple[Severity, str]]:
-    """What has no place in the text: remarks about a query, then about the file."""
+    """Findings without a position: those of single queries, then those of the file."""
     for report in file.reports:
         for warning in report.warnings:
             yield Severity.WARNING, f"{file.path}: {label(Severity.WARNING)}: query `{report.name}`: {warning}"
     for finding in file.findings:
-        # A file that does not parse has its diagnostics, which say more than the finding.
+        # The diagnostics of a file that does not parse are more precise than its finding.
         if not file.syntax:
             yield finding.severity, f"{file.path}: {label(finding.severity, finding.code)}: {finding.message}"
 

@@ -1,4 +1,4 @@
-"""``omnigraph load``: JSON lines, or tables through a mapping, into a graph as one commit."""
+"""``omnigraph load``: bulk load of JSON lines, or of tables through a mapping, as one commit."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.cli.show.progress import progress_bar, stage_bar
 from omnigraph.storage.objects.uri import is_remote
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.writes import load_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
@@ -44,14 +46,14 @@ MODES = ("append", "merge", "overwrite")
     "paths",
     multiple=True,
     metavar="FILE",
-    help="JSON lines: a file, s3://... or, ending in /, all below it; may be repeated; - is stdin. "
-    "With --mapping: NAME=FILE for a source.",
+    help="JSON lines: a file, an s3:// address, or - for standard input; a path that ends in / means all files below "
+    "it. May be repeated. With --mapping: NAME=FILE for a source.",
 )
 @click.option(
     "--mode",
     type=click.Choice(MODES),
     required=True,
-    help="For ids that exist: fail (append), replace the entity (merge), replace all of the types (overwrite).",
+    help="append: fail if an id exists. merge: replace entities by id. overwrite: replace all entities of the types.",
 )
 @branch_option
 @click.option(
@@ -59,16 +61,18 @@ MODES = ("append", "merge", "overwrite")
     "base",
     metavar="BRANCH",
     shell_complete=branch_names,
-    help="Make the branch from this one first, if it does not exist.",
+    help="If the branch does not exist, create it from this one.",
 )
-@engine_option("Who loads")
-@click.option("--mapping", metavar="FILE.yaml", help="Which columns of which tables become what; loads with Spark.")
+@engine_option("loads")
+@click.option(
+    "--mapping", metavar="FILE.yaml", help="Mapping from columns of tables to types and properties. Needs Spark."
+)
 @click.option(
     "--reject-to",
     metavar="FILE",
-    help="Write rows that something is wrong with into this new file and load the others; loads with Spark.",
+    help="Write invalid rows to this new file and load the others. Needs Spark.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the same load, if it was killed; loads with Spark.")
+@click.option("--resume", is_flag=True, help="Resume the same load after it was killed. Needs Spark.")
 @dry_run_option
 @stats_option
 @message_option
@@ -93,11 +97,12 @@ def command(
     yes: bool,
     quiet: bool,
     as_json: bool,
-    **said: Any,
+    **commit_options: Any,
 ) -> int:
     """Load entities from JSON lines as one commit.
 
-    All of the input becomes visible at once, or nothing: every problem is reported with its file and line.
+    The load is atomic: all of the input becomes visible, or none of it. Every violation is reported with its file and
+    line.
     """
     only_spark = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
     not_dry = [*(["--stats"] if stats else []), *only_spark]
@@ -105,7 +110,7 @@ def command(
         raise click.UsageError(f"pass either --dry-run or {not_dry[0]}, not both")
     with_spark = chosen_engine(engine, mapping, paths, only_spark, address.storage_options) == "spark"
     with ExitStack() as stack:
-        # What is wrong with the files is said before anything starts.
+        # Unreadable files are reported before the graph is opened and before a Spark session starts.
         given = spark_sources(mapping, paths) if with_spark else (None, None)
         files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths if not is_remote(path)]
         graph = address.open()
@@ -122,8 +127,8 @@ def command(
                 if dry_run:
                     result = graph.load_spark_preview(given[0], mode, **place)
                 else:
-                    said |= {"reject_to": reject_to, "resume": resume, "stats": stats}
-                    result = graph.load_spark(given[0], mode, **place, **said)
+                    commit_options |= {"reject_to": reject_to, "resume": resume, "stats": stats}
+                    result = graph.load_spark(given[0], mode, **place, **commit_options)
             else:
                 total = watched.size if watched else None
                 report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
@@ -132,10 +137,10 @@ def command(
                 if dry_run:
                     result = graph.load_preview(data, mode, **place)
                 else:
-                    result = graph.load(data, mode, **place, **said, stats=stats)
+                    result = graph.load(data, mode, **place, **commit_options, stats=stats)
         except KeyboardInterrupt:
             raise Interrupted(_after_interrupt(watched)) from None
-    # After the bar is gone, which has taken the place of standard output.
+    # Printed after the progress bar has closed: the bar redirects standard output while it runs.
     _show(graph.uri, result, reject_to, stats, as_json)
     return OK
 
@@ -143,7 +148,7 @@ def command(
 def _after_interrupt(watched: DataFile | None) -> str:
     if watched is not None and not watched.is_read:
         return "nothing was loaded"
-    return "all of it was loaded or nothing; `omnigraph commit list --limit 1` tells"
+    return "the load either committed or had no effect; `omnigraph commit list --limit 1` shows which"
 
 
 def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, stats: bool, as_json: bool) -> None:
@@ -153,14 +158,14 @@ def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, st
         show_preview(uri, result, as_json)
         return
     if as_json:
-        say_json({"uri": uri, **result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        say_json(with_uri(uri, load_json(result, with_profile=stats)))
         return
-    _tell(result, reject_to)
+    _say_result(result, reject_to)
     if stats:
         say(result.profile(), to_stderr=True)
 
 
-def _tell(result: LoadResult, reject_to: str | None) -> None:
+def _say_result(result: LoadResult, reject_to: str | None) -> None:
     ok = paint("ok", "green", bold=True)
     if result.repeated:
         say(f"{ok}: already loaded, as commit {result.commit.id}")

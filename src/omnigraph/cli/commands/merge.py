@@ -1,4 +1,4 @@
-"""``omnigraph merge``: what merges would do."""
+"""``omnigraph merge``: previews of merges."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from omnigraph.cli.args.row_output import chosen_format, format_option, show_row
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.merges import merge_preview_json, save_merge_preview
 
 
 @click.group("merge", cls=CommandGroup)
 def command() -> None:
-    """Look at merges before they are made."""
+    """Preview merges."""
 
 
 @command.command("preview")
 @click.argument("source", metavar="BRANCH")
-@click.option("--into", metavar="BRANCH", default="main", help="The branch to merge into; main if not given.")
+@click.option("--into", metavar="BRANCH", default="main", help="Target branch. [default: main]")
 @settles_conflicts
-@click.option("--save", metavar="FILE", help="Keep the preview in a file, for `branch merge --preview`.")
-@engine_option("Who merges tables that both branches changed")
+@click.option("--save", metavar="FILE", help="Save the preview to a file, for `branch merge --preview`.")
+@engine_option("merges tables changed on both branches")
 @reads_graph
 @format_option
 @json_option
@@ -40,17 +42,17 @@ def preview_command(
     format_: str | None,
     as_json: bool,
 ) -> int:
-    """Show what a merge would do, with all conflicts. Nothing is written.
+    """Show the changes and conflicts of a merge. Nothing is written.
 
-    Exits with 1 if there are conflicts that nothing settles. CSV, JSON lines and Arrow hold the conflicts.
+    Exits with 1 if conflicts are unresolved. CSV, JSON lines and Arrow contain the conflicts.
     """
     chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     preview = graph.merge_preview(source, into, policy=policy, resolutions=resolutions, engine=engine)
     if save is not None:
-        preview.save(save)
+        save_merge_preview(preview, save)
     if chosen == "json":
-        say_json({"uri": graph.uri, **preview.to_json()})
+        say_json(with_uri(graph.uri, merge_preview_json(preview)))
         return FAILED if preview.conflicts else OK
     if chosen != "table":
         from omnigraph.engine.listing import listing

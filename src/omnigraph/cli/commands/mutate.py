@@ -1,4 +1,4 @@
-"""``omnigraph mutate``: the statements of a mutation query, as one commit."""
+"""``omnigraph mutate``: run a mutation query as one commit."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.errors import CompileError
+from omnigraph.wire.writes import mutation_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.results import MutationResult
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 @click.command("mutate")
 @takes_query
 @branch_option
-@click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
+@click.option(
+    "--if-commit", metavar="ID", help="Write only if this commit is the head of the branch; otherwise exit with 4."
+)
 @dry_run_option
 @stats_option
 @message_option
@@ -55,7 +58,7 @@ def command(
 ) -> int:
     """Insert, update and delete as one commit.
 
-    NAME selects a query where there are several. Its statements see each other's changes; others see all or none.
+    NAME selects one of several queries. Its statements see each other's changes; other readers see all of them or none.
     """
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)
@@ -80,7 +83,7 @@ def command(
     except CompileError as error:
         raise named_by_file(error, source) from error
     if as_json:
-        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        say_json(mutation_json(result, with_profile=stats))
         return OK
     _show(result)
     if stats:

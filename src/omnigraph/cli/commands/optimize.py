@@ -1,4 +1,4 @@
-"""``omnigraph optimize``: fewer, larger files and complete indexes; the same graph."""
+"""``omnigraph optimize``: compaction and index maintenance; query results do not change."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import optimize_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.upkeep.optimize_result import OptimizeResult
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 @uri_argument
 @branch_option
 @types_option
-@click.option("--no-compact", is_flag=True, help="Leave the data files as they are.")
-@click.option("--no-index", is_flag=True, help="Leave the indexes as they are.")
-@engine_option("Who works on large tables")
+@click.option("--no-compact", is_flag=True, help="Do not compact data files.")
+@click.option("--no-index", is_flag=True, help="Do not build or extend indexes.")
+@engine_option("rewrites large tables")
 @writes_graph
 @actor_option
 @quiet_option
@@ -48,8 +50,8 @@ def command(
 ) -> int:
     """Compact files and bring indexes up to date.
 
-    Every answer stays the same. Others may read and write meanwhile: what they change while it is worked on is left for
-    the next time. If there is nothing to do, no commit is made.
+    Query results do not change. Concurrent reads and writes are allowed; what they change during the run is left for
+    the next one. If there is nothing to do, no commit is made.
     """
     graph = address.open()
     address.announce("optimize", quiet)
@@ -64,7 +66,7 @@ def command(
             progress=lambda tables: progress(tables, tables),
         )
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, optimize_json(result)))
     else:
         _show(result)
     return OK

@@ -1,4 +1,4 @@
-"""``omnigraph profile``: the names that the operator's settings give to graphs."""
+"""``omnigraph profile``: the profiles of the operator's settings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import say, say_json
 from omnigraph.errors import NotFoundError
+from omnigraph.wire.program import profile_json
 
 if TYPE_CHECKING:
     from omnigraph.config.operator import Profile
@@ -31,11 +32,11 @@ def list_command(format_: str | None, as_json: bool) -> int:
     """List the profiles."""
     chosen = chosen_format(format_, as_json=as_json)
     config = settings()
-    profiles = [_told(profile) for profile in config.profiles.values()]
+    profiles = [profile_json(profile, active=_is_active(profile)) for profile in config.profiles.values()]
     if chosen == "json":
         say_json(profiles)
     elif not profiles and chosen == "table":
-        say(f"no profiles; they are written in {config.path}")
+        say(f"no profiles are defined in {config.path}")
     else:
         rows = [("*" if item["active"] else "", item["name"], item["target"], item["error"]) for item in profiles]
         show_list("profile list", {"used": str, "profile": str, "graph": str, "problem": str}, rows, chosen)
@@ -46,29 +47,20 @@ def list_command(format_: str | None, as_json: bool) -> int:
 @click.argument("name", required=False)
 @json_option
 def show_command(name: str | None, as_json: bool) -> int:
-    """Show one profile; without NAME the one in use."""
+    """Show one profile. NAME defaults to the active profile."""
     config = settings()
     chosen = name or os.environ.get(PROFILE_VARIABLE)
     if chosen is None:
-        raise NotFoundError("no profile is in use", hint=f"name one, or set {PROFILE_VARIABLE}")
-    told = _told(config.profile(chosen))
+        raise NotFoundError("no profile is active", hint=f"pass a name, or set {PROFILE_VARIABLE}")
+    profile = config.profile(chosen)
+    form = profile_json(profile, active=_is_active(profile))
     if as_json:
-        say_json(told)
+        say_json(form)
     else:
-        for key, value in told.items():
+        for key, value in form.items():
             say(f"{key}: {'-' if value is None else str(value).lower() if isinstance(value, bool) else value}")
     return OK
 
 
-def _told(profile: Profile) -> dict[str, object]:
-    kind, target = next(iter(profile.bindings.items())) if len(profile.bindings) == 1 else (None, None)
-    return {
-        "name": profile.name,
-        "binding": dict(profile.bindings),
-        "scope_kind": kind,
-        "target": target,
-        "valid": profile.problem is None,
-        "error": profile.problem,
-        "default_graph": profile.default_graph,
-        "active": os.environ.get(PROFILE_VARIABLE) == profile.name,
-    }
+def _is_active(profile: Profile) -> bool:
+    return os.environ.get(PROFILE_VARIABLE) == profile.name

@@ -1,4 +1,4 @@
-"""``omnigraph query``: the rows of a read, in a format for people or programs."""
+"""``omnigraph query``: run a read query and print its rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from omnigraph.errors import CompileError
 @format_option
 @stats_option
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Cancel the query after this time. [default: no limit]",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="embedded",
-    show_default=True,
-    help="Who runs it: this process, Spark, or auto: Spark for very large queries.",
+    help="Engine: this process (embedded), Spark, or chosen by size (auto). [default: embedded]",
 )
 @reads_graph
 @json_option
@@ -50,14 +52,14 @@ def command(
     engine: Literal["embedded", "auto", "spark"],
     as_json: bool,
 ) -> int:
-    """Run a read and print its rows.
+    """Run a read query and print its rows.
 
-    NAME selects a query where there are several. Texts that are compared with vectors are embedded as the variables
-    OMNIGRAPH_EMBED_* say.
+    NAME selects one of several queries. Texts that are compared with vectors are embedded by the provider that
+    OMNIGRAPH_EMBED_* configures.
     """
     chosen = chosen_format(format_, as_json=as_json)
     if engine == "spark" and stats:
-        raise click.UsageError("--stats is about this process; leave out --engine spark")
+        raise click.UsageError("--stats is not supported with --engine spark")
     source = query_source(text, query_path)
     params = given_params(params_text, params_path)
     moment = chosen_moment(at, snapshot)
@@ -83,7 +85,9 @@ def command(
     except CompileError as error:
         raise named_by_file(error, source) from error
     if chosen == "json":
-        say_json({**result.to_json(), **({"profile": result.profile_json()} if stats else {})})
+        from omnigraph.wire.results import result_json
+
+        say_json(result_json(result, with_profile=stats))
         return OK
     show_rows(result, chosen)
     if stats:

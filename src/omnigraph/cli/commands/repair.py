@@ -1,4 +1,4 @@
-"""``omnigraph repair``: set damaged files aside, and restore what has a copy."""
+"""``omnigraph repair``: quarantine damaged files, and restore files that have a copy."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.options import json_option, quiet_option, yes_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import repair_json
 
 
 @click.command("repair")
 @uri_argument
-@click.option("--apply", "apply_", is_flag=True, help="Do what is listed; without it nothing is changed.")
+@click.option("--apply", "apply_", is_flag=True, help="Apply the listed repairs. [default: only list them]")
 @writes_graph
 @yes_option
 @quiet_option
 @json_option
 def command(address: Address, apply_: bool, yes: bool, quiet: bool, as_json: bool) -> int:
-    """Set damaged files aside and restore what has a copy.
+    """Quarantine damaged files and restore files that have a copy.
 
-    Lists what would be done, and does it with --apply. A damaged file is moved to aside/ below the graph; nothing is
-    deleted. Works on a graph that cannot be opened; no other process may write meanwhile. Exits with 1 if something is
-    damaged, or with --apply if something remains so.
+    Lists the repairs, and applies them with --apply. A damaged file is moved to aside/ below the graph; nothing is
+    deleted. Also works on a graph that cannot be opened. Stop all writers first. Exits with 1 if there is damage, or
+    with --apply if damage remains.
     """
     if apply_:
         address.confirm_loss("set damaged files aside", yes=yes)
         address.announce("repair", quiet)
     report = address.repair(apply=apply_)
     if as_json:
-        say_json({"uri": address.uri, **report.to_json()})
+        say_json(with_uri(address.uri, repair_json(report)))
         return OK if report.is_clean else FAILED
     for step in report.steps:
         say(f"{paint(step.path, bold=True)} {step.what}")

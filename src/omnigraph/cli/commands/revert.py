@@ -1,4 +1,4 @@
-"""``omnigraph revert``: undoing what commits did, on top of what came later."""
+"""``omnigraph revert``: a new commit that undoes earlier commits and keeps later changes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from omnigraph.cli.args.options import (
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.merges import revert_json, revert_preview_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.revert.result import RevertPreview
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 
 @click.command("revert")
 @click.argument("commits", metavar="[COMMIT|OLDER..NEWER]", required=False)
-@click.option("--actor", "whose", metavar="ACTOR", help="Only commits of this actor.")
-@click.option("--run", "run_id", metavar="ID", help="Only commits with this run in their provenance.")
-@click.option("--since", metavar="TIME", help="Only commits from this time on.")
-@click.option("--until", metavar="TIME", help="Only commits up to this time.")
+@click.option("--actor", "whose", metavar="ACTOR", help="Revert only commits of this actor.")
+@click.option("--run", "run_id", metavar="ID", help="Revert only commits with this run in their provenance.")
+@click.option("--since", metavar="TIME", help="Revert only commits from this time on.")
+@click.option("--until", metavar="TIME", help="Revert only commits up to this time.")
 @branch_option
 @settles_conflicts
 @dry_run_option
@@ -52,27 +54,27 @@ def command(
     actor: str | None,
     quiet: bool,
     as_json: bool,
-    **said: Any,
+    **options: Any,
 ) -> int:
-    """Undo what some commits did, as one commit on top of the head.
+    """Undo commits, as one new commit on top of the head.
 
-    Name a commit or a range (the older one stays), or choose by actor, run and time. What others changed later stays;
-    where it cannot, that is a conflict, and nothing is changed. Conflicts are settled as in a merge: source is the
-    state before the commits, target the head.
+    Select a commit or a range (the older end is excluded), or filter by actor, run and time. Later changes are kept;
+    one that contradicts the revert is a conflict, and then nothing is changed. Conflicts are resolved as in a merge:
+    source is the state before the commits, target the head.
     """
     graph = address.open()
-    chosen = {"actor": whose, "run": run_id, **said}
+    chosen = {"actor": whose, "run": run_id, **options}
     if dry_run:
         preview = graph.revert_preview(commits, **chosen)
         if as_json:
-            say_json({"uri": graph.uri, **preview.to_json()})
+            say_json(with_uri(graph.uri, revert_preview_json(preview)))
         else:
             _show_preview(preview)
         return FAILED if preview.conflicts else OK
     address.announce("revert", quiet)
     result = graph.revert(commits, **chosen, by=actor, message=message, idempotency_key=idempotency_key)
     if as_json:
-        say_json({"uri": graph.uri, **result.to_json()})
+        say_json(with_uri(graph.uri, revert_json(result)))
         return OK
     _show_tables(result.tables)
     ok = paint("ok", "green", bold=True)

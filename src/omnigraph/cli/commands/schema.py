@@ -1,4 +1,4 @@
-"""``omnigraph schema``: commands about schemas and how they change."""
+"""``omnigraph schema``: show schemas, and plan and apply migrations."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.migration import MigrationPlan, step_text
 from omnigraph.schema.steps import DropProperty, DropType, Safety
+from omnigraph.wire.schemas import schema_plan_json, schema_result_json, schema_text_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.graph import Graph
@@ -41,15 +42,15 @@ def command() -> None:
 
 
 _allow_option = click.option(
-    "--allow-data-loss", is_flag=True, help="Plan drops as hard ones, after which nobody relies on the data."
+    "--allow-data-loss", is_flag=True, help="Plan hard drops: cleanup may delete the dropped data."
 )
 
 
 @command.command("plan")
 @uri_argument
-@click.option("--schema", "schema_path", metavar="FILE.pg", help="The schema that is wanted of a graph.")
-@click.option("--from", "before_path", metavar="FILE.pg", help="Instead of a graph: the schema that is in use.")
-@click.option("--to", "after_path", metavar="FILE.pg", help="With --from: the schema that is wanted.")
+@click.option("--schema", "schema_path", metavar="FILE.pg", help="New schema for a graph.")
+@click.option("--from", "before_path", metavar="FILE.pg", help="Current schema, instead of a graph.")
+@click.option("--to", "after_path", metavar="FILE.pg", help="New schema, with --from.")
 @branch_option
 @_allow_option
 @may_read_graph
@@ -63,7 +64,7 @@ def plan_command(
     allow_data_loss: bool,
     as_json: bool,
 ) -> int:
-    """Show the steps of a migration, from the schema of a graph or from another file.
+    """Show the migration plan from the schema of a graph, or of a file, to a new schema.
 
     Nothing is changed and no data is read. Exits with 1 if a step is not supported.
     """
@@ -74,14 +75,14 @@ def plan_command(
         plan = plan_texts(before, after, allow_data_loss=allow_data_loss)
         return _show_plan({"from": before.name, "to": after.name}, plan, as_json)
     if address is None or schema_path is None:
-        raise click.UsageError("which graph? name it, or pass two files with --from and --to")
+        raise click.UsageError("no graph is given: name one, or pass two files with --from and --to")
     return _show_plan(*_planned(address.open(), read_source(schema_path), branch, allow_data_loss), as_json)
 
 
 def _planned(
     graph: Graph, source: Source, branch: str, allow_data_loss: bool
 ) -> tuple[dict[str, object], MigrationPlan]:
-    """The steps from the schema of a branch to that of a file, with what they are about."""
+    """The plan from the schema of a branch to that of a file, after the members that identify both."""
     try:
         plan = graph.plan_schema(source.text, branch=branch, allow_data_loss=allow_data_loss)
     except CompileError as error:
@@ -91,11 +92,15 @@ def _planned(
 
 @command.command("apply")
 @uri_argument
-@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="The schema that is wanted.")
+@click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="New schema.")
 @branch_option
 @_allow_option
-@click.option("--dry-run", is_flag=True, help="Show the steps; change nothing. Exits with 1 if one is not supported.")
-@click.option("--if-commit", metavar="ID", help="Only if this commit is the head of the branch; else exit with 4.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the steps and change nothing. Exits with 1 if a step is not supported."
+)
+@click.option(
+    "--if-commit", metavar="ID", help="Apply only if this commit is the head of the branch; otherwise exit with 4."
+)
 @message_option
 @idempotency_key_option
 @writes_graph
@@ -117,10 +122,10 @@ def apply_command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Give a branch another schema, as one commit.
+    """Migrate a branch to a new schema, as one commit.
 
-    Entities that do not comply with it are named, and then nothing is changed. Older commits keep their schema and
-    their data.
+    Entities that violate the new schema are reported, and then nothing is changed. Older commits keep their schema and
+    data.
     """
     source = read_source(schema_path)
     graph = address.open()
@@ -140,7 +145,7 @@ def apply_command(
         if_commit=if_commit,
     )
     if as_json:
-        say_json(result.to_json())
+        say_json(schema_result_json(result))
     else:
         _show_applied(result)
     return OK
@@ -155,7 +160,7 @@ def show_command(address: Address, branch: str, as_json: bool) -> int:
     """Show the schema of a graph."""
     text = address.open().schema_text(branch)
     if as_json:
-        say_json({"schema_source": text})
+        say_json(schema_text_json(text))
     else:
         say(text.removesuffix("\n"))
     return OK
@@ -163,7 +168,7 @@ def show_command(address: Address, branch: str, as_json: bool) -> int:
 
 def _show_plan(about: dict[str, object], plan: MigrationPlan, as_json: bool) -> int:
     if as_json:
-        say_json({**about, "step_count": len(plan.steps), **plan.to_json()})
+        say_json(schema_plan_json(about, plan))
     else:
         _show_steps(plan)
         say(_summary(plan))

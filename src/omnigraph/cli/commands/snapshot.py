@@ -1,4 +1,4 @@
-"""``omnigraph snapshot``: what a graph holds at one moment."""
+"""``omnigraph snapshot``: the tables of a graph at one commit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from omnigraph.cli.args.options import at_option, json_option, read_branch_optio
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_list
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say, say_json
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.graphs import snapshot_json
 
 
 @click.command("snapshot")
@@ -20,13 +22,11 @@ from omnigraph.cli.show.output import say, say_json
 @json_option
 def command(address: Address, branch: str | None, at: str | None, format_: str | None, as_json: bool) -> int:
     """Show the tables of a graph with their versions and counts."""
-    from omnigraph.engine.results import snapshot_json
-
     chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
     state = graph.snapshot(branch, at=at).state
     if chosen == "json":
-        say_json({"uri": graph.uri, **snapshot_json(state)})
+        say_json(with_uri(graph.uri, snapshot_json(state)))
         return OK
     if chosen == "table":
         say(f"branch {state.branch}, commit {state.head}")

@@ -14,12 +14,15 @@ from omnigraph.cli.exit_codes import OK
 
 @click.command("sql")
 @click.argument("statement")
-@click.option("--params", "params_text", metavar="JSON", help="Values for $name, as an object.")
-@click.option("--params-file", "params_path", metavar="FILE", help="A file with the values.")
+@click.option("--params", "params_text", metavar="JSON", help="Values for $name, as a JSON object.")
+@click.option("--params-file", "params_path", metavar="FILE", help="File with the values.")
 @reads_moment
 @format_option
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after this time."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Cancel the query after this time. [default: no limit]",
 )
 @reads_graph
 @json_option
@@ -37,7 +40,7 @@ def command(
 ) -> int:
     """Run one SQL select over the tables of a graph.
 
-    Tables are named like the types. Nothing else can be read, and nothing written.
+    Tables have the names of the types. The statement can read no other data and cannot write.
     """
     chosen = chosen_format(format_, as_json=as_json)
     params = given_params(params_text, params_path)

@@ -1,4 +1,4 @@
-"""``omnigraph verify``: whether every file that a commit needs is there and as it was written."""
+"""``omnigraph verify``: check that every file that a commit needs exists and is intact."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from omnigraph.cli.args.options import json_option, quiet_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.maintenance import verify_json
 
 _COMMITS_SHOWN_MAX = 3
 
 
 @click.command("verify")
 @uri_argument
-@click.option("--quick", is_flag=True, help="Look at names and sizes only, not at the content.")
+@click.option("--quick", is_flag=True, help="Check names and sizes only, not the content.")
 @reads_graph
 @quiet_option
 @json_option
 def command(address: Address, quick: bool, quiet: bool, as_json: bool) -> int:
     """Check that no file of the history is missing or damaged.
 
-    Looks at every branch and every commit, and at the entities of every head: whether an id is there twice, or an edge
-    without its nodes. Nothing is changed. Exits with 1 if something is wrong, and names the commits that are hurt.
+    Checks every branch and commit, and the entities of every head for duplicate ids and dangling edges. Nothing is
+    changed. Exits with 1 if there is a problem, and names the affected commits.
     """
     graph = address.open()
     with progress_bar("checking", "files", total=None, quiet=quiet) as progress:
         report = graph.verify(deep=not quick, progress=lambda files: progress(files, files))
     if as_json:
-        say_json({"uri": graph.uri, **report.to_json()})
+        say_json(with_uri(graph.uri, verify_json(report)))
     else:
         for problem in report.problems:
             say(f"{paint(problem.path, bold=True)} {problem.what}{_hurt(problem.commits)}")

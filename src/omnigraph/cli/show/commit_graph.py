@@ -1,4 +1,14 @@
-"""How commits descend from each other, drawn beside them: a lane for every line of history."""
+"""Drawing of the commit graph: one lane for every line of history.
+
+A merge opens a lane for its second parent, and the lane ends at the common ancestor:
+
+    *    merge of b          lanes: [merge]
+    |\\                      lanes: [a2, b1]
+    * |  a2
+    | *  b1
+    |/                       both lanes wait for a1 and become one
+    *    a1
+"""
 
 from __future__ import annotations
 
@@ -8,9 +18,9 @@ from omnigraph.core.commit import GraphCommit
 
 
 def drawn(commits: Iterable[GraphCommit]) -> Iterator[tuple[str, GraphCommit | None]]:
-    """The lines of a drawing, and the commit that stands on each; lines between commits have none.
+    """The lines of a drawing, each with its commit; lines between commits have none.
 
-    Commits come before their parents. A parent that does not come ends its lane nowhere.
+    Commits must come before their parents. The lane of a parent that is not listed stays open.
     """
     lanes: list[str] = []
     for commit in commits:
@@ -33,7 +43,7 @@ def drawn(commits: Iterable[GraphCommit]) -> Iterator[tuple[str, GraphCommit | N
 
 
 def _line(lanes: list[str], sign: str, place: int) -> str:
-    """Bars, with the sign on the way between a lane and the one left of it."""
+    """A line of bars, with the sign between a lane and the lane left of it."""
     parts = ["|" if lane < place else f"{sign}" if lane == place else f" {sign}" for lane in range(len(lanes))]
     left, right = parts[:place], parts[place:]
     return " ".join(left) + "".join(right)

@@ -1,4 +1,4 @@
-"""Diagnostics on a terminal: the compiler's own drawing, with colour where it helps the eye."""
+"""Diagnostics on a terminal: the compiler's excerpts, coloured by severity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program tells about its work on standard error, if asked to: the records of the logger ``omnigraph``."""
+"""Logging to standard error: the records of the logger ``omnigraph``, as text or JSON lines."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _FORMAT = "omnigraph.log_format"
 
 
 def log_options() -> list[click.Parameter]:
-    """Options that every command has: how much is told, and in which form."""
+    """Options of every command: the verbosity and format of the log."""
     return [
         click.Option(
             ["-v", "--verbose"],
             count=True,
             expose_value=False,
             callback=_set_verbosity,
-            help="Tell what is done; twice for more.",
+            help="Log each step; repeat for more detail.",
         ),
         click.Option(
             ["--log-format"],
             type=click.Choice(FORMATS),
             expose_value=False,
             callback=_set_format,
-            help="The form of what -v tells; text if not given.",
+            help="Format of the log. [default: text]",
         ),
     ]
 
@@ -50,44 +50,44 @@ def _set_format(ctx: click.Context, _option: click.Parameter, format_: str | Non
 
 
 def _configure(ctx: click.Context) -> None:
-    """Send records to standard error, and stop when the run ends."""
+    """Log to standard error until the run ends."""
     run = ctx.find_root()
     level = LEVELS[min(run.meta.get(_VERBOSITY, 0), len(LEVELS) - 1)]
     logger = logging.getLogger("omnigraph")
-    for handler in [handler for handler in logger.handlers if isinstance(handler, _Told)]:
+    for handler in [handler for handler in logger.handlers if isinstance(handler, _Handler)]:
         logger.removeHandler(handler)
-    told = _Told(sys.stderr)
-    told.setFormatter(_Json() if run.meta.get(_FORMAT) == "json" else _Text())
-    logger.addHandler(told)
-    run.call_on_close(lambda: logger.removeHandler(told))
-    # Closed in reverse: the level of the first call is the one that is left.
+    added = _Handler(sys.stderr)
+    added.setFormatter(_Json() if run.meta.get(_FORMAT) == "json" else _Text())
+    logger.addHandler(added)
+    run.call_on_close(lambda: logger.removeHandler(added))
+    # Callbacks run in reverse order, so the level from before the first call is restored last.
     run.call_on_close(partial(logger.setLevel, logger.level))
     logger.setLevel(level)
 
 
-class _Told(logging.StreamHandler):  # type: ignore[type-arg] # not generic at run time in 3.11
-    """The handler of this program, which is told from those of others."""
+class _Handler(logging.StreamHandler):  # type: ignore[type-arg] # not generic at run time in 3.11
+    """The handler of this program, distinguishable from handlers of an embedding application."""
 
 
 class _Text(logging.Formatter):
-    """A line for people."""
+    """One line of text per record."""
 
     def format(self, record: logging.LogRecord) -> str:
         return f"{_moment(record)} {record.levelname.lower():7} {record.getMessage()}"
 
 
 class _Json(logging.Formatter):
-    """A line for programs; what a record knows beside its text stands in fields of its own."""
+    """One JSON line per record, with the facts of the record as members."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        record_json = {
             "time": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
             **getattr(record, "facts", {}),
         }
-        return json.dumps(told, ensure_ascii=False, default=str)
+        return json.dumps(record_json, ensure_ascii=False, default=str)
 
 
 def _moment(record: logging.LogRecord) -> str:

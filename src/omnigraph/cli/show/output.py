@@ -1,6 +1,6 @@
-"""How the command line prints: text with colour on terminals only, and JSON.
+"""Output of the command line: text, coloured on terminals only, and JSON.
 
-Colour is a property of the stream that is written to, so callers always paint and the stream decides what remains.
+Colour depends on the stream that is written to: callers always paint, and ``say`` removes colours that do not apply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 
 
 def say(text: str = "", *, to_stderr: bool = False) -> None:
-    """Print a line; colours survive only on a terminal whose user did not ask for none."""
+    """Print a line; colours are kept only on terminals, and only if NO_COLOR is not set."""
     stream = sys.stderr if to_stderr else sys.stdout
     click.echo(text, err=to_stderr, color=_wants_colour(stream))
 
@@ -32,7 +32,7 @@ def paint(text: str, colour: str | None = None, *, bold: bool = False) -> str:
 
 
 def say_json(value: Mapping[str, object] | Sequence[Mapping[str, object]]) -> None:
-    """Print a value the way programs and people can both read it."""
+    """Print a form of ``omnigraph.wire`` as indented JSON."""
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf8"), color=False)
 

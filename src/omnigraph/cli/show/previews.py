@@ -1,4 +1,4 @@
-"""How commands show what a write would do."""
+"""Output of dry runs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from omnigraph.cli.show.output import count, say, say_json
 from omnigraph.cli.show.tables import aligned
+from omnigraph.wire.addresses import with_uri
+from omnigraph.wire.writes import write_preview_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
 
 
 def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
-    """Print what a dry run found."""
+    """Print the changes that a write would make."""
     if as_json:
-        say_json({"uri": uri, **preview.to_json()})
+        say_json(with_uri(uri, write_preview_json(preview)))
         return
     if preview.tables:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in preview.tables]

@@ -1,4 +1,4 @@
-"""Progress of long work on a terminal. Elsewhere nothing is drawn, and the library that draws is not loaded."""
+"""Progress bars on a terminal. Without a terminal nothing is drawn, and the drawing library is not imported."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from omnigraph.spark.cluster.progress import LoadProgress
 
 Report = Callable[[int, int], None]
-"""Tells how much of the total is done, and how many things that was."""
+"""Callback with the progress towards the total, and the number of items processed."""
 
 
 def _silent(done: int, count: int) -> None:
-    """Draws nothing."""
+    """Draw nothing."""
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def progress_bar(label: str, things: str, *, total: int | None, quiet: bool) -> 
 
 @contextmanager
 def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], None] | None]:
-    """A bar for work in stages of many tasks; None where nothing is drawn."""
+    """A bar for stages of parallel tasks; None without a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -56,13 +56,13 @@ def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], 
 
 
 def counted(count: int, things: str, seconds: float, reused: int = 0) -> str:
-    """How many things, and how many a second once that says something. Those ``reused`` were there before."""
+    """The number of items and, after one second, the rate without the ``reused`` items of an earlier run."""
     rate = f" ({(count - reused) / seconds:,.0f}/s)" if seconds > 1 and count > reused else ""
     return f"{count:,} {things}{rate}"
 
 
 def _drawing() -> Progress:
-    """The library's part of a bar, loaded when there is one to draw."""
+    """The drawing library's bar, imported only when a bar is drawn."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 

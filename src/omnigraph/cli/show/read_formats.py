@@ -1,4 +1,4 @@
-"""How the rows of a query are printed: formats for programs are exact, those for people fit a terminal."""
+"""Output formats of query rows: CSV and JSON lines are exact, tables and key-value lists fit a terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from omnigraph.rows.results import result_rows
+from omnigraph.wire.results import metadata_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
@@ -22,7 +23,7 @@ _ELLIPSIS = "…"
 
 
 def table_lines(result: QueryResult, width: int = COLUMN_WIDTH_MAX, *, wrap: bool = False) -> Iterator[str]:
-    """A line about the result, the names of the columns, a rule, and the rows."""
+    """A summary line, the column names, a rule, and the rows."""
     yield header(result)
     fit = partial(_wrapped if wrap else _cut, width=width)
     names = [_cut(_visible(name), width)[0] for name in result.columns]
@@ -50,7 +51,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def kv_lines(result: QueryResult) -> Iterator[str]:
-    """A line about the result, then every row as lines of column and value."""
+    """A summary line, then every row as lines of column and value."""
     yield header(result)
     if not len(result):
         yield "(no rows)"
@@ -63,14 +64,14 @@ def kv_lines(result: QueryResult) -> Iterator[str]:
 
 
 def header(result: QueryResult) -> str:
-    """How many rows, from where, by which query."""
+    """The summary line: number of rows, branch or snapshot, query."""
     place = f"branch {result.branch}" if result.branch else f"snapshot {result.commit_id}"
     known = f" from {place}" if result.branch or result.commit_id else ""
     return f"{len(result)} rows{known} via {result.query_name}"
 
 
 def csv_lines(result: QueryResult) -> Iterator[str]:
-    """The names of the columns and the rows; null is ``null``."""
+    """The column names and the rows; null is written as ``null``."""
     yield ",".join(map(_csv_cell, result.columns))
     for row in _rows(result):
         yield ",".join(_csv_cell(_text(cell)) for cell in row.values())
@@ -83,9 +84,8 @@ def _csv_cell(text: str) -> str:
 
 
 def jsonl_lines(result: QueryResult) -> Iterator[str]:
-    """A document about the result, then one document per row."""
-    about = {key: value for key, value in result.envelope().items() if key != "columns"}
-    yield _compact({"kind": "metadata", **about})
+    """A metadata document, then one document per row."""
+    yield _compact(metadata_json(result))
     for row in _rows(result):
         yield _compact(row)
 
@@ -104,12 +104,12 @@ def _compact(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """One line without anything that a terminal would obey."""
+    """One line without control characters, which a terminal would execute."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    # Spaces of other widths are not printable for Python, but they are for terminals.
+    # Python counts spaces of other widths as unprintable; terminals show them.
     return char if char.isspace() and ord(char) > 0xA0 and ord(char) not in (0x2028, 0x2029) else repr(char)[1:-1]

@@ -1,4 +1,4 @@
-"""Tables for people: aligned columns without borders, which `awk` and the eye read alike."""
+"""Tables as text: aligned columns without borders, readable for people and `awk`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GAP = "  "
 
 
 def aligned(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A header line and the rows below it. Numbers stand at the right of their column, everything else at the left."""
+    """A header line and the rows. Columns of numbers are right-aligned, others left-aligned."""
     body = list(rows)
     cells = [[cell(value) for value in row] for row in body]
     widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
@@ -20,7 +20,7 @@ def aligned(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def cell(value: object) -> str:
-    """A value on one line: control characters are shown and not obeyed, nothing is a dash."""
+    """A value on one line: control characters are escaped, an empty value is a dash."""
     if isinstance(value, int):
         return f"{value:,}"
     text = "" if value is None else str(value)

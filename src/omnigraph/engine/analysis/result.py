@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,9 +95,6 @@ class AnalysisResult(QueryResult):
                 hint=did_you_mean(name, known) or f"its columns are {', '.join(known)}",
             )
         return name
-
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "facts": dict(self.facts)}
 
     def _at(self, numbers: Rows) -> pa.Table:
         """The rows with some numbers."""

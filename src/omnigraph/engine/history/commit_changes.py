@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from omnigraph.engine.history.commits import find_commit
 from omnigraph.engine.history.diff import changes_table, diff_rows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
-from omnigraph.history.changes import Change, ChangeFilter, cause_json
+from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Manifests
@@ -39,9 +39,6 @@ class ChangeBlock:
     def __len__(self) -> int:
         return len(self.changes)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"cause": cause_json(self.commit), "changes": [change.to_json() for change in self.changes]}
-
 
 def blocks_table(blocks: Iterable[ChangeBlock]) -> pa.Table:
     """Changes of several commits as one table, each with its commit; images are JSON texts."""
@@ -63,10 +60,6 @@ class CommitChanges:
 
     def __len__(self) -> int:
         return len(self.block)
-
-    def to_json(self) -> dict[str, Any]:
-        token = {} if self.next_page_token is None else {"next_page_token": self.next_page_token}
-        return {**self.block.to_json(), **token}
 
 
 @dataclass(slots=True)

@@ -165,32 +165,6 @@ class Diff:
     def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
         return self.to_arrow(limit).to_pandas()
 
-    def to_json(self, limit: int | None = None, *, summary: bool = False) -> dict[str, Any]:
-        total = self.total
-        shown: dict[str, Any] = {
-            "from": None if self.before is None else self.before.commit_id,
-            "to": self.after.commit_id,
-            "stats": {
-                "inserts": total.inserted,
-                "updates": total.updated,
-                "deletes": total.deleted,
-                "types_affected": len(self.tables),
-            },
-            "tables": [
-                {
-                    "table_key": key,
-                    "inserted": counts.inserted,
-                    "updated": counts.updated,
-                    "deleted": counts.deleted,
-                }
-                for key, counts in self.counts.items()
-            ],
-        }
-        if not summary:
-            shown["changes"] = [change.to_json() for change in self.changes(limit)]
-            shown["truncated"] = limit is not None and limit < total.total
-        return shown
-
 
 def changes_table(changes: Iterable[Change]) -> pa.Table:
     """Changes of any types, images as JSON texts."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.limits import FEED_COMMITS_PER_PAGE
@@ -54,12 +53,6 @@ class ChangePage:
         """The changes of all commits."""
         for block in self.blocks:
             yield from block
-
-    def to_json(self) -> dict[str, Any]:
-        blocks = [block.to_json() for block in self.blocks]
-        if self.is_partial:
-            return {"blocks": blocks, "next_page_token": self.cursor}
-        return {"blocks": blocks, "cursor": self.cursor, "caught_up": self.caught_up}
 
 
 @dataclass(frozen=True)
@@ -199,6 +192,3 @@ class ChangeBaseline:
         """The entities as JSON lines in the form that ``load`` reads, by type and id."""
         wanted = [item for item in self.snapshot.entities() if self.chosen.wants_type(kind_of(item), item.name)]
         return self.snapshot.export_types(wanted)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"baseline": {"snapshot_commit_id": self.snapshot.commit_id, "resume_cursor": self.cursor}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from omnigraph.core.html import html_text
 from omnigraph.exec.graph_view import INDEXED_STARTS_MAX, GraphView
@@ -62,23 +62,6 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return html_text(str(self))
-
-    def to_json(self) -> dict[str, Any]:
-        """The facts for programs."""
-        return {
-            "text": str(self),
-            "tables": [
-                {
-                    "table": facts.table,
-                    "rows": facts.rows,
-                    "deleted_rows": facts.deleted_rows,
-                    "fragments": facts.fragments,
-                    "indexes": [{"index": name, "coverage": share} for name, share in facts.indexes],
-                    "traversal": facts.traversal,
-                }
-                for facts in self.tables
-            ],
-        }
 
 
 def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:

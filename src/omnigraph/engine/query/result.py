@@ -12,7 +12,6 @@ from omnigraph.core.html import html_table
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.engine.profile_text import Profiled
 from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
-from omnigraph.rows.results import result_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
@@ -93,16 +92,3 @@ class QueryResult(Profiled):
         with pa.ipc.new_stream(file, self.rows.schema) as writer:
             for batch in self.to_batches():
                 writer.write_batch(batch)
-
-    def envelope(self) -> dict[str, Any]:
-        """What is said about the rows."""
-        return {
-            "query_name": self.query_name,
-            "target": {"branch": self.branch, "snapshot": None if self.branch else self.commit_id or None},
-            "row_count": len(self),
-            "columns": self.columns,
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """The envelope of the reference's reads, with the rows."""
-        return {**self.envelope(), "rows": result_rows(self.table), "graph_commit_id": self.commit_id}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.engine.results import commit_json
-from omnigraph.engine.table_counts import table_json, table_lines
+from omnigraph.engine.table_counts import table_lines
 from omnigraph.history.conflicts import MergeConflict
 from omnigraph.write.merge.conflicts import conflicts_table
 from omnigraph.write.merge.decide import TableCounts
@@ -33,16 +31,6 @@ class RevertResult:
     def __repr__(self) -> str:
         head = f"<RevertResult on {self.branch}: {_number(self.reverted)}, {self.outcome}>"
         return head + table_lines(self.tables)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "outcome": self.outcome,
-            "reverted_commit_ids": list(self.reverted),
-            "tables": [table_json(item) for item in self.tables],
-            "actor_id": self.actor,
-            "commit": None if self.commit is None else commit_json(self.commit),
-        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -69,16 +57,6 @@ class RevertPreview:
     def conflicts_table(self) -> pa.Table:
         """The conflicts as Arrow: table, id, kind, property, and the values of base, source and target as JSON."""
         return conflicts_table(self.conflicts)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "branch": self.branch,
-            "outcome": self.outcome,
-            "head_commit_id": self.head,
-            "reverted_commit_ids": list(self.reverted),
-            "tables": [table_json(item) for item in self.tables],
-            "merge_conflicts": [conflict.to_json() for conflict in self.conflicts],
-        }
 
 
 def _number(reverted: tuple[str, ...]) -> str:

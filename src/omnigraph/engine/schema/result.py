@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.html import html_table
-from omnigraph.engine.results import commit_json
 from omnigraph.schema.migration import MigrationPlan, step_text
 
 
@@ -37,14 +35,3 @@ class SchemaResult:
         made = "no commit" if self.commit is None else f"commit {self.commit.id}"
         rows = [(step_text(step), step.safety.value) for step in self.plan.steps]
         return html_table(f"{len(rows)} steps on {self.branch}, {made}", ("step", "safety"), rows)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "uri": self.uri,
-            "branch": self.branch,
-            "applied": self.applied,
-            "step_count": len(self.plan.steps),
-            "graph_manifest_version": self.manifest_version,
-            **self.plan.to_json(),
-            "commit": None if self.commit is None else commit_json(self.commit),
-        }

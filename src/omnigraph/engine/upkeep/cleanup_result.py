@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.upkeep.sweep import Count, Fate
@@ -66,31 +65,3 @@ class CleanupResult:
     @property
     def waiting(self) -> Count:
         return self.total(Fate.WAITING)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "dry_run": self.dry_run,
-            "keep_versions": self.keep,
-            "older_than_secs": None if self.older_than_us is None else self.older_than_us // 1_000_000,
-            "grace_secs": self.grace_us // 1_000_000,
-            "commits": {
-                "retained": self.commits_retained,
-                "given_up": self.commits_given_up,
-                "waiting": self.commits_waiting,
-                "gone": self.commits_gone,
-            },
-            "files": {kind: _fates_json(counts) for kind, counts in self.files.items()},
-            "total": _fates_json({fate: self.total(fate) for fate in Fate}),
-            "damaged": [item.to_json() for item in self.damaged],
-        }
-
-
-def _fates_json(counts: Mapping[Fate, Count]) -> dict[str, Any]:
-    return {
-        fate.name.lower(): {
-            "files": count.files,
-            "bytes": count.bytes,
-            **({"until": count.until_us} if count.until_us else {}),
-        }
-        for fate, count in sorted(counts.items(), key=lambda item: item[0].name)
-    }

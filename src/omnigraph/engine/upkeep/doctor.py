@@ -54,15 +54,6 @@ class Finding:
     advice: str | None = None
     facts: dict[str, object] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "check": self.check,
-            "verdict": self.verdict.value,
-            "found": self.found,
-            "advice": self.advice,
-            **self.facts,
-        }
-
 
 def examined(manifests: Manifests, open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> list[Finding]:
     """Every finding about a graph, the most basic ones first. What cannot be read is a finding, and not the end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +18,6 @@ class RepairStep:
     mends: tuple[str, ...] = field(default=(), repr=False)
     """Other paths that ``verify`` names because of the same damage."""
 
-    def to_json(self) -> dict[str, str]:
-        return {"path": self.path, "what": self.what, "action": self.action, "effect": self.effect}
-
 
 @dataclass(frozen=True, slots=True)
 class Unrepaired:
@@ -31,9 +27,6 @@ class Unrepaired:
     what: str
     commits: tuple[str, ...]
     advice: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"path": self.path, "what": self.what, "commits": list(self.commits), "advice": self.advice}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +41,3 @@ class RepairReport:
     def is_clean(self) -> bool:
         """No damage, or none that is left."""
         return not self.unrepaired and (self.applied or not self.steps)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "ok": self.is_clean,
-            "applied": self.applied,
-            "steps": [step.to_json() for step in self.steps],
-            "unrepaired": [item.to_json() for item in self.unrepaired],
-        }

@@ -1,0 +1,68 @@
+"""Graphs as JSON: a new graph, the tables of a snapshot, an export, the schema text, and blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.graph import Graph
+    from omnigraph.history.state import ManifestState
+    from omnigraph.schema.catalog import Catalog
+
+
+def created_json(graph: Graph, catalog: Catalog) -> dict[str, Any]:
+    """A graph that was just created, with the names of its types."""
+    return {
+        "uri": graph.uri,
+        "graph_id": graph.id,
+        "graph_commit_id": graph.snapshot().commit_id,
+        "nodes": sorted(catalog.nodes),
+        "edges": sorted(catalog.edges),
+    }
+
+
+def snapshot_json(state: ManifestState) -> dict[str, Any]:
+    """The tables of a snapshot, edges first, with the commit they belong to."""
+    from omnigraph.manifest.layout import FORMAT
+
+    return {
+        "graph_branch": state.branch,
+        "graph_commit_id": state.head,
+        "graph_manifest_version": state.counter,
+        "internal_schema_version": FORMAT,
+        "datasets": [
+            {
+                "entity_kind": key.split(":", 1)[0],
+                "type_name": key.split(":", 1)[1],
+                "dataset_path": pin.location,
+                "published_dataset_version": pin.table_version,
+                "native_dataset_branch": None,
+                "entity_count": pin.rows,
+            }
+            for key, pin in sorted(state.tables.items())
+        ],
+    }
+
+
+def exported_json(uri: str, out: str, commit_id: str, entities: int, size: int) -> dict[str, Any]:
+    """A snapshot that was exported to the file ``out``; ``size`` in bytes."""
+    return {"uri": uri, "out": out, "graph_commit_id": commit_id, "entities": entities, "bytes": size}
+
+
+def blob_json(selector: Mapping[str, str], blob: Blob, *, branch: str | None) -> dict[str, Any]:
+    """The size and tag of a blob. ``branch`` is None for a blob that was read at a commit or time."""
+    target = {"snapshot": blob.commit_id} if branch is None else {"branch": branch}
+    return {
+        "selector": dict(selector),
+        "kind": "managed",
+        "size": blob.size,
+        "etag": blob.etag,
+        "target": {**target, "resolved_snapshot": blob.commit_id},
+    }
+
+
+def written_blob_json(blob: Blob, out: str, size: int) -> dict[str, Any]:
+    """Bytes of a blob that were written to the file ``out``."""
+    return {"out": out, "bytes": size, "graph_commit_id": blob.commit_id}

@@ -1,0 +1,58 @@
+"""Mutations, loads and their previews as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.wire.commits import commit_json, optional_commit_json
+from omnigraph.wire.operators import operators_json
+from omnigraph.wire.tables import tables_json
+
+if TYPE_CHECKING:
+    from omnigraph.engine.previews import WritePreview
+    from omnigraph.engine.results import LoadResult, MutationResult
+
+
+def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict[str, Any]:
+    """A mutation; ``commit`` is null if nothing matched."""
+    form = {
+        "branch": result.branch,
+        "query_name": result.query_name,
+        "affected_nodes": result.affected_nodes,
+        "affected_edges": result.affected_edges,
+        "actor_id": result.actor,
+        "commit": optional_commit_json(result.commit),
+    }
+    return {**form, "profile": operators_json(result.operators)} if with_profile else form
+
+
+def load_json(result: LoadResult, *, with_profile: bool = False) -> dict[str, Any]:
+    """A load, with the number of rows read for each type; ``rejected`` only if rows were rejected."""
+    form = {
+        "branch": result.branch,
+        "base_branch": result.base_branch,
+        "branch_created": result.branch_created,
+        "mode": result.mode,
+        "nodes": _loaded_json(result.nodes),
+        "edges": _loaded_json(result.edges),
+        "total_entities": result.total,
+        **({"rejected": result.rejected} if result.rejected else {}),
+        "actor_id": result.actor,
+        "commit": commit_json(result.commit),
+    }
+    return {**form, "profile": operators_json(result.operators)} if with_profile else form
+
+
+def _loaded_json(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"name": name, "entities_loaded": count} for name, count in sorted(counts.items())]
+
+
+def write_preview_json(preview: WritePreview) -> dict[str, Any]:
+    """The dry run of a mutation or load, bound to the head it was computed on."""
+    return {
+        "branch": preview.branch,
+        "dry_run": True,
+        "head_commit_id": preview.head,
+        "tables": tables_json(preview.tables),
+    }
