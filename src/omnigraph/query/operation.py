@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -21,7 +23,7 @@ from omnigraph.query.ir import (
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.schema.catalog import Catalog
 
-_KINDS = {
+KINDS: Final = {
     Scalar.STRING: "string",
     Scalar.BOOL: "bool",
     Scalar.I32: "int",
@@ -65,8 +67,8 @@ def _result_column(projection: ast.Projection, expression: ir.Expr) -> dict[str,
     type_ = expression.type
     nullable = type_.nullable or isinstance(expression, ir.Aggregate)
     if type_.is_list:
-        return {"name": name, "kind": "list", "item_kind": _KINDS[type_.scalar], "nullable": nullable}
-    column: dict[str, object] = {"name": name, "kind": _KINDS[type_.scalar]}
+        return {"name": name, "kind": "list", "item_kind": KINDS[type_.scalar], "nullable": nullable}
+    column: dict[str, object] = {"name": name, "kind": KINDS[type_.scalar]}
     if type_.is_vector:
         column["vector_dim"] = type_.dimension
     return {**column, "nullable": nullable}

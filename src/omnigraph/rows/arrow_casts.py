@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import assert_never
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,7 +50,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
             return _vector(array, type_)
         if type_.is_list:
             return _list(array, type_)
-        return _scalars(array, type_.scalar)
+        return CASTS[type_.scalar](array)
     except (pa.ArrowInvalid, OverflowError) as problem:
         raise WrongValue(f"does not fit {type_}") from problem
     except pa.ArrowNotImplementedError as problem:
@@ -102,28 +102,19 @@ def _flat_list(value: object) -> list[object]:
     return value
 
 
-def _scalars(array: pa.Array, scalar: Scalar) -> pa.Array:
-    match scalar:
-        case Scalar.STRING:
-            _expect(pa.types.is_string(array.type), array, "text")
-            return array
-        case Scalar.BOOL:
-            _expect(pa.types.is_boolean(array.type), array, "booleans")
-            return array
-        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            _expect(_is_number(array.type), array, "integers")
-            return array.cast(scalar_type(scalar))
-        case Scalar.F32 | Scalar.F64 | Scalar.VECTOR:
-            _expect(_is_number(array.type), array, "numbers")
-            return _floats(array, scalar_type(scalar))
-        case Scalar.DATE:
-            return _dates(array)
-        case Scalar.DATETIME:
-            return _times(array)
-        case Scalar.BLOB:
-            return _blobs(array)
-        case _:
-            assert_never(scalar)
+def _strings(array: pa.Array) -> pa.Array:
+    _expect(pa.types.is_string(array.type), array, "text")
+    return array
+
+
+def _booleans(array: pa.Array) -> pa.Array:
+    _expect(pa.types.is_boolean(array.type), array, "booleans")
+    return array
+
+
+def _integers(array: pa.Array, target: pa.DataType) -> pa.Array:
+    _expect(_is_number(array.type), array, "integers")
+    return array.cast(target)
 
 
 def _expect(fits: bool, array: pa.Array, what: str) -> None:
@@ -136,6 +127,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _floats(array: pa.Array, target: pa.DataType) -> pa.Array:
+    _expect(_is_number(array.type), array, "numbers")
     floats = array.cast(target, safe=False)
     if not pc.all(pc.is_finite(floats), min_count=0).as_py():
         raise WrongValue(f"is not finite as a {target.bit_width}-bit float")
@@ -217,7 +209,7 @@ def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     is_empty = pa.types.is_null(items.type)
-    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else _scalars(items, type_.scalar)
+    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else CASTS[type_.scalar](items)
     return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
 
 
@@ -263,3 +255,19 @@ def _as_list(array: pa.Array) -> pa.Array:
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     _expect(is_list or types.is_list_view(kind) or types.is_large_list_view(kind), array, "lists")
     return array if types.is_list(kind) else array.cast(pa.list_(kind.value_type))
+
+
+CASTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: _strings,
+    Scalar.BLOB: _blobs,
+    Scalar.BOOL: _booleans,
+    Scalar.I32: lambda array: _integers(array, pa.int32()),
+    Scalar.I64: lambda array: _integers(array, pa.int64()),
+    Scalar.U32: lambda array: _integers(array, pa.uint32()),
+    Scalar.U64: lambda array: _integers(array, pa.uint64()),
+    Scalar.F32: lambda array: _floats(array, pa.float32()),
+    Scalar.F64: lambda array: _floats(array, pa.float64()),
+    Scalar.DATETIME: _times,
+    Scalar.DATE: _dates,
+}
+"""The cast of a column of single values, for every scalar but a vector."""

@@ -5,7 +5,7 @@ Blob columns are plain ``large_binary`` marked by metadata; how they are stored 
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 import pyarrow as pa
 
@@ -23,6 +23,22 @@ DST: Final = "dst"
 PRIMARY_KEY_METADATA: Final = {"lance-schema:unenforced-primary-key": "true"}
 BLOB_METADATA: Final = {"omnigraph:blob": "true"}
 PROPERTY_ID_METADATA: Final = "omnigraph:property-id"
+
+ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
+    Scalar.STRING: pa.utf8(),
+    Scalar.BLOB: pa.large_binary(),
+    Scalar.BOOL: pa.bool_(),
+    Scalar.I32: pa.int32(),
+    Scalar.I64: pa.int64(),
+    Scalar.U32: pa.uint32(),
+    Scalar.U64: pa.uint64(),
+    Scalar.F32: pa.float32(),
+    Scalar.F64: pa.float64(),
+    Scalar.DATETIME: pa.timestamp("ms", tz="UTC"),
+    Scalar.DATE: pa.date32(),
+    Scalar.VECTOR: pa.float32(),
+}
+"""The type a single value is stored as."""
 
 
 def table_schema(entity: Entity) -> pa.Schema:
@@ -53,31 +69,7 @@ def column_type(type_: PropertyType) -> pa.DataType:
 
 def scalar_type(scalar: Scalar) -> pa.DataType:
     """The Arrow type of a scalar; a vector's is that of its numbers."""
-    match scalar:
-        case Scalar.STRING:
-            return pa.utf8()
-        case Scalar.BLOB:
-            return pa.large_binary()
-        case Scalar.BOOL:
-            return pa.bool_()
-        case Scalar.I32:
-            return pa.int32()
-        case Scalar.I64:
-            return pa.int64()
-        case Scalar.U32:
-            return pa.uint32()
-        case Scalar.U64:
-            return pa.uint64()
-        case Scalar.F32 | Scalar.VECTOR:
-            return pa.float32()
-        case Scalar.F64:
-            return pa.float64()
-        case Scalar.DATETIME:
-            return pa.timestamp("ms", tz="UTC")
-        case Scalar.DATE:
-            return pa.date32()
-        case _:
-            assert_never(scalar)
+    return ARROW_TYPES[scalar]
 
 
 def column_identity(field: pa.Field) -> object:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from datetime import date, datetime
 from numbers import Integral, Real
-from typing import Final, assert_never
+from typing import Final
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import (
@@ -43,30 +43,8 @@ def converter(type_: PropertyType) -> Convert:
     if type_.is_vector:
         assert type_.dimension is not None
         return _vector_converter(type_.dimension)
-    convert = _scalar_converter(type_.scalar)
+    convert = CONVERTERS[type_.scalar]
     return _list_converter(convert, type_) if type_.is_list else convert
-
-
-def _scalar_converter(scalar: Scalar) -> Convert:
-    match scalar:
-        case Scalar.STRING:
-            return to_text
-        case Scalar.BLOB:
-            return _to_bytes
-        case Scalar.BOOL:
-            return _to_bool
-        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            return _integer_converter(scalar)
-        case Scalar.F32:
-            return _to_f32
-        case Scalar.F64 | Scalar.VECTOR:
-            return _to_f64
-        case Scalar.DATETIME:
-            return _to_milliseconds
-        case Scalar.DATE:
-            return _to_days
-        case _:
-            assert_never(scalar)
 
 
 def kind_of(value: object) -> str:
@@ -240,3 +218,19 @@ def _list_converter(convert_item: Convert, type_: PropertyType) -> Convert:
         return items
 
     return convert
+
+
+CONVERTERS: Final[dict[Scalar, Convert]] = {
+    Scalar.STRING: to_text,
+    Scalar.BLOB: _to_bytes,
+    Scalar.BOOL: _to_bool,
+    Scalar.I32: _integer_converter(Scalar.I32),
+    Scalar.I64: _integer_converter(Scalar.I64),
+    Scalar.U32: _integer_converter(Scalar.U32),
+    Scalar.U64: _integer_converter(Scalar.U64),
+    Scalar.F32: _to_f32,
+    Scalar.F64: _to_f64,
+    Scalar.DATETIME: _to_milliseconds,
+    Scalar.DATE: _to_days,
+}
+"""The reader of a single non-null value, for every scalar but a vector."""

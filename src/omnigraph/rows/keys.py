@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,18 +49,7 @@ def key_text(value: object, type_: PropertyType) -> str | None:
 
 def key_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
     """The canonical texts of a column as stored: utf8, null where a value has none."""
-    match type_.scalar:
-        case Scalar.STRING:
-            return array
-        case Scalar.DATE:
-            return array.view(pa.int32()).cast(pa.utf8())
-        case Scalar.DATETIME:
-            return array.view(pa.int64()).cast(pa.utf8())
-        case Scalar.F32 | Scalar.F64:
-            narrow = type_.scalar is Scalar.F32
-            return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
-        case _:
-            return array.cast(pa.utf8())
+    return TEXTS[type_.scalar](array)
 
 
 def key_id(texts: Sequence[str]) -> str:
@@ -100,3 +90,26 @@ def _float_text(value: float | None, *, narrow: bool) -> str | None:
     shortest = str(pa.scalar(value, pa.float32()).cast(pa.utf8())) if narrow else repr(value)
     text = f"{Decimal(shortest):f}"
     return text.removesuffix(".0")
+
+
+def _float_texts(array: pa.Array, *, narrow: bool) -> pa.Array:
+    return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
+
+
+def _cast_texts(array: pa.Array) -> pa.Array:
+    return array.cast(pa.utf8())
+
+
+TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: lambda array: array,
+    Scalar.BOOL: _cast_texts,
+    Scalar.I32: _cast_texts,
+    Scalar.I64: _cast_texts,
+    Scalar.U32: _cast_texts,
+    Scalar.U64: _cast_texts,
+    Scalar.F32: lambda array: _float_texts(array, narrow=True),
+    Scalar.F64: lambda array: _float_texts(array, narrow=False),
+    Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
+    Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+}
+"""Canonical texts of a column as stored, for every scalar that can be part of a key."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -81,28 +81,7 @@ def _texts(array: pa.Array, type_: PropertyType) -> pa.Array:
     """Each value as JSON text; nulls as ``null``."""
     if type_.is_list or type_.is_vector:
         return _list_texts(array, type_)
-    return pc.coalesce(_scalar_texts(array, type_.scalar), "null")
-
-
-def _scalar_texts(array: pa.Array, scalar: Scalar) -> pa.Array:
-    match scalar:
-        case Scalar.STRING:
-            return _string_texts(array)
-        case Scalar.BOOL | Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            return array.cast(pa.utf8())
-        case Scalar.DATE:
-            return array.view(pa.int32()).cast(pa.utf8())
-        case Scalar.DATETIME:
-            return array.view(pa.int64()).cast(pa.utf8())
-        case Scalar.F64:
-            return _float_texts(array)
-        case Scalar.F32 | Scalar.VECTOR:
-            return _narrow_float_texts(array)
-        case Scalar.BLOB:
-            texts = (None if value is None else _blob_text(value) for value in array.to_pylist())
-            return pa.array(texts, pa.utf8())
-        case _:
-            assert_never(scalar)
+    return pc.coalesce(TEXTS[type_.scalar](array), "null")
 
 
 def _list_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -110,7 +89,7 @@ def _list_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
         array = array.cast(pa.list_(array.type.value_type))
     offsets = array.offsets
     start, end = offsets[0].as_py(), offsets[-1].as_py()
-    items = pc.coalesce(_scalar_texts(array.values.slice(start, end - start), type_.scalar), "null")
+    items = pc.coalesce(TEXTS[type_.scalar](array.values.slice(start, end - start)), "null")
     texts = pa.ListArray.from_arrays(pc.subtract(offsets, start), items, mask=array.is_null())
     return pc.coalesce(pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", ""), "null")
 
@@ -141,3 +120,28 @@ def _narrow_float_texts(array: pa.Array) -> pa.Array:
 
 def _blob_text(value: bytes) -> str:
     return f'"{MANAGED_BLOB}{base64.b64encode(value).decode()}"'
+
+
+def _blob_texts(array: pa.Array) -> pa.Array:
+    return pa.array([None if value is None else _blob_text(value) for value in array.to_pylist()], pa.utf8())
+
+
+def _cast_texts(array: pa.Array) -> pa.Array:
+    return array.cast(pa.utf8())
+
+
+TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: _string_texts,
+    Scalar.BLOB: _blob_texts,
+    Scalar.BOOL: _cast_texts,
+    Scalar.I32: _cast_texts,
+    Scalar.I64: _cast_texts,
+    Scalar.U32: _cast_texts,
+    Scalar.U64: _cast_texts,
+    Scalar.F32: _narrow_float_texts,
+    Scalar.F64: _float_texts,
+    Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
+    Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+    Scalar.VECTOR: _narrow_float_texts,
+}
+"""JSON texts of single values, null where the value is null; for a vector, of its numbers."""

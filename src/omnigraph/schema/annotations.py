@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from omnigraph.core.scalars import Scalar
 from omnigraph.lang.pg_ast import Annotation, ConstraintKind, PgLiteral
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
@@ -155,7 +154,8 @@ def _sugar(
     found: set[ConstraintKind] = set()
     for name in sorted(known.keys() & SUGAR.keys()):
         span = known[name].span
-        fits = not (type_.is_list or type_.is_blob) if name == "index" else type_.is_plain_scalar
+        is_indexable = type_.scalar.info.is_indexable and not type_.is_list
+        fits = is_indexable if name == "index" else type_.is_plain_scalar
         if name == "key" and kind is TypeKind.EDGE:
             findings.error(Rule.CONSTRAINT_ON_EDGE, f"@key constraint is not supported on edges ({owner})", span)
         elif not fits:
@@ -218,8 +218,8 @@ def policy_misfit(policy: MergePolicy, type_: PropertyType) -> str | None:
         case MergePolicy.SUM:
             return None if type_.is_number else "a numeric type"
         case MergePolicy.MAX | MergePolicy.MIN:
-            is_ordered = type_.is_number or type_.is_text or type_.scalar in (Scalar.DATE, Scalar.DATETIME)
-            return None if is_ordered and not type_.is_list else "a number, String, Date or DateTime"
+            is_ordered = type_.scalar.info.is_ordered and not type_.is_list
+            return None if is_ordered else "a number, String, Date or DateTime"
         case MergePolicy.UNION:
             return None if type_.is_list else "a list"
         case MergePolicy.SOURCE | MergePolicy.TARGET | MergePolicy.NEWEST | MergePolicy.REVIEW:

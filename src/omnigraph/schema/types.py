@@ -38,7 +38,7 @@ class PropertyType:
     @property
     def is_plain_scalar(self) -> bool:
         """Neither a list nor a vector nor a blob: what comparisons, keys and grouping work on."""
-        return not (self.is_list or self.is_vector or self.is_blob)
+        return self.scalar.info.is_comparable and not self.is_list
 
     @property
     def is_text(self) -> bool:

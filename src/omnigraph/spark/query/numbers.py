@@ -25,7 +25,7 @@ _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.E
 U64 = "decimal(20,0)"
 """What a U64 is in Spark."""
 
-_WIDE = (Scalar.I64, Scalar.U64)
+_WIDE = frozenset(scalar for scalar, (_, high) in INTEGER_RANGES.items() if high > 2**53)
 """Integers that a float cannot hold exactly."""
 
 
