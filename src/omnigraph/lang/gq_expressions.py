@@ -39,9 +39,6 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
 }
 """How many arguments each function takes. ``rrf`` fuses two or more rankings and may end with its constant k."""
 
-SEARCH_PREDICATES = ("search", "fuzzy", "match_text")
-"""Functions that are true or false by themselves."""
-
 COMPARISONS = {
     operator.value: operator
     for operator in (

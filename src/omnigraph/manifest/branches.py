@@ -26,9 +26,6 @@ from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, r
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
 
-LISTINGS_MAX = 100
-"""How often refs are listed because one of them vanished; each time only new ones are read."""
-
 
 def check_name(name: str) -> str:
     """The trimmed name, or an error that says what a name looks like."""

@@ -21,7 +21,6 @@ from omnigraph.storage.tables.row_layout import Layout, Part
 
 FORMAT = 1
 SIDES = ("edge", "source", "target")
-DIRECTIONS = ("out", "into", "both")
 
 
 @dataclass(frozen=True)
