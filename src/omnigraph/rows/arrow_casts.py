@@ -1,9 +1,13 @@
-"""A user's Arrow column to the column a property is stored as, losing nothing that matters.
+"""Casts of a user's Arrow column to the type of a property.
 
-Numbers may change width when they fit, whole floats may become integers (tables with missing integers often hold
-floats), times of any unit and zone become UTC milliseconds, texts become dates, bytes become vectors. A number never
-becomes a text. The same values are refused as in JSON: numbers that are not finite, days and times outside the
-calendar, nulls in lists, bytes that are no UTF-8.
+Allowed:
+
+* numbers of another width that fit, and whole floats as integers (pandas stores integers with gaps as floats);
+* times of any unit and zone, as UTC milliseconds;
+* text as dates and times, bytes as vectors.
+
+A number never becomes text. As in JSON, non-finite numbers, dates outside the calendar, nulls in lists and invalid
+UTF-8 are refused.
 """
 
 from __future__ import annotations
@@ -28,17 +32,17 @@ _FLOAT = pa.float32()
 
 
 class WrongColumn(Exception):
-    """A column whose Arrow type can hold no value of the property; the text names what is expected."""
+    """The Arrow type of the column cannot be cast to the property's type; the text names the expected one."""
 
 
 class WrongValue(Exception):
-    """Some value of the column does not fit; the text says why when the column is a single row."""
+    """At least one value does not fit; for a single-row column the text gives the reason."""
 
 
 def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = False) -> pa.Array:
     """The column as stored. Raises WrongColumn, or WrongValue when at least one row does not fit.
 
-    ``from_texts`` lets texts be numbers, booleans and JSON arrays too, as in files that hold nothing but texts.
+    ``from_texts`` also parses text as numbers, booleans and JSON arrays, for formats that hold only text.
     """
     array = _readable(plain(array))
     if from_texts and pa.types.is_string(array.type):
@@ -58,7 +62,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Without the encodings that change nothing about the values: dictionaries, runs, extensions, text views."""
+    """The array without encodings: dictionary, run-end, extension types, text views."""
     while True:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
@@ -73,7 +77,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def _readable(array: pa.Array) -> pa.Array:
-    """Texts are UTF-8: Arrow trusts the producer of a column, and reading other bytes fails wherever it happens."""
+    """Refuse invalid UTF-8: Arrow trusts the producer of a column, and a later read would fail far from here."""
     if pa.types.is_string(array.type):
         try:
             array.validate(full=True)
@@ -83,7 +87,7 @@ def _readable(array: pa.Array) -> pa.Array:
 
 
 def _read_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Texts as what they say, for the types that have no text form of their own."""
+    """Parse text for types that have no text form of their own."""
     try:
         if type_.is_list or type_.is_vector:
             return pa.array([None if text is None else _flat_list(json.loads(text)) for text in array.to_pylist()])
@@ -160,10 +164,10 @@ def _times(array: pa.Array) -> pa.Array:
 
 
 def _milliseconds(array: pa.Array) -> pa.Array:
-    """Times as UTC milliseconds without a zone: a time without one is taken as UTC, finer parts are cut off."""
+    """UTC milliseconds without a zone. A time without a zone is UTC; finer units are truncated."""
     numbers = array.view(pa.int64())
     if not pa.types.is_date64(array.type):
-        # Rounding a time near the ends of its type wraps around, so the range is looked at before.
+        # Rounding a time near the ends of its type wraps around, so the range is checked first.
         low, high = MILLISECONDS_RANGE
         per_second = _PER_SECOND[array.type.unit]
         range_ = (low * per_second // 1000, (high + 1) * per_second // 1000 - 1)
@@ -202,7 +206,7 @@ def _blobs(array: pa.Array) -> pa.Array:
 
 def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     lists = _as_list(array)
-    # Flattening leaves out what lies under a null list: it is no value.
+    # list_flatten skips the items below null lists, which are not values.
     items = _readable(plain(pc.list_flatten(lists)))
     if items.null_count:
         raise WrongValue("holds null, and the items of a list are not nullable")
@@ -229,13 +233,13 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
     if numbers.null_count or not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         raise WrongValue("holds something that is not a finite number")
     if not len(numbers):
-        # Arrow's cast ends the process where the numbers have no memory at all, as in messages that hold none.
+        # Arrow's cast crashes the process if the items have no buffer, as in IPC messages without items.
         return pa.nulls(len(lists), column_type(type_))
     return lists.cast(column_type(type_))
 
 
 def _packed_vector(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Vectors as bytes: whoever is slow with lists of numbers, as Spark is, hands these on as they are."""
+    """Vectors as packed little-endian floats, for producers that are slow with lists of numbers, such as Spark."""
     count = type_.dimension or 0
     width = count * _FLOAT.byte_width
     texts = array.cast(pa.large_binary() if pa.types.is_large_binary(array.type) else pa.binary())

@@ -1,6 +1,6 @@
-"""What a property and a table are in Arrow.
+"""Arrow schemas of tables and Arrow types of properties.
 
-Blob columns are plain ``large_binary`` marked by metadata; how they are stored is up to storage.
+Blob columns are plain ``large_binary`` marked by metadata; storage decides their representation.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def table_schema(entity: Entity) -> pa.Schema:
 
 
 def property_field(prop: PropertyIR) -> pa.Field:
-    """The column of a property: it carries the stable id, so that a rename can be told from a drop and an add."""
+    """The column of a property. It carries the stable id, which distinguishes a rename from a drop and an add."""
     metadata = {PROPERTY_ID_METADATA: str(prop.id)}
     if prop.type.is_blob:
         metadata |= BLOB_METADATA
@@ -59,7 +59,7 @@ def property_field(prop: PropertyIR) -> pa.Field:
 
 
 def column_type(type_: PropertyType) -> pa.DataType:
-    """The Arrow type values of a property are stored as. List items are nullable, vector items are never null."""
+    """The Arrow type of a property's column. List items are nullable, vector items are not."""
     if type_.is_vector:
         assert type_.dimension is not None
         return pa.list_(pa.float32(), type_.dimension)
@@ -73,13 +73,13 @@ def scalar_type(scalar: Scalar) -> pa.DataType:
 
 
 def column_identity(field: pa.Field) -> object:
-    """A property's column is known by the property's id, and the others by their names."""
+    """Identity of a column across renames: the property's id, or the name of a system column."""
     number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
     return field.name if number is None else int(number)
 
 
 def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
-    """The columns of a type, by name, as a stored version holds them; columns that the version lacks are missing."""
+    """The fields of a stored version, by the current column names of the type; absent columns are omitted."""
     known = {column_identity(field): field for field in stored}
     wanted = {field.name: column_identity(field) for field in table_schema(entity)}
     return {name: known[identity] for name, identity in wanted.items() if identity in known}

@@ -1,6 +1,6 @@
-"""Columns as Arrow's JSON parser gives them to columns as stored, or Unusual where the exact path has to look.
+"""Columns of Arrow's JSON parser to stored columns; raises Unusual where the exact path must decide.
 
-The vectorised twin of ``json_values``: it decides nothing of its own.
+The vectorised equivalent of ``json_values``: it accepts a subset of the same values and rejects nothing itself.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ISO_TIME_LENGTHS = pa.array([20, 22, 23, 24], pa.int32())
 
 
 class Unusual(Exception):
-    """The column holds something this path does not read; the exact path judges it."""
+    """The column holds a value that only the exact path reads or rejects."""
 
 
 def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"] | None:
-    """How a date or time (or the first one in a list) is written; None if there is none."""
+    """The form of a date or time, or of the first one in a list; None if there is none."""
     if not type_.scalar.is_temporal:
         return None
     if isinstance(value, list):
@@ -38,7 +38,7 @@ def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"]
 
 
 def fast_type(type_: PropertyType, *, as_number: bool) -> pa.DataType:
-    """The type to parse a property as."""
+    """The Arrow type to parse a property with."""
     parsing = PARSING[type_.scalar]
     item = parsing.number if as_number and parsing.number is not None else parsing.type
     return pa.list_(item) if type_.is_list or type_.is_vector else item
@@ -80,7 +80,7 @@ def _floats(array: pa.Array, *, narrow: bool) -> pa.Array:
         raise Unusual
     zeros = pc.equal(array, 0.0)
     if pc.any(zeros).as_py() and pc.any(pc.less(pc.divide(1.0, array.filter(zeros)), 0.0)).as_py():
-        # -0 is an integer to Python and a float to Arrow.
+        # JSON -0 is the integer 0 in Python and a negative float zero in Arrow.
         raise Unusual
     if not narrow:
         return array
@@ -135,13 +135,13 @@ def _within(numbers: pa.Array, range_: tuple[int, int]) -> pa.Array:
 
 
 def beyond(numbers: pa.Array, range_: tuple[int, int]) -> bool:
-    """Tell if a number lies outside a range, its ends included."""
+    """Tell if any number lies outside the inclusive range."""
     ends = pc.min_max(numbers).as_py()
     return ends["min"] is not None and (ends["min"] < range_[0] or ends["max"] > range_[1])
 
 
 def _each_distinct(array: pa.Array, parse: Callable[[str], int | None], type_: pa.DataType) -> pa.Array:
-    """Texts in other forms, each distinct one parsed once by the exact parser."""
+    """Texts in other forms: each distinct text is parsed once by the exact parser."""
     encoded = array.dictionary_encode()
     numbers = [parse(text) for text in encoded.dictionary.to_pylist()]
     if None in numbers:
@@ -173,4 +173,4 @@ PARSING: Final[dict[Scalar, Parsing]] = {
     Scalar.DATE: Parsing(pa.utf8(), _dates, number=pa.int32()),
     Scalar.VECTOR: Parsing(pa.float64(), lambda array: _floats(array, narrow=True)),
 }
-"""How a column of single values is parsed; for a vector, a column of its numbers."""
+"""Parsing of a column of single values; for a vector, of its numbers."""

@@ -1,7 +1,7 @@
-"""One JSON (or Python) value to the value a column stores, strictly: a value fits its declared type or is refused.
+"""Strict conversion of one JSON or Python value to its stored form.
 
-Dates become day numbers, times milliseconds, blobs bytes. Python's own dates, times and bytes are accepted too; JSON
-cannot produce them. Enum membership and other constraints are not judged here.
+Dates become day numbers, times milliseconds, blobs bytes. Python dates, times and bytes are accepted too; JSON cannot
+produce them. Constraints such as enum membership are checked by ``values``.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ from omnigraph.schema.types import PropertyType
 Convert = Callable[[object], object]
 
 F32_OVERFLOW: Final = 3.4028235677973366e38
-"""The smallest double that becomes infinite as a 32-bit float: its largest value and half a step."""
+"""The smallest double that rounds to an infinite 32-bit float: the largest finite one plus half a unit in the last
+place."""
 
 MANAGED_BLOB: Final = "base64:"
 
 
 class Unfit(Exception):
-    """A value that its declared type cannot hold; the text says why. Caught by whoever knows the row."""
+    """The value does not fit its declared type; the text gives the reason. Callers add the row."""
 
 
 def converter(type_: PropertyType) -> Convert:
-    """The function that turns a non-null value into what is stored, or raises Unfit."""
+    """The function that converts a non-null value to its stored form, or raises Unfit."""
     if type_.is_vector:
         assert type_.dimension is not None
         return _vector_converter(type_.dimension)
@@ -48,7 +49,7 @@ def converter(type_: PropertyType) -> Convert:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in the words of JSON, with the value when it is short enough to show."""
+    """The JSON kind of a value for messages, with the value itself if it is short."""
     match value:
         case None:
             return "null"
@@ -89,7 +90,7 @@ def _integer_converter(scalar: Scalar) -> Convert:
     low, high = INTEGER_RANGES[scalar]
 
     def convert(value: object) -> int:
-        # Libraries register their integers as Integral; the common case must not pay for asking.
+        # Libraries register their integers as Integral; the common case must not pay for the isinstance check.
         if type(value) is not int:
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise Unfit(f"expected an integer, got {kind_of(value)}")

@@ -1,8 +1,8 @@
-"""The canonical text of a key value, and the ids of keyed nodes made from it.
+"""Canonical text of key values, and the ids of keyed nodes derived from it.
 
-Applied to values as stored, so the same key has the same id however it was written: a date is its day number, a
-float its shortest digits at the stored width without an exponent. A value that has no such text (null, NaN, an
-infinity) makes a null id; whoever asked reports it.
+Applied to stored values, so equal keys have equal ids however they were written: a date is its day number, a float its
+shortest digits at the stored width, without an exponent. Null, NaN and infinities have no canonical text; the id is
+then null and the caller reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ESCAPED_IN_JSON = r'["\\\x00-\x1f]'
 
 
 def key_text(value: object, type_: PropertyType) -> str | None:
-    """The canonical text of one value (dates also as day or millisecond numbers); None if it has none."""
+    """The canonical text of one value; dates may be day or millisecond numbers. None if it has none."""
     match value:
         case None:
             return None
@@ -48,7 +48,7 @@ def key_text(value: object, type_: PropertyType) -> str | None:
 
 
 def key_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """The canonical texts of a column as stored: utf8, null where a value has none."""
+    """The canonical texts of a stored column: utf8, null where a value has none."""
     return TEXTS[type_.scalar](array)
 
 

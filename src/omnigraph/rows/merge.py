@@ -1,4 +1,4 @@
-"""Values made of two changes of one value, by policy, column by column."""
+"""Merge policies over columns: the value that results from concurrent changes of both sides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from omnigraph.schema.ir import MergePolicy
 def combine(
     policy: MergePolicy, base: pa.Array, source: pa.Array, target: pa.Array
 ) -> tuple[pa.Array, pa.BooleanArray]:
-    """The combined values, and where there is one: a sum may not fit its type. Null counts as nothing."""
+    """The merged values and a mask of valid ones: a sum may overflow its type. Nulls are ignored."""
     match policy:
         case MergePolicy.MAX:
             return _whole(_extreme(pc.max_element_wise, source, target))
@@ -35,11 +35,11 @@ def _whole(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
 
 
 def _extreme(choose: Callable[[pa.Array, pa.Array], pa.Array], source: pa.Array, target: pa.Array) -> pa.Array:
-    """The greater or the smaller ones, whichever side has them. NaN counts as nothing."""
+    """The maximum or minimum of both sides. NaN is ignored."""
     chosen = choose(source, target)
     if not pa.types.is_floating(chosen.type):
         return chosen
-    # Two zeros are equal, and yet not the same: as numbers of their bits the negative one is smaller.
+    # -0.0 and 0.0 compare equal, so their bit patterns decide: as integers, the negative zero is smaller.
     zeros = pc.and_(pc.equal(source, 0), pc.equal(target, 0))
     bits = pa.int64() if chosen.type == pa.float64() else pa.int32()
     return pc.if_else(
@@ -48,7 +48,7 @@ def _extreme(choose: Callable[[pa.Array, pa.Array], pa.Array], source: pa.Array,
 
 
 def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
-    """The base and what both sides added to it."""
+    """The base plus the difference of each side: base 10, source 13, target 8 give 11."""
     type_ = base.type
     if pa.types.is_floating(type_):
         before, left, right = (pc.fill_null(side, 0).cast(pa.float64()) for side in (base, source, target))
@@ -66,7 +66,7 @@ def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> tuple[pa.Array, 
 def _float_sum(
     base: pa.Array, source: pa.Array, target: pa.Array, type_: pa.DataType
 ) -> tuple[pa.Array, pa.BooleanArray]:
-    """Sums in their type. One beyond all numbers fits only if a side is there, and no number only if one was none."""
+    """Sums in the column's type. Infinity is valid only if a side is infinite, NaN only if an operand was NaN."""
     sums = pc.subtract(pc.add(source, target), base).cast(type_, safe=False)
     was_none = reduce(pc.or_, map(pc.is_nan, (base, source, target)))
     was_beyond = pc.and_(pc.is_inf(sums), pc.or_(pc.is_inf(source), pc.is_inf(target)))
@@ -79,7 +79,10 @@ def _bounds(type_: pa.DataType) -> tuple[int, int]:
 
 
 def _union(base: list[Any] | None, source: list[Any] | None, target: list[Any] | None) -> list[Any]:
-    """What the base has and neither side removed, then what the target added, then what the source added."""
+    """Base items that neither side removed, then additions of the target, then of the source.
+
+    base [a, b], source [b, c], target [a, b, d] give [b, d, c].
+    """
     before, left, right = (_by_key(items) for items in (base, source, target))
     kept = {key: item for key, item in before.items() if key in left and key in right}
     added = {key: item for side in (right, left) for key, item in side.items() if key not in before}
@@ -87,5 +90,5 @@ def _union(base: list[Any] | None, source: list[Any] | None, target: list[Any] |
 
 
 def _by_key(items: Iterable[Any] | None) -> dict[object, Any]:
-    """Items once each. NaN is not equal to itself, so its text stands for it."""
+    """Distinct items. NaN is not equal to itself, so a text is its key."""
     return {(item if item == item else "NaN", type(item)): item for item in items or ()}

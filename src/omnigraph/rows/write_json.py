@@ -1,7 +1,7 @@
-"""Rows to JSON lines, in the shape the reader takes: an export loads again and gives the same rows.
+"""Rows as JSON lines in the load format: loading an export gives the same rows.
 
-Every property is present, in the order of the columns; dates are day numbers, times milliseconds, blobs base64.
-Texts are made per column by Arrow and joined; only strings that need escapes pass through Python.
+Every property is present, in column order; dates are day numbers, times milliseconds, blobs base64. Arrow renders whole
+columns and joins them; only strings that need escapes and blobs pass through Python.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TEXT = PropertyType(Scalar.STRING)
 
 
 def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """The rows as JSON lines, in chunks of whole lines. Columns are found by name."""
+    """JSON lines in chunks of whole lines. Columns are matched by name."""
     for batch in batches:
-        # The text of a part must fit the 32-bit offsets of a string column with room to spare.
+        # The text of a slice must fit the 32-bit offsets of a string column with room to spare.
         rows = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
             yield _lines(entity, batch.slice(start, rows))
@@ -69,8 +69,8 @@ def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None
     row = pc.list_parent_indices(column)[wrong].as_py() if is_nested else wrong
     entity_id = batch.column(ID)[row].as_py()
     raise InputError(
-        f"{entity.name}.{name} of {entity_id!r} is not a finite number and has no place in JSON",
-        hint="update the value, or export in a format that knows NaN and infinities",
+        f"{entity.name}.{name} of {entity_id!r} is not a finite number, which JSON cannot represent",
+        hint="update the value, or export in a format that supports NaN and infinities",
         table_key=entity.table_key,
         entity_id=entity_id,
         property=name,
@@ -78,7 +78,7 @@ def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None
 
 
 def _texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Each value as JSON text; nulls as ``null``."""
+    """JSON text of each value; null is ``null``."""
     if type_.is_list or type_.is_vector:
         return _list_texts(array, type_)
     return pc.coalesce(TEXTS[type_.scalar](array), "null")
@@ -104,7 +104,7 @@ def _string_texts(array: pa.Array) -> pa.Array:
 
 
 def _float_texts(array: pa.Array) -> pa.Array:
-    """Shortest digits, always with a fraction or an exponent: ``-0`` alone would be read as the integer 0."""
+    """Shortest digits, always with a fraction or an exponent: a bare ``-0`` would be read back as the integer 0."""
     texts = array.cast(pa.utf8())
     is_whole = pc.match_substring_regex(texts, r"^-?[0-9]+$")
     return pc.if_else(is_whole, pc.binary_join_element_wise(texts, "", ".0"), texts)
@@ -112,7 +112,7 @@ def _float_texts(array: pa.Array) -> pa.Array:
 
 def _narrow_float_texts(array: pa.Array) -> pa.Array:
     texts = _float_texts(array)
-    # The digits that are enough for 32 bits are read as a double and then narrowed. Rounding twice may miss.
+    # The reader parses a double and narrows it. That rounds twice and can miss the float that the shortest digits mean.
     if texts.cast(pa.float64()).cast(pa.float32(), safe=False).equals(array):
         return texts
     return _float_texts(array.cast(pa.float64()))
