@@ -69,12 +69,15 @@ def dead(sources: dict[str, ast.Module], readers: Iterable[ast.Module]) -> list[
     files = [uses(tree) for tree in readers]
     imports: set[tuple[str, str]] = set().union(*(file.imports for file in files))
     texts: set[str] = set().union(*(file.texts for file in files))
+    attributes: dict[str, set[str]] = {module: set() for module in sources}
+    for file in files:
+        for module in file.modules & sources.keys():
+            attributes[module] |= file.attributes
     found = []
     for module, tree in sources.items():
         own = uses(tree).own
-        attributes: set[str] = set().union(*(file.attributes for file in files if module in file.modules))
         for name in declared(tree):
-            is_used = name in own or name in attributes or name in texts or (module, name) in imports
+            is_used = name in own or name in attributes[module] or name in texts or (module, name) in imports
             if not is_used and not name.startswith("__"):
                 found.append(f"{module}:{name}")
     return found
