@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Two workers: the suite starts real servers and JVMs, and more of them than cores makes everything slower.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-long check format lock docs bench clean
+.PHONY: help setup demo test test-fast test-long check format lock docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,12 @@ demo: $(STAMP) ## show what it does, on a graph of a million entities
 
 test: $(STAMP) ## run the tests
 	@$(PYTEST)
+
+# Directories that compute answers from their arguments, and the rules of the tree: no server, no JVM, few files.
+FAST := architecture core history lang query rows schema
+
+test-fast: $(STAMP) ## run the pure packages and the architecture tests, in less than a minute
+	@HYPOTHESIS_PROFILE=fast $(PYTEST) $(addprefix tests/,$(FAST))
 
 test-long: $(STAMP) ## run the long sweeps as well; PART=name for one part of them, PART=list for the names
 ifdef PART

@@ -1,7 +1,8 @@
 """What every test shares: how hypothesis draws its examples, and the parts of the long run (see `tests/parts.py`).
 
 `ci` (the default) is derandomized, so a red run is red again on the next machine; deadlines are off because
-the suite does not measure time. `explore` draws fresh examples and more of them: HYPOTHESIS_PROFILE=explore.
+the suite does not measure time. `fast` draws a tenth of the examples. `explore` draws fresh examples and more of
+them: HYPOTHESIS_PROFILE=explore.
 """
 
 import os
@@ -18,5 +19,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# For `make test-fast`: as `ci` with a tenth of the examples.
+settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=10)
 settings.register_profile("explore", deadline=None, max_examples=2_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -108,4 +108,4 @@ def test_schemas_that_cannot_be_merged_are_told_part_by_part(tmp_path: Path) -> 
     result = run("branch", "merge", "trial", "--store", graph, "--json")
     assert result.exit_code == 1
     [told] = json.loads(result.stdout)["schema_conflicts"]
-    assert (told["type"], told["property"], told["what"]) == ("A", "x", "added by both sides, and not alike")
+    assert (told["type"], told["property"], told["what"]) == ("A", "x", "added differently by both sides")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from omnigraph.core.limits import DIAGNOSTICS_MAX
 from omnigraph.errors import CompileError
@@ -17,6 +17,7 @@ from omnigraph.lang.pg_format import format_schema
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.wire.diagnostics import diagnostic_json
+from tests.examples import examples
 from tests.lang.strategies import any_texts
 from tests.lang.test_formatting import QUERIES, QUERIES_FORMATTED, SCHEMA, SCHEMA_FORMATTED
 from tests.lang.test_round_trip import check_query_formatting, check_schema_formatting
@@ -56,7 +57,7 @@ def _check_diagnostics(text: str, diagnostics: Sequence[Diagnostic]) -> None:
 
 
 @given(any_texts)
-@settings(max_examples=300)
+@examples(300)
 def test_any_text_gives_diagnostics_or_a_tree(text: str) -> None:
     check(text)
 

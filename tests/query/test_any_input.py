@@ -1,6 +1,6 @@
 """Whatever is written, checking gives a plan or diagnostics, in bounded time, and never an exception."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.core.limits import PATTERNS_MAX
@@ -12,6 +12,7 @@ from omnigraph.query.compile import check_query
 from omnigraph.query.explain import explain
 from omnigraph.query.lint import lint_queries
 from omnigraph.wire.lint import lint_report_json
+from tests.examples import examples
 from tests.lang.strategies import query_files, query_text
 from tests.query.fixture import catalog, codes, diagnose, read, write
 from tests.query.golden import FILES, cases
@@ -44,7 +45,7 @@ def check_file(file: QueryFile, source: Source) -> None:
 
 
 @given(query_files)
-@settings(max_examples=100)
+@examples(100)
 def test_any_tree_gives_a_plan_or_diagnostics(file: QueryFile) -> None:
     check_file(file, Source(query_text(file)))
 
@@ -71,7 +72,7 @@ def mutated_queries(draw: st.DrawFn) -> str:
 
 
 @given(mutated_queries())
-@settings(max_examples=1_000)
+@examples(1_000)
 def test_any_mutilated_query_gives_a_plan_or_diagnostics(text: str) -> None:
     check_everything(text)
 
@@ -100,7 +101,7 @@ orders = st.sampled_from(
 
 
 @given(matches, st.lists(projections, min_size=1, max_size=3), orders, st.booleans())
-@settings(max_examples=1_000)
+@examples(1_000)
 def test_any_combination_of_good_clauses_gives_a_plan_or_diagnostics(
     match: str, returns: list[str], order: str, distinct: bool
 ) -> None:

@@ -5,7 +5,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from omnigraph.core.operators import BinaryOperator
@@ -18,6 +18,7 @@ from omnigraph.query.rewrite.pushdown import bound_variables, push_predicates
 from omnigraph.query.rewrite.tree import expressions_of, inputs
 from omnigraph.query.variables import variables_of, walk
 from omnigraph.schema.types import PropertyType
+from tests.examples import examples
 from tests.query.evaluate import COMPARISONS, evaluate
 from tests.query.fixture import lowered
 from tests.query.golden import cases
@@ -72,7 +73,7 @@ def same_truth(before: ir.Expr, value: object) -> None:
     assert (evaluate(before, row) is True) == (evaluate(after, row) is True), after
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(st.data(), st.sampled_from(NUMBERS), st.sampled_from(sorted(COMPARISONS, key=str)), literals, st.booleans())
 def test_a_coerced_comparison_keeps_exactly_the_same_rows(
     data: st.DataObject, scalar: Scalar, operator: BinaryOperator, literal: float, mirrored: bool
@@ -83,7 +84,7 @@ def test_a_coerced_comparison_keeps_exactly_the_same_rows(
     same_truth(before, value)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.sampled_from(NUMBERS), st.sampled_from(sorted(COMPARISONS, key=str)), literals)
 def test_a_coerced_constant_has_exactly_the_type_of_its_column(
     scalar: Scalar, operator: BinaryOperator, literal: float
@@ -103,7 +104,7 @@ def test_a_coerced_constant_has_exactly_the_type_of_its_column(
                     assert struct.unpack("<f", struct.pack("<f", part.value))[0] == part.value
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), st.sampled_from(NUMBERS), st.lists(st.none() | literals, max_size=4))
 def test_a_coerced_list_keeps_exactly_the_same_rows(
     data: st.DataObject, scalar: Scalar, items: list[float | None]
@@ -113,7 +114,7 @@ def test_a_coerced_list_keeps_exactly_the_same_rows(
     same_truth(ir.Member(column, ir.Constant(tuple(items), PropertyType(Scalar.F64, is_list=True))), value)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.sampled_from(NUMBERS), literals)
 def test_a_coerced_item_keeps_exactly_the_same_rows(data: st.DataObject, scalar: Scalar, literal: float) -> None:
     values = data.draw(st.none() | st.lists(values_of(scalar, literal), max_size=3))
@@ -147,7 +148,7 @@ predicates = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(predicates, values_of(Scalar.I32, 2.5))
 @example(ir.Compare(BinaryOperator.EQ, _comparison(Scalar.I32, BinaryOperator.EQ, 2.5), ir.FALSE), None)
 def test_coercion_inside_of_logic_keeps_exactly_the_same_rows(predicate: ir.Expr, value: object) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from omnigraph.rows.cardinality import (
-    beyond_condition,
+    beyond_sql,
     edges_after,
     has_bounds,
     has_minimum,
@@ -30,7 +30,7 @@ def test_the_bounds_mean_the_same_in_python_and_in_sql(card: str, low: int, high
         for count in range(6):
             expected = not low <= count <= (count if high is None else high)
             assert is_beyond(edge, count) == expected
-            found = database.number(f"SELECT count(*) FROM (SELECT {count} AS n) WHERE {beyond_condition(edge, 'n')}")
+            found = database.number(f"SELECT count(*) FROM (SELECT {count} AS n) WHERE {beyond_sql(edge, 'n')}")
             assert found == expected
 
 

@@ -4,11 +4,12 @@ import base64
 import json
 
 import pyarrow as pa
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from omnigraph.rows.typed_rows import TypedRows, joined
 from omnigraph.rows.violations import Violations
+from tests.examples import examples
 from tests.rows.schemas import CATALOG, read, read_exactly
 from tests.rows.test_read_values import ACCEPTED, REFUSED
 
@@ -136,7 +137,7 @@ def _exact(column: pa.Array) -> str:
     return repr(column.to_pylist())
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(_files())
 @example(b'{"type":"Every","data":{"f64":-0}}\n{"type":"Every","data":{"f64":-0.0}}')
 @example(b'{"type":"Every","data":{}} {"type":"Every","data":{}}\n{"type":"Every","data":\n{"type":"Every"}}')
@@ -149,13 +150,13 @@ def test_both_paths_agree_on_generated_files(data: bytes) -> None:
     assert _facts(read(data)) == _facts(read_exactly(data))
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(_mutated())
 def test_both_paths_agree_on_damaged_files(data: bytes) -> None:
     assert _facts(read(data)) == _facts(read_exactly(data))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(_SCALARS["f32"], min_size=1, max_size=20))
 def test_both_paths_round_floats_alike(values: list[str]) -> None:
     data = "\n".join(f'{{"type":"Every","data":{{"f32":{value},"f64":{value}}}}}' for value in values).encode()

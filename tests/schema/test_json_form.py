@@ -117,7 +117,7 @@ def _damaged(path: tuple[str | int, ...], value: object) -> dict[str, Any]:
     ("path", "value", "gist"),
     [
         (("format",), "other", "not a stored schema"),
-        (("version",), 2, "version 1 is known here"),
+        (("version",), 2, "only version 1 is supported"),
         (("next_id",), "1", "schema.next_id is '1', not an integer"),
         (("next_id",), True, "not an integer"),
         (("domain",), KeyError, "schema.domain"),
@@ -126,8 +126,8 @@ def _damaged(path: tuple[str | int, ...], value: object) -> dict[str, Any]:
         (("nodes", 0, "implements"), [1], "not a list of texts"),
         (("nodes", 0, "properties", 0, "merge"), "x", "not one of source, target"),
         (("nodes", 0, "properties", 0, "type", "list"), 0, "not true or false"),
-        (("nodes", 0, "constraints", 0, "kind"), "x", "no constraint of kind 'x'"),
-        (("nodes", 0, "annotations", 0, "arguments"), [["k"]], "no annotation argument"),
+        (("nodes", 0, "constraints", 0, "kind"), "x", "unknown constraint kind 'x'"),
+        (("nodes", 0, "annotations", 0, "arguments"), [["k"]], "not an annotation argument"),
         (("edges", 0, "description"), 3, "not a text"),
     ],
 )

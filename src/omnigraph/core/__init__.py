@@ -1,1 +1,4 @@
-"""Values that every other package shares: scalar kinds, limits, dates. Pure; imports only the standard library."""
+"""Values and ports that every package shares: scalars, limits, dates, commits.
+
+Imports only the standard library and ``errors``.
+"""

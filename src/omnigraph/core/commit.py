@@ -1,4 +1,4 @@
-"""Graph commits: what a write did, by whom, on top of what."""
+"""Graph commits: the record of one write, with its author and its parents, and the stored form of that record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omnigraph.core.tables import FileRecord
 
 
 class CommitKind(Enum):
-    """What made a commit. Only ``MAINTENANCE`` leaves the content of the graph as it was."""
+    """The operation that made a commit. Only ``MAINTENANCE`` leaves the content of the graph unchanged."""
 
     INIT = "init"
     MUTATION = "mutation"
@@ -30,7 +30,7 @@ class CommitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """One table that a commit moved: from which version to which, and how many entities changed how.
+    """One table that a commit changed: its versions before and after, and the number of entities per kind of change.
 
     Versions are (lance version, table version, rows); ``before`` is None for a new table, ``after`` for a dropped one.
     """
@@ -46,7 +46,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphCommit:
-    """One atomic change of the whole graph. ``manifest`` says where its state can be read again."""
+    """One atomic change of the whole graph. ``manifest`` locates the state it left behind."""
 
     id: str
     parents: tuple[str, ...]
@@ -66,14 +66,14 @@ class GraphCommit:
         return hash(self.id)
 
     def __repr__(self) -> str:
-        said = [f" by {self.actor}" if self.actor else "", f", {self.message!r}" if self.message else ""]
+        parts = [f" by {self.actor}" if self.actor else "", f", {self.message!r}" if self.message else ""]
         changes = "".join(f"\n  {c.key}: +{c.inserted:,} ~{c.updated:,} -{c.deleted:,}" for c in self.tables)
-        return f"<GraphCommit {self.id} on {self.branch}: {self.kind.value}{''.join(said)}>{changes}"
+        return f"<GraphCommit {self.id} on {self.branch}: {self.kind.value}{''.join(parts)}>{changes}"
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestPlace:
-    """Where a commit's state is stored: its branch's incarnation, that manifest's version, and the public counter."""
+    """Location of a commit's state: the branch's incarnation, the version of its manifest, and the public counter."""
 
     incarnation: str
     version: int
@@ -104,7 +104,7 @@ def commit_to_json(commit: GraphCommit) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def commit_text(commit: GraphCommit) -> str:
-    """The stored form as text. A publish stores the newest commits again, so the text of each is made once."""
+    """The stored form as text. Every publish stores the newest commits again, so the text of each is cached."""
     return json.dumps(commit_to_json(commit), separators=(",", ":"), ensure_ascii=False)
 
 

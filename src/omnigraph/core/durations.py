@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: ``45s``, ``30m``, ``12h``, ``7d``, ``2w``."""
+"""Durations as users write them: ``45s``, ``30m``, ``12h``, ``7d``, ``2w``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _TEXT = re.compile(r"(\d+)\s*([smhdw])")
 
 Duration = str | timedelta
-"""A length of time as a caller names it."""
+"""A duration as text or as ``timedelta``."""
 
 
 def duration_us(given: Duration) -> int:
-    """Microseconds of a length of time."""
+    """A duration in microseconds. Raises UsageError for any other text and for negative durations."""
     if isinstance(given, timedelta):
         if given < timedelta(0):
             raise _unclear(given)
@@ -27,4 +27,4 @@ def duration_us(given: Duration) -> int:
 
 
 def _unclear(given: Duration) -> UsageError:
-    return UsageError(f"{given!r} is not a length of time", hint="write 45s, 30m, 12h, 7d or 2w")
+    return UsageError(f"{given!r} is not a duration", hint="write 45s, 30m, 12h, 7d or 2w")

@@ -1,4 +1,4 @@
-"""Tables for notebooks: a line that counts, then rows. Everything is escaped."""
+"""HTML tables for notebooks: a caption, then rows. Every text is escaped."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable, Sequence
 
 CELL_CHARS_MAX = 200
-"""Characters of a cell that are shown; a vector or a document would fill the page."""
+"""Characters shown per cell; a vector or a document would fill the page."""
 
 
 def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[object]], more: int = 0) -> str:
-    """A table below its caption; ``more`` rows are only counted."""
+    """A table below its caption; ``more`` is the number of rows left out."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in headers)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     rest = f"<p>... {more:,} more</p>" if more > 0 else ""
@@ -18,7 +18,7 @@ def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[obj
 
 
 def html_text(text: str) -> str:
-    """A text whose lines and columns stay as they are."""
+    """Preformatted text."""
     return f"<pre>{html.escape(text)}</pre>"
 
 

@@ -1,6 +1,6 @@
 """ULIDs: ids that sort by the time they were minted.
 
-The clock and the randomness are brought by the caller (``core.ports``), so that tests can repeat them.
+The caller passes time and randomness (``core.ports``), so that tests are deterministic.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def encode_ulid(milliseconds: int, randomness: int) -> str:
 
 
 def encode_ulids(milliseconds: int, randomness: int, count: int) -> str:
-    """ULIDs that count up from one, written one after the other.
+    """Consecutive ULIDs, concatenated.
 
-    They differ in their last characters, so most of each is made only once.
+    Neighbours differ only in their last characters, so a prefix is encoded once per 1024 ids.
     """
     made: list[str] = []
     end = randomness + count
@@ -38,10 +38,10 @@ def encode_ulids(milliseconds: int, randomness: int, count: int) -> str:
 
 @lru_cache(maxsize=64)
 def _leading(number: int) -> str:
-    """All but the last four characters, which is the same for the many ids that a load mints in one millisecond."""
+    """All but the last four characters: the ids that a load mints in one millisecond share them."""
     return "".join(_PAIRS[number >> shift & 1023] for shift in range(100, -1, -10))
 
 
 def is_ulid(text: str) -> bool:
-    """Whether a text has the form of a ULID."""
+    """Tell if a text has the form of a ULID."""
     return len(text) == ULID_LENGTH and text[0] in "01234567" and all(char in _ALPHABET for char in text)

@@ -1,4 +1,4 @@
-"""Remembering within a bound: what was used least recently is forgotten first. Safe to share between threads."""
+"""A thread-safe LRU cache with a bound on the total cost of its values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _one(_: object) -> int:
 
 
 class Lru(Generic[Key, Value]):
-    """Values by key, together never above ``limit``; each costs one unless ``cost`` says otherwise."""
+    """A cache whose values together never cost more than ``limit``; each costs 1 without ``cost``."""
 
     def __init__(self, limit: int, cost: Callable[[Value], int] = _one) -> None:
         self._limit = limit
@@ -29,7 +29,7 @@ class Lru(Generic[Key, Value]):
         return len(self._values)
 
     def values(self) -> list[Value]:
-        """Everything that is remembered, without counting as use."""
+        """All cached values. Does not count as use."""
         with self._lock:
             return list(self._values.values())
 
@@ -41,7 +41,7 @@ class Lru(Generic[Key, Value]):
             return found
 
     def put(self, key: Key, value: Value) -> None:
-        """Remember a value. One that is larger than the whole bound is not remembered."""
+        """Cache a value. A value that costs more than the whole limit is not cached."""
         with self._lock:
             old = self._values.pop(key, None)
             if old is not None:

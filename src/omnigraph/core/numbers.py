@@ -1,4 +1,4 @@
-"""Floating-point numbers of both widths: what fits, and what lies next to a number that does not."""
+"""Rounding to 32-bit and 64-bit floats, and the neighbours of a number that a width cannot represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from omnigraph.core.scalars import Scalar
 
 
 def round_f32(number: float) -> float:
-    """The nearest F32; infinite if the number is too large for one."""
+    """The nearest F32; infinite on overflow."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
@@ -18,7 +18,7 @@ def round_f32(number: float) -> float:
 
 
 def round_float(value: int | float, scalar: Scalar) -> float:
-    """The nearest float of that width; infinite if there is none."""
+    """The nearest float of that width; infinite on overflow."""
     try:
         number = float(value)
     except OverflowError:
@@ -27,9 +27,9 @@ def round_float(value: int | float, scalar: Scalar) -> float:
 
 
 def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float | None]:
-    """The largest finite float not above the value and the smallest not below it; equal if the value is one itself.
+    """The largest finite float <= the value and the smallest one >= it; equal if the value is representable.
 
-    None where there is no such finite number. Python compares int and float exactly, which this relies on.
+    None where no such finite float exists. Relies on Python comparing int and float exactly.
     """
     nearest = round_float(value, scalar)
     if nearest == value and math.isfinite(nearest):
@@ -42,11 +42,12 @@ def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float 
 
 
 def _next(number: float, scalar: Scalar, towards: float) -> float:
-    """The next float of that width in one direction."""
+    """The adjacent float of that width in one direction."""
     if scalar is not Scalar.F32:
         return math.nextafter(number, towards)
     if number == 0:
         return math.copysign(2.0**-149, towards)
+    # The bit patterns of floats of one sign are ordered like their magnitudes, so the neighbour is one bit pattern on.
     (bits,) = struct.unpack("<i", struct.pack("<f", number))
     away_from_zero = (number > 0) == (towards > 0)
     stepped: float = struct.unpack("<f", struct.pack("<i", bits + (1 if away_from_zero else -1)))[0]

@@ -1,4 +1,4 @@
-"""What the pure parts need from the world, as protocols, and the ordinary implementations of time and ids."""
+"""Protocols for the effects that pure packages need (time, ids, embeddings), and the default clock and id sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omnigraph.core.ids import encode_ulid, encode_ulids
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of wall-clock time."""
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01 UTC."""
@@ -21,23 +21,23 @@ class Clock(Protocol):
 
 
 class IdSource(Protocol):
-    """Mints ids."""
+    """A source of unique, ascending ids."""
 
     def new_id(self) -> str:
-        """A ULID, larger than every one this source gave before."""
+        """A ULID greater than every earlier one of this source."""
         ...
 
     def new_ids(self, count: int) -> str:
-        """That many of them in ascending order, written one after the other: a text for each costs more than the id."""
+        """``count`` ascending ULIDs, concatenated: a Python string per id costs more than the id itself."""
         ...
 
 
 EmbeddingRole = Literal["query", "document"]
-"""Some models embed what is searched for and what is searched in differently."""
+"""Some models embed search texts and documents differently."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors."""
+    """An embedding model: texts to vectors."""
 
     @property
     def model(self) -> str:
@@ -45,7 +45,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-        """One vector of that many numbers per text; raises EmbeddingError."""
+        """One vector of ``dimension`` numbers per text. Raises EmbeddingError."""
         ...
 
 
@@ -58,7 +58,7 @@ class SystemClock:
 
 @dataclass(slots=True)
 class UlidSource:
-    """ULIDs by the clock; within one millisecond the random part counts up, so the order of minting is kept."""
+    """Monotonic ULIDs: within one millisecond, or when the clock steps back, the random part counts up."""
 
     clock: Clock = field(default_factory=SystemClock)
     _last: tuple[int, int] = (0, 0)
@@ -71,7 +71,7 @@ class UlidSource:
         return encode_ulids(*self._take(count), count)
 
     def _take(self, count: int) -> tuple[int, int]:
-        """Time and randomness of the first of some ids; the others count up from it."""
+        """Time and randomness of the first of ``count`` ids; the others count up from it."""
         with self._lock:
             milliseconds = self.clock.now_us() // 1000
             if milliseconds <= self._last[0]:
@@ -88,15 +88,16 @@ _COUNT_BITS = 56
 
 
 class PlacedUlids:
-    """ULIDs for one of many parts of an input that are made side by side.
+    """ULIDs for one part of an input whose parts are read in parallel.
 
-    They sort by the moment that all parts share, then by the ``place`` of the part, then by the order of minting. So
-    those of a whole input only grow, and nobody has to look for one that is there twice.
+    They sort by the time that all parts share, then by the ``place`` of the part, then by the order of minting. The ids
+    of the whole input are therefore strictly ascending, and a load needs no check for duplicates among them.
     """
 
     def __init__(self, milliseconds: int, place: int) -> None:
         self._milliseconds = milliseconds
-        # The top bit of what is counted stays free. It is random, so that the same place of another input does no harm.
+        # The top bit of the counter stays free for counting up. The start is random, so that the same place of another
+        # input in the same millisecond does not mint the same ids.
         self._next = (place % 2**_PLACE_BITS << _COUNT_BITS) | secrets.randbits(_COUNT_BITS - 1)
 
     def new_ids(self, count: int) -> str:

@@ -21,7 +21,7 @@ class Meter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OperatorProfile:
-    """The measurements of one operator.
+    """Measurements of one operator.
 
     Time, reads and writes include the operator's inputs. Rows that were only counted, not materialised, are 0.
     """
@@ -31,13 +31,13 @@ class OperatorProfile:
     rows: int = 0
     seconds: float = 0.0
     requests: int = 0
-    """Requests to the store for tables and manifests, reads and writes."""
+    """Requests to the object store for tables and manifests, reads and writes."""
     bytes: int = 0
-    """Bytes read from the files of tables; memory and the mapped cache do not count."""
+    """Bytes read from table files; memory and the memory-mapped cache do not count."""
     written: int = 0
-    """Bytes written to files of tables and manifests."""
+    """Bytes written to table and manifest files."""
     remarks: tuple[str, ...] = ()
-    """Which index or neighbour lists were used, and why; what a step of a write did to which table."""
+    """Access paths and their reasons; for a write, the effect of the step on each table."""
 
 
 class Step:
@@ -67,7 +67,7 @@ class Profiler:
     entries: list[OperatorProfile] | None = None
     meter: Meter | None = None
     remarks: list[str] = field(default_factory=list)
-    """Remarks of the steps that run at this moment, inner steps last."""
+    """Remarks of the steps in progress, inner steps last."""
     _places: dict[int | str, int] = field(default_factory=dict)
     _depth: int = 0
 
@@ -76,7 +76,7 @@ class Profiler:
         return self.entries is not None
 
     def say(self, remark: str) -> None:
-        """Note something about the step that runs at this moment."""
+        """Add a remark to the step in progress."""
         if self.is_on:
             self.remarks.append(remark)
 
@@ -89,7 +89,7 @@ class Profiler:
 
     def _place(self, subject: Subject, label: Callable[[Subject], str]) -> int:
         assert self.entries is not None
-        # Two operators of a tree may be equal, so an operator is known by its identity.
+        # Two operators of one tree may be equal values, so an operator is identified by object identity.
         key = subject if isinstance(subject, str) else id(subject)
         if key not in self._places:
             self._places[key] = len(self.entries)

@@ -1,15 +1,19 @@
-"""The scalar kinds of the data model and their ranges.
+"""The scalar types of the data model, one row each: a new scalar starts with a row in ``SCALARS``.
 
-Owns the names users write (``I32``) and what they mean as numbers. Storage types are the business of ``rows``.
+Owns the names users write (``I32``) and the facts every package shares. A package that needs more than these facts
+(an Arrow type, a JSON form, a Spark type) keeps one table with a row per scalar; ``tests/architecture/test_scalars.py``
+lists those tables and names the rows that a new scalar is missing.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 
 class Scalar(Enum):
-    """One scalar kind; the value is the name used in ``.pg`` and ``.gq``."""
+    """One scalar type; the value is the name used in ``.pg`` and ``.gq``."""
 
     STRING = "String"
     BLOB = "Blob"
@@ -25,23 +29,73 @@ class Scalar(Enum):
     VECTOR = "Vector"
 
     @property
+    def info(self) -> ScalarInfo:
+        return SCALARS[self]
+
+    @property
     def is_integer(self) -> bool:
-        return self in INTEGER_RANGES
+        return SCALARS[self].family is Family.INTEGER
 
     @property
     def is_float(self) -> bool:
-        return self in (Scalar.F32, Scalar.F64)
+        return SCALARS[self].family is Family.FLOAT
 
     @property
     def is_numeric(self) -> bool:
-        return self.is_integer or self.is_float
+        return SCALARS[self].family in (Family.INTEGER, Family.FLOAT)
+
+    @property
+    def is_temporal(self) -> bool:
+        return SCALARS[self].family is Family.TEMPORAL
 
 
-INTEGER_RANGES: dict[Scalar, tuple[int, int]] = {
-    Scalar.I32: (-(2**31), 2**31 - 1),
-    Scalar.I64: (-(2**63), 2**63 - 1),
-    Scalar.U32: (0, 2**32 - 1),
-    Scalar.U64: (0, 2**64 - 1),
+class Family(Enum):
+    """Scalars that behave alike: values of one numeric family compare with those of the other."""
+
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    TEMPORAL = "temporal"
+    BYTES = "bytes"
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarInfo:
+    """The facts about one scalar that more than one package needs."""
+
+    family: Family
+    is_comparable: bool = True
+    """Values can be compared, grouped, sorted and be part of a key."""
+    is_ordered: bool = True
+    """One of two values is the greater one, so that ``@merge(max)`` and ``@merge(min)`` have a result."""
+    is_indexable: bool = True
+    """``@index`` is allowed."""
+    is_listable: bool = True
+    """Lists of this scalar can be declared."""
+    range: tuple[int, int] | None = None
+    """Smallest and largest integer."""
+
+
+SCALARS: Final[dict[Scalar, ScalarInfo]] = {
+    Scalar.STRING: ScalarInfo(Family.TEXT),
+    Scalar.BLOB: ScalarInfo(Family.BYTES, is_comparable=False, is_ordered=False, is_indexable=False),
+    Scalar.BOOL: ScalarInfo(Family.BOOLEAN, is_ordered=False),
+    Scalar.I32: ScalarInfo(Family.INTEGER, range=(-(2**31), 2**31 - 1)),
+    Scalar.I64: ScalarInfo(Family.INTEGER, range=(-(2**63), 2**63 - 1)),
+    Scalar.U32: ScalarInfo(Family.INTEGER, range=(0, 2**32 - 1)),
+    Scalar.U64: ScalarInfo(Family.INTEGER, range=(0, 2**64 - 1)),
+    Scalar.F32: ScalarInfo(Family.FLOAT),
+    Scalar.F64: ScalarInfo(Family.FLOAT),
+    Scalar.DATETIME: ScalarInfo(Family.TEMPORAL),
+    Scalar.DATE: ScalarInfo(Family.TEMPORAL),
+    Scalar.VECTOR: ScalarInfo(Family.VECTOR, is_comparable=False, is_ordered=False, is_listable=False),
 }
 
-SCALARS_BY_NAME: dict[str, Scalar] = {scalar.value: scalar for scalar in Scalar}
+INTEGER_RANGES: Final[dict[Scalar, tuple[int, int]]] = {
+    scalar: info.range for scalar, info in SCALARS.items() if info.range is not None
+}
+"""Smallest and largest value of every integer scalar."""
+
+SCALARS_BY_NAME: Final[dict[str, Scalar]] = {scalar.value: scalar for scalar in Scalar}

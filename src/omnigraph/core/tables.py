@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TableId:
-    """Names the table of one type for the whole life of that type: stable across renames, new after drop and re-add."""
+    """Identity of a type's table: stable across renames of the type, new after drop and re-add."""
 
     kind: str
     stable_id: int
@@ -15,13 +15,13 @@ class TableId:
 
     @property
     def location(self) -> str:
-        """Where the table lies, relative to the graph's root."""
+        """Directory of the table, relative to the graph's root."""
         return f"{self.kind}s/{self.stable_id:08x}-{self.incarnation:08x}"
 
 
 @dataclass(frozen=True, slots=True)
 class TablePin:
-    """One version of one table. ``lance_version`` opens it; ``table_version`` counts 1, 2, 3 for people."""
+    """One version of one table. ``lance_version`` opens it; ``table_version`` is the consecutive number users see."""
 
     key: str
     location: str
@@ -32,7 +32,7 @@ class TablePin:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that a write made, relative to the root, with its size, and its checksum where that was cheap to take."""
+    """A file that a write created: path relative to the root, size, and a checksum if computing it was cheap."""
 
     path: str
     size: int

@@ -1,8 +1,12 @@
-"""ISO 8601 texts to the numbers dates are stored as: days, or milliseconds, since 1970-01-01 UTC.
+"""Dates and times: ISO 8601 text to and from stored numbers, days or milliseconds since 1970-01-01 UTC.
 
-Accepts what the reference accepts: single-digit months and days, ``YYYYMMDD``, ``T`` or a space before the time, a
-fraction of any length (cut to milliseconds), ``Z`` or an offset, no zone (UTC), and a date where a time is wanted or
-the other way round.
+The parser accepts the same forms as the reference implementation:
+
+* single-digit months and days, and ``YYYYMMDD``;
+* ``T`` or a space before the time;
+* a fraction of any length, truncated to milliseconds;
+* ``Z``, an offset, or no zone, which means UTC;
+* a date where a time is expected, and the reverse.
 """
 
 from __future__ import annotations
@@ -15,11 +19,11 @@ _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
 
 DAYS_RANGE: Final = ((date.min - _EPOCH).days, (date.max - _EPOCH).days)
-"""First and last day of a Date, the years 1 to 9999. A day outside has no ISO text and is no Python date, so it could
-be stored but neither printed nor compared nor written again."""
+"""First and last day of a Date, the years 1 to 9999. A day outside has no ISO text and no Python date: it could be
+stored, but not printed, compared or written again."""
 
 MILLISECONDS_RANGE: Final = (DAYS_RANGE[0] * _DAY, DAYS_RANGE[1] * _DAY + _DAY - 1)
-"""First and last moment of a DateTime, for the same reason."""
+"""First and last millisecond of a DateTime, for the same reason."""
 
 CALENDAR: Final = "the years 1 to 9999"
 """Both ranges, as messages name them."""
@@ -30,7 +34,7 @@ _ISO = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}\s*{_ZONE}?)?", re.ASCII)
 
 
 def parse_datetime(text: str) -> int | None:
-    """Milliseconds since the epoch, or None if the text is no ISO date or time."""
+    """Milliseconds since the epoch, or None if the text is not an ISO date or time."""
     match = _ISO.fullmatch(text.strip())
     if match is None:
         return None
@@ -49,23 +53,23 @@ def parse_datetime(text: str) -> int | None:
     if offset is None:
         return None
     milliseconds += ((hour * 60 + minute - offset) * 60 + second) * 1000 + fraction
-    # An offset can lead out of the years that can be written.
+    # An offset can move a valid local time outside the years 1 to 9999.
     return milliseconds if is_moment(milliseconds) else None
 
 
 def parse_date(text: str) -> int | None:
-    """Days since the epoch, or None if the text is no ISO date; a time is cut off after conversion to UTC."""
+    """Days since the epoch, or None if the text is not an ISO date; a time is dropped after conversion to UTC."""
     milliseconds = parse_datetime(text)
     return None if milliseconds is None else milliseconds // _DAY
 
 
 def is_day(days: int) -> bool:
-    """Tell if a number of days is a Date."""
+    """Tell if a number of days is in the range of Date."""
     return DAYS_RANGE[0] <= days <= DAYS_RANGE[1]
 
 
 def is_moment(milliseconds: int) -> bool:
-    """Tell if a number of milliseconds is a DateTime."""
+    """Tell if a number of milliseconds is in the range of DateTime."""
     return MILLISECONDS_RANGE[0] <= milliseconds <= MILLISECONDS_RANGE[1]
 
 
@@ -91,11 +95,11 @@ def format_datetime(milliseconds: int) -> str:
 
 
 def datetime_to_milliseconds(moment: datetime) -> int:
-    """A Python time as stored; one without a zone is taken as UTC. Its zone can lead out of the range."""
+    """Milliseconds of a Python time; one without a zone is UTC. The result can lie outside ``MILLISECONDS_RANGE``."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def date_to_days(day: date) -> int:
-    """A Python date as stored."""
+    """Days of a Python date."""
     return (day - _EPOCH).days

@@ -281,7 +281,7 @@ def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
 
 
 def _scalar_name(cursor: Cursor) -> str:
-    names = [name for name in SCALARS_BY_NAME if name != "Vector"]
+    names = [name for name, scalar in SCALARS_BY_NAME.items() if scalar.info.is_listable]
     token = cursor.token
     if token.kind in (Kind.TYPE_NAME, Kind.WORD) and token.text not in names:
         if token.text in ("enum", "Vector"):

@@ -6,7 +6,7 @@ One operator per line, inputs indented below; read from the bottom to follow the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Final, assert_never
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import format_date, format_datetime
@@ -188,6 +188,9 @@ def render(expression: ir.Expr) -> str:
             assert_never(expression)
 
 
+TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}
+
+
 def _inner(expression: ir.Expr) -> str:
     compound = isinstance(expression, ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull)
     return f"({render(expression)})" if compound else render(expression)
@@ -209,10 +212,8 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
             return "true" if value else "false"
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-        case int() if scalar is Scalar.DATE:
-            return f'date("{format_date(value)}")'
-        case int() if scalar is Scalar.DATETIME:
-            return f'datetime("{format_datetime(value)}")'
+        case int() if scalar.is_temporal:
+            return f'{scalar.value.lower()}("{TEMPORAL_TEXTS[scalar](value)}")'
         case _:
             return str(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
@@ -23,7 +24,7 @@ from omnigraph.query.ir import (
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.schema.catalog import Catalog
 
-_KINDS = {
+KINDS: Final = {
     Scalar.STRING: "string",
     Scalar.BOOL: "bool",
     Scalar.I32: "int",
@@ -85,8 +86,8 @@ def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultCol
     type_ = expression.type
     nullable = type_.nullable or isinstance(expression, ir.Aggregate)
     if type_.is_list:
-        return ResultColumn(name, "list", nullable, item_kind=_KINDS[type_.scalar])
-    return ResultColumn(name, _KINDS[type_.scalar], nullable, vector_dimension=type_.dimension)
+        return ResultColumn(name, "list", nullable, item_kind=KINDS[type_.scalar])
+    return ResultColumn(name, KINDS[type_.scalar], nullable, vector_dimension=type_.dimension)
 
 
 def _static_name(node: ast.Expr) -> str:

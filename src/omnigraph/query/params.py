@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from numbers import Integral, Real
+from typing import Final
 
 from omnigraph.core.numbers import round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
@@ -100,12 +101,13 @@ def _convert(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
         return None
     if type_.is_vector:
         return _vector(name, value, type_)
+    read = READERS[type_.scalar]
     if type_.is_list:
         items = _items(value)
         if items is None:
             raise _wrong(name, "array", value)
-        return tuple(_scalar(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(items))
-    return _scalar(name, value, type_.scalar)
+        return tuple(read(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(items))
+    return read(name, value, type_.scalar)
 
 
 def _wrong(name: str, wanted: str, value: object) -> ParameterError:
@@ -127,23 +129,13 @@ def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
     return tuple(_number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(items))
 
 
-def _scalar(name: str, value: object, scalar: Scalar) -> ir.ConstantValue:
-    match scalar:
-        case Scalar.STRING | Scalar.BLOB:
-            return _text(name, value)
-        case Scalar.BOOL:
-            if not isinstance(value, bool):
-                raise _wrong(name, "bool", value)
-            return value
-        case Scalar.DATE | Scalar.DATETIME:
-            return _temporal(name, value, scalar)
-        case Scalar.F32 | Scalar.F64:
-            return _number(name, value, scalar)
-        case _:
-            return _integer(name, value, scalar)
+def _boolean(name: str, value: object, scalar: Scalar) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(name, scalar.value.lower(), value)
+    return value
 
 
-def _text(name: str, value: object) -> str:
+def _text(name: str, value: object, _: Scalar) -> str:
     if not isinstance(value, str):
         raise _wrong(name, "string", value)
     try:
@@ -192,6 +184,22 @@ def _integer(name: str, value: object, scalar: Scalar) -> int:
     if not low <= number <= high:
         raise ParameterError(f"param '{name}': {number} is out of range for {scalar.value}", parameter=name)
     return number
+
+
+READERS: Final[dict[Scalar, Callable[[str, object, Scalar], ir.ConstantValue]]] = {
+    Scalar.STRING: _text,
+    Scalar.BLOB: _text,
+    Scalar.BOOL: _boolean,
+    Scalar.I32: _integer,
+    Scalar.I64: _integer,
+    Scalar.U32: _integer,
+    Scalar.U64: _integer,
+    Scalar.F32: _number,
+    Scalar.F64: _number,
+    Scalar.DATETIME: _temporal,
+    Scalar.DATE: _temporal,
+}
+"""The reader of a single value, given the parameter's name, the value and the scalar; for every scalar but a vector."""
 
 
 def shorten(value: object) -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import assert_never
 
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.core.scalars import Scalar
+from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type, suggest_variable
@@ -204,7 +204,7 @@ def _list_scalar(items: list[ir.Expr]) -> Scalar | None:
         return Scalar.F64 if exact else None
     if Scalar.U64 not in scalars:
         return Scalar.I64
-    signed = [item for item in items if item.type.scalar in (Scalar.I32, Scalar.I64)]
+    signed = [item for item in items if INTEGER_RANGES[item.type.scalar][0] < 0]
     fits = all(isinstance(item, ir.Constant) and isinstance(item.value, int) and item.value >= 0 for item in signed)
     return Scalar.U64 if fits else None
 
@@ -301,7 +301,7 @@ def _check_same_entity(
 
 def _temporal_hint(left: ir.Expr, right: ir.Expr) -> str | None:
     scalars = {left.type.scalar, right.type.scalar}
-    if Scalar.STRING in scalars and scalars & {Scalar.DATE, Scalar.DATETIME}:
+    if Scalar.STRING in scalars and any(scalar.is_temporal for scalar in scalars):
         return 'write `date("...")` or `datetime("...")`'
     return None
 

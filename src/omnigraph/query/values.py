@@ -169,7 +169,7 @@ def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
 
 
 def _hint(literal: Literal, wanted: PropertyType) -> str | None:
-    if literal.kind is LiteralKind.STRING and wanted.scalar in (Scalar.DATE, Scalar.DATETIME):
+    if literal.kind is LiteralKind.STRING and wanted.scalar.is_temporal:
         return f'write `{wanted.scalar.value.lower()}("{literal.value}")`'
     return None
 

@@ -1,1 +1,1 @@
-"""Entities as Arrow rows: reading, checking, identifying and writing them. Pure over Arrow; knows no storage."""
+"""Entities as Arrow rows: reading, validation, ids and writing. Pure computation over Arrow, independent of storage."""

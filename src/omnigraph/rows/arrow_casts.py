@@ -1,16 +1,20 @@
-"""A user's Arrow column to the column a property is stored as, losing nothing that matters.
+"""Casts of a user's Arrow column to the type of a property.
 
-Numbers may change width when they fit, whole floats may become integers (tables with missing integers often hold
-floats), times of any unit and zone become UTC milliseconds, texts become dates, bytes become vectors. A number never
-becomes a text. The same values are refused as in JSON: numbers that are not finite, days and times outside the
-calendar, nulls in lists, bytes that are no UTF-8.
+Allowed:
+
+* numbers of another width that fit, and whole floats as integers (pandas stores integers with gaps as floats);
+* times of any unit and zone, as UTC milliseconds;
+* text as dates and times, bytes as vectors.
+
+A number never becomes text. As in JSON, non-finite numbers, dates outside the calendar, nulls in lists and invalid
+UTF-8 are refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import assert_never
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,17 +32,17 @@ _FLOAT = pa.float32()
 
 
 class WrongColumn(Exception):
-    """A column whose Arrow type can hold no value of the property; the text names what is expected."""
+    """The Arrow type of the column cannot be cast to the property's type; the text names the expected one."""
 
 
 class WrongValue(Exception):
-    """Some value of the column does not fit; the text says why when the column is a single row."""
+    """At least one value does not fit; for a single-row column the text gives the reason."""
 
 
 def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = False) -> pa.Array:
     """The column as stored. Raises WrongColumn, or WrongValue when at least one row does not fit.
 
-    ``from_texts`` lets texts be numbers, booleans and JSON arrays too, as in files that hold nothing but texts.
+    ``from_texts`` also parses text as numbers, booleans and JSON arrays, for formats that hold only text.
     """
     array = _readable(plain(array))
     if from_texts and pa.types.is_string(array.type):
@@ -50,7 +54,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
             return _vector(array, type_)
         if type_.is_list:
             return _list(array, type_)
-        return _scalars(array, type_.scalar)
+        return CASTS[type_.scalar](array)
     except (pa.ArrowInvalid, OverflowError) as problem:
         raise WrongValue(f"does not fit {type_}") from problem
     except pa.ArrowNotImplementedError as problem:
@@ -58,7 +62,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Without the encodings that change nothing about the values: dictionaries, runs, extensions, text views."""
+    """The array without encodings: dictionary, run-end, extension types, text views."""
     while True:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
@@ -73,7 +77,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def _readable(array: pa.Array) -> pa.Array:
-    """Texts are UTF-8: Arrow trusts the producer of a column, and reading other bytes fails wherever it happens."""
+    """Refuse invalid UTF-8: Arrow trusts the producer of a column, and a later read would fail far from here."""
     if pa.types.is_string(array.type):
         try:
             array.validate(full=True)
@@ -83,7 +87,7 @@ def _readable(array: pa.Array) -> pa.Array:
 
 
 def _read_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Texts as what they say, for the types that have no text form of their own."""
+    """Parse text for types that have no text form of their own."""
     try:
         if type_.is_list or type_.is_vector:
             return pa.array([None if text is None else _flat_list(json.loads(text)) for text in array.to_pylist()])
@@ -102,28 +106,19 @@ def _flat_list(value: object) -> list[object]:
     return value
 
 
-def _scalars(array: pa.Array, scalar: Scalar) -> pa.Array:
-    match scalar:
-        case Scalar.STRING:
-            _expect(pa.types.is_string(array.type), array, "text")
-            return array
-        case Scalar.BOOL:
-            _expect(pa.types.is_boolean(array.type), array, "booleans")
-            return array
-        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            _expect(_is_number(array.type), array, "integers")
-            return array.cast(scalar_type(scalar))
-        case Scalar.F32 | Scalar.F64 | Scalar.VECTOR:
-            _expect(_is_number(array.type), array, "numbers")
-            return _floats(array, scalar_type(scalar))
-        case Scalar.DATE:
-            return _dates(array)
-        case Scalar.DATETIME:
-            return _times(array)
-        case Scalar.BLOB:
-            return _blobs(array)
-        case _:
-            assert_never(scalar)
+def _strings(array: pa.Array) -> pa.Array:
+    _expect(pa.types.is_string(array.type), array, "text")
+    return array
+
+
+def _booleans(array: pa.Array) -> pa.Array:
+    _expect(pa.types.is_boolean(array.type), array, "booleans")
+    return array
+
+
+def _integers(array: pa.Array, target: pa.DataType) -> pa.Array:
+    _expect(_is_number(array.type), array, "integers")
+    return array.cast(target)
 
 
 def _expect(fits: bool, array: pa.Array, what: str) -> None:
@@ -136,6 +131,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _floats(array: pa.Array, target: pa.DataType) -> pa.Array:
+    _expect(_is_number(array.type), array, "numbers")
     floats = array.cast(target, safe=False)
     if not pc.all(pc.is_finite(floats), min_count=0).as_py():
         raise WrongValue(f"is not finite as a {target.bit_width}-bit float")
@@ -168,10 +164,10 @@ def _times(array: pa.Array) -> pa.Array:
 
 
 def _milliseconds(array: pa.Array) -> pa.Array:
-    """Times as UTC milliseconds without a zone: a time without one is taken as UTC, finer parts are cut off."""
+    """UTC milliseconds without a zone. A time without a zone is UTC; finer units are truncated."""
     numbers = array.view(pa.int64())
     if not pa.types.is_date64(array.type):
-        # Rounding a time near the ends of its type wraps around, so the range is looked at before.
+        # Rounding a time near the ends of its type wraps around, so the range is checked first.
         low, high = MILLISECONDS_RANGE
         per_second = _PER_SECOND[array.type.unit]
         range_ = (low * per_second // 1000, (high + 1) * per_second // 1000 - 1)
@@ -210,14 +206,14 @@ def _blobs(array: pa.Array) -> pa.Array:
 
 def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     lists = _as_list(array)
-    # Flattening leaves out what lies under a null list: it is no value.
+    # list_flatten skips the items below null lists, which are not values.
     items = _readable(plain(pc.list_flatten(lists)))
     if items.null_count:
         raise WrongValue("holds null, and the items of a list are not nullable")
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     is_empty = pa.types.is_null(items.type)
-    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else _scalars(items, type_.scalar)
+    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else CASTS[type_.scalar](items)
     return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
 
 
@@ -237,13 +233,13 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
     if numbers.null_count or not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         raise WrongValue("holds something that is not a finite number")
     if not len(numbers):
-        # Arrow's cast ends the process where the numbers have no memory at all, as in messages that hold none.
+        # Arrow's cast crashes the process if the items have no buffer, as in IPC messages without items.
         return pa.nulls(len(lists), column_type(type_))
     return lists.cast(column_type(type_))
 
 
 def _packed_vector(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Vectors as bytes: whoever is slow with lists of numbers, as Spark is, hands these on as they are."""
+    """Vectors as packed little-endian floats, for producers that are slow with lists of numbers, such as Spark."""
     count = type_.dimension or 0
     width = count * _FLOAT.byte_width
     texts = array.cast(pa.large_binary() if pa.types.is_large_binary(array.type) else pa.binary())
@@ -263,3 +259,19 @@ def _as_list(array: pa.Array) -> pa.Array:
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     _expect(is_list or types.is_list_view(kind) or types.is_large_list_view(kind), array, "lists")
     return array if types.is_list(kind) else array.cast(pa.list_(kind.value_type))
+
+
+CASTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: _strings,
+    Scalar.BLOB: _blobs,
+    Scalar.BOOL: _booleans,
+    Scalar.I32: lambda array: _integers(array, pa.int32()),
+    Scalar.I64: lambda array: _integers(array, pa.int64()),
+    Scalar.U32: lambda array: _integers(array, pa.uint32()),
+    Scalar.U64: lambda array: _integers(array, pa.uint64()),
+    Scalar.F32: lambda array: _floats(array, pa.float32()),
+    Scalar.F64: lambda array: _floats(array, pa.float64()),
+    Scalar.DATETIME: _times,
+    Scalar.DATE: _dates,
+}
+"""The cast of a column of single values, for every scalar but a vector."""

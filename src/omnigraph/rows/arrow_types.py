@@ -1,11 +1,11 @@
-"""What a property and a table are in Arrow.
+"""Arrow schemas of tables and Arrow types of properties.
 
-Blob columns are plain ``large_binary`` marked by metadata; how they are stored is up to storage.
+Blob columns are plain ``large_binary`` marked by metadata; storage decides their representation.
 """
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 import pyarrow as pa
 
@@ -24,6 +24,22 @@ PRIMARY_KEY_METADATA: Final = {"lance-schema:unenforced-primary-key": "true"}
 BLOB_METADATA: Final = {"omnigraph:blob": "true"}
 PROPERTY_ID_METADATA: Final = "omnigraph:property-id"
 
+ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
+    Scalar.STRING: pa.utf8(),
+    Scalar.BLOB: pa.large_binary(),
+    Scalar.BOOL: pa.bool_(),
+    Scalar.I32: pa.int32(),
+    Scalar.I64: pa.int64(),
+    Scalar.U32: pa.uint32(),
+    Scalar.U64: pa.uint64(),
+    Scalar.F32: pa.float32(),
+    Scalar.F64: pa.float64(),
+    Scalar.DATETIME: pa.timestamp("ms", tz="UTC"),
+    Scalar.DATE: pa.date32(),
+    Scalar.VECTOR: pa.float32(),
+}
+"""The type a single value is stored as."""
+
 
 def table_schema(entity: Entity) -> pa.Schema:
     """The columns of a type's table: ``id``, for edges ``src`` and ``dst``, then the properties by name."""
@@ -35,7 +51,7 @@ def table_schema(entity: Entity) -> pa.Schema:
 
 
 def property_field(prop: PropertyIR) -> pa.Field:
-    """The column of a property: it carries the stable id, so that a rename can be told from a drop and an add."""
+    """The column of a property. It carries the stable id, which distinguishes a rename from a drop and an add."""
     metadata = {PROPERTY_ID_METADATA: str(prop.id)}
     if prop.type.is_blob:
         metadata |= BLOB_METADATA
@@ -43,7 +59,7 @@ def property_field(prop: PropertyIR) -> pa.Field:
 
 
 def column_type(type_: PropertyType) -> pa.DataType:
-    """The Arrow type values of a property are stored as. List items are nullable, vector items are never null."""
+    """The Arrow type of a property's column. List items are nullable, vector items are not."""
     if type_.is_vector:
         assert type_.dimension is not None
         return pa.list_(pa.float32(), type_.dimension)
@@ -53,41 +69,17 @@ def column_type(type_: PropertyType) -> pa.DataType:
 
 def scalar_type(scalar: Scalar) -> pa.DataType:
     """The Arrow type of a scalar; a vector's is that of its numbers."""
-    match scalar:
-        case Scalar.STRING:
-            return pa.utf8()
-        case Scalar.BLOB:
-            return pa.large_binary()
-        case Scalar.BOOL:
-            return pa.bool_()
-        case Scalar.I32:
-            return pa.int32()
-        case Scalar.I64:
-            return pa.int64()
-        case Scalar.U32:
-            return pa.uint32()
-        case Scalar.U64:
-            return pa.uint64()
-        case Scalar.F32 | Scalar.VECTOR:
-            return pa.float32()
-        case Scalar.F64:
-            return pa.float64()
-        case Scalar.DATETIME:
-            return pa.timestamp("ms", tz="UTC")
-        case Scalar.DATE:
-            return pa.date32()
-        case _:
-            assert_never(scalar)
+    return ARROW_TYPES[scalar]
 
 
 def column_identity(field: pa.Field) -> object:
-    """A property's column is known by the property's id, and the others by their names."""
+    """Identity of a column across renames: the property's id, or the name of a system column."""
     number = (field.metadata or {}).get(PROPERTY_ID_METADATA.encode())
     return field.name if number is None else int(number)
 
 
 def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
-    """The columns of a type, by name, as a stored version holds them; columns that the version lacks are missing."""
+    """The fields of a stored version, by the current column names of the type; absent columns are omitted."""
     known = {column_identity(field): field for field in stored}
     wanted = {field.name: column_identity(field) for field in table_schema(entity)}
     return {name: known[identity] for name, identity in wanted.items() if identity in known}

@@ -1,10 +1,10 @@
-"""The rule of ``@card``: which sources a write is judged by, how many edges each has afterwards, and which are wrong.
+"""The ``@card`` rule: the sources a write touches, their number of edges afterwards, and the bounds.
 
 A write touches a source if it adds, moves or removes an edge that starts there. Every touched source must satisfy the
-minimum and the maximum after the write, also if it has no edge left (a vacated source). A source that the write
-deletes is not judged, and neither is one that the write does not touch: a new node may be without edges.
+minimum and the maximum after the write, even if it has no edge left (a vacated source). Deleted and untouched sources
+are not checked: a new node may have no edges.
 
-Each path finds the edges in its own way: in memory, in the key database, or by jobs of Spark.
+The callers find the edges: in memory, in the key database, or by Spark jobs.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from omnigraph.schema.catalog import EdgeType
 
 
 def has_bounds(edge: EdgeType) -> bool:
-    """Whether the number of edges per source is limited at all."""
+    """Tell if the number of edges per source is limited."""
     return has_minimum(edge) or edge.ir.card_max is not None
 
 
 def has_minimum(edge: EdgeType) -> bool:
-    """Whether losing an edge can break the bounds."""
+    """Tell if the removal of an edge can break the bounds."""
     return edge.ir.card_min > 0
 
 
 def touched_sources(before: Iterable[str], after: Iterable[str]) -> list[str]:
-    """Sources that a write is judged by: of the edges it writes, and of those it replaces or removes."""
+    """Sources of the edges that a write adds, replaces or removes."""
     return list(dict.fromkeys([*after, *before]))
 
 
 def edges_after(touched: Iterable[str], kept: Iterable[str], after: Iterable[str]) -> dict[str, int]:
-    """How many edges each touched source has after the write, given the sources of every edge kept and written."""
+    """Edges per touched source after the write, given the source of every edge kept and written."""
     counts = Counter(kept)
     counts.update(after)
     return {source: counts[source] for source in touched}
 
 
 def is_beyond(edge: EdgeType, count: int) -> bool:
-    """Whether a number of edges breaks the bounds."""
+    """Tell if a number of edges is out of bounds."""
     high = edge.ir.card_max
     return count < edge.ir.card_min or (high is not None and count > high)
 
 
-def beyond_condition(edge: EdgeType, column: str) -> str:
-    """The same as a condition of SQL on a column of counts."""
+def beyond_sql(edge: EdgeType, column: str) -> str:
+    """``is_beyond`` as SQL on a column of counts."""
     low, high = edge.ir.card_min, edge.ir.card_max
     return f"({column} < {low}" + ("" if high is None else f" OR {column} > {high}") + ")"
 

@@ -1,12 +1,13 @@
-"""Columns as Arrow's JSON parser gives them to columns as stored, or Unusual where the exact path has to look.
+"""Columns of Arrow's JSON parser to stored columns; raises Unusual where the exact path must decide.
 
-The vectorised twin of ``json_values``: it decides nothing of its own.
+The vectorised equivalent of ``json_values``: it accepts a subset of the same values and rejects nothing itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import dataclass
+from typing import Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,18 +18,17 @@ from omnigraph.rows.arrow_types import column_type, scalar_type
 from omnigraph.rows.json_values import F32_OVERFLOW, Unfit, converter
 from omnigraph.schema.types import PropertyType
 
-_TEMPORAL = (Scalar.DATE, Scalar.DATETIME)
 _ISO_TIME_LENGTHS = pa.array([20, 22, 23, 24], pa.int32())
 """``YYYY-MM-DDTHH:MM:SSZ`` without and with one to three decimals."""
 
 
 class Unusual(Exception):
-    """The column holds something this path does not read; the exact path judges it."""
+    """The column holds a value that only the exact path reads or rejects."""
 
 
 def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"] | None:
-    """How a date or time (or the first one in a list) is written; None if there is none."""
-    if type_.scalar not in _TEMPORAL:
+    """The form of a date or time, or of the first one in a list; None if there is none."""
+    if not type_.scalar.is_temporal:
         return None
     if isinstance(value, list):
         value = next((item for item in value if item is not None), None)
@@ -38,19 +38,9 @@ def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"]
 
 
 def fast_type(type_: PropertyType, *, as_number: bool) -> pa.DataType:
-    """The type to parse a property as."""
-    match type_.scalar:
-        case Scalar.F32 | Scalar.F64 | Scalar.VECTOR:
-            # Narrowing is ours: the exact path rounds twice (text to double to float), and both must agree.
-            item = pa.float64()
-        case Scalar.BLOB:
-            item = pa.utf8()
-        case Scalar.DATE:
-            item = pa.int32() if as_number else pa.utf8()
-        case Scalar.DATETIME:
-            item = pa.int64() if as_number else pa.utf8()
-        case _:
-            item = scalar_type(type_.scalar)
+    """The Arrow type to parse a property with."""
+    parsing = PARSING[type_.scalar]
+    item = parsing.number if as_number and parsing.number is not None else parsing.type
     return pa.list_(item) if type_.is_list or type_.is_vector else item
 
 
@@ -69,23 +59,20 @@ def stored(array: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _scalars(array: pa.Array, type_: PropertyType) -> pa.Array:
-    match type_.scalar:
-        case Scalar.F32 | Scalar.F64:
-            return _floats(array, narrow=type_.scalar is Scalar.F32)
-        case Scalar.BLOB:
-            convert = converter(PropertyType(Scalar.BLOB))
-            try:
-                values = [None if text is None else convert(text) for text in array.to_pylist()]
-            except Unfit:
-                raise Unusual from None
-            return pa.array(values, pa.large_binary())
-        case Scalar.DATE:
-            return _dates(array) if array.type == pa.utf8() else _within(array, DAYS_RANGE).view(pa.date32())
-        case Scalar.DATETIME:
-            stored_as = scalar_type(Scalar.DATETIME)
-            return _times(array) if array.type == pa.utf8() else _within(array, MILLISECONDS_RANGE).view(stored_as)
-        case _:
-            return array
+    return PARSING[type_.scalar].stored(array)
+
+
+def _same(array: pa.Array) -> pa.Array:
+    return array
+
+
+def _blobs(array: pa.Array) -> pa.Array:
+    convert = converter(PropertyType(Scalar.BLOB))
+    try:
+        values = [None if text is None else convert(text) for text in array.to_pylist()]
+    except Unfit:
+        raise Unusual from None
+    return pa.array(values, pa.large_binary())
 
 
 def _floats(array: pa.Array, *, narrow: bool) -> pa.Array:
@@ -93,7 +80,7 @@ def _floats(array: pa.Array, *, narrow: bool) -> pa.Array:
         raise Unusual
     zeros = pc.equal(array, 0.0)
     if pc.any(zeros).as_py() and pc.any(pc.less(pc.divide(1.0, array.filter(zeros)), 0.0)).as_py():
-        # -0 is an integer to Python and a float to Arrow.
+        # JSON -0 is the integer 0 in Python and a negative float zero in Arrow.
         raise Unusual
     if not narrow:
         return array
@@ -108,7 +95,7 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
         or not pc.all(pc.equal(pc.list_value_length(array), type_.dimension), min_count=0).as_py()
     ):
         raise Unusual
-    numbers = _floats(array.values, narrow=True)
+    numbers = _scalars(array.values, type_)
     if not array.null_count:
         return pa.FixedSizeListArray.from_arrays(numbers, type=column_type(type_))
     lists = pa.ListArray.from_arrays(array.offsets, numbers, type=pa.list_(pa.float32()), mask=array.is_null())
@@ -116,6 +103,8 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _dates(array: pa.Array) -> pa.Array:
+    if array.type != pa.utf8():
+        return _within(array, DAYS_RANGE).view(pa.date32())
     if pc.all(pc.equal(pc.binary_length(array), 10), min_count=0).as_py():
         try:
             days = array.cast(pa.date32())
@@ -126,8 +115,10 @@ def _dates(array: pa.Array) -> pa.Array:
 
 
 def _times(array: pa.Array) -> pa.Array:
-    is_plain = pc.and_(pc.is_in(pc.binary_length(array), _ISO_TIME_LENGTHS), pc.ends_with(array, "Z"))
     type_ = scalar_type(Scalar.DATETIME)
+    if array.type != pa.utf8():
+        return _within(array, MILLISECONDS_RANGE).view(type_)
+    is_plain = pc.and_(pc.is_in(pc.binary_length(array), _ISO_TIME_LENGTHS), pc.ends_with(array, "Z"))
     if pc.all(pc.or_(is_plain, pc.is_null(array)), min_count=0).as_py():
         try:
             times = array.cast(type_)
@@ -144,15 +135,42 @@ def _within(numbers: pa.Array, range_: tuple[int, int]) -> pa.Array:
 
 
 def beyond(numbers: pa.Array, range_: tuple[int, int]) -> bool:
-    """Tell if a number lies outside a range, its ends included."""
+    """Tell if any number lies outside the inclusive range."""
     ends = pc.min_max(numbers).as_py()
     return ends["min"] is not None and (ends["min"] < range_[0] or ends["max"] > range_[1])
 
 
 def _each_distinct(array: pa.Array, parse: Callable[[str], int | None], type_: pa.DataType) -> pa.Array:
-    """Texts in other forms, each distinct one parsed once by the exact parser."""
+    """Texts in other forms: each distinct text is parsed once by the exact parser."""
     encoded = array.dictionary_encode()
     numbers = [parse(text) for text in encoded.dictionary.to_pylist()]
     if None in numbers:
         raise Unusual
     return pa.array(numbers, type_).take(encoded.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsing:
+    """The type Arrow parses a scalar as, the type for those written as numbers, and the way from there to storage."""
+
+    type: pa.DataType
+    stored: Callable[[pa.Array], pa.Array] = _same
+    number: pa.DataType | None = None
+
+
+PARSING: Final[dict[Scalar, Parsing]] = {
+    Scalar.STRING: Parsing(pa.utf8()),
+    Scalar.BLOB: Parsing(pa.utf8(), _blobs),
+    Scalar.BOOL: Parsing(pa.bool_()),
+    Scalar.I32: Parsing(pa.int32()),
+    Scalar.I64: Parsing(pa.int64()),
+    Scalar.U32: Parsing(pa.uint32()),
+    Scalar.U64: Parsing(pa.uint64()),
+    # Not narrowed by Arrow: the exact path rounds twice (text to double to float), and both must agree.
+    Scalar.F32: Parsing(pa.float64(), lambda array: _floats(array, narrow=True)),
+    Scalar.F64: Parsing(pa.float64(), lambda array: _floats(array, narrow=False)),
+    Scalar.DATETIME: Parsing(pa.utf8(), _times, number=pa.int64()),
+    Scalar.DATE: Parsing(pa.utf8(), _dates, number=pa.int32()),
+    Scalar.VECTOR: Parsing(pa.float64(), lambda array: _floats(array, narrow=True)),
+}
+"""Parsing of a column of single values; for a vector, of its numbers."""

@@ -1,7 +1,7 @@
-"""Which rows and which values differ, over Arrow.
+"""Comparison of two versions of a table: matching rows and differing values.
 
-Equality is that of what is stored: null equals null and nothing else, floats and vectors are compared bit for bit,
-except that NaN equals NaN; the items of lists count in their order.
+Equality of stored values: null equals only null; floats and vectors are compared bit for bit, except that any NaN
+equals any NaN in a float column; lists are compared item by item, in order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Positions in two lists of ids: of those that both have, in the same order, and of those that only one has."""
+    """Positions in two arrays of ids: common ids in the same order, and ids of only one array."""
 
     before: pa.Array
     after: pa.Array
@@ -25,7 +25,11 @@ class Matched:
 
 
 def match(before: pa.Array, after: pa.Array) -> Matched:
-    """Find equal ids; each list has every id once. Everything is in the order of the ids."""
+    """Join two arrays of distinct ids. All results are in the order of the ids.
+
+    For ids ``[c, a, b]`` and ``[b, d, c]``: ``before`` is 2, 0 and ``after`` is 0, 2 (b and c), ``only_before`` is 1
+    (a) and ``only_after`` is 1 (d).
+    """
     order_before, order_after = pc.sort_indices(before), pc.sort_indices(after)
     old, new = before.take(order_before), after.take(order_after)
     found = pc.index_in(new, value_set=old)
@@ -39,13 +43,13 @@ def match(before: pa.Array, after: pa.Array) -> Matched:
 
 
 def differs(before: pa.Array, after: pa.Array) -> pa.BooleanArray:
-    """Where two columns of one type differ."""
+    """A mask of the rows at which two columns of one type differ."""
     one_null = pc.xor(pc.is_null(before), pc.is_null(after))
     return pc.or_(one_null, pc.fill_null(_unequal(before, after), False))
 
 
 def _unequal(before: pa.Array, after: pa.Array) -> pa.Array:
-    """Where values differ, or null where one is null."""
+    """A mask of differing values, null where one is null."""
     type_ = before.type
     if pa.types.is_fixed_size_list(type_) or pa.types.is_list(type_):
         return _unequal_lists(before, after)
@@ -61,7 +65,20 @@ def _other_bits(before: pa.Array, after: pa.Array) -> pa.Array:
 
 
 def _unequal_lists(before: pa.Array, after: pa.Array) -> pa.Array:
-    """Lists of another length differ; of the others the items are compared, all at once."""
+    """Lists of different length differ; the items of all others are compared in one pass.
+
+    ======  ======  =========  =====================================
+    before  after   same size  result
+    ======  ======  =========  =====================================
+    [1, 2]  [1, 3]  yes        item 1 of row 0 differs: true
+    [4]     [4]     yes        false
+    [5]     [5, 6]  no         true
+    null    [7]     null       null
+    []      []      yes        no items: false
+    ======  ======  =========  =====================================
+
+    Wrong items are mapped back to their rows by ``list_parent_indices``.
+    """
     is_other = pc.not_equal(pc.list_value_length(before), pc.list_value_length(after))
     rows = pc.indices_nonzero(pc.fill_null(pc.invert(is_other), False))
     if not len(rows):

@@ -1,6 +1,7 @@
-"""Vectors made from texts: which rows lack one, and what an embedder has to give.
+"""Embedding of rows: finding missing vectors, and calling and checking the embedder.
 
-Pure but for asking the embedder. Who may have a vector already (the committed graph, this very load) is known above.
+Pure except for the call of the embedder. Reuse of existing vectors (of the committed graph or of the same load) is up
+to ``write.vectors``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class EmbeddedProperty:
 
 
 def embedded_properties(entity: Entity) -> list[EmbeddedProperty]:
-    """The vector properties of a type that are made from texts, by name."""
+    """The ``@embed`` properties of a type, by name."""
     found = []
     for name, prop in sorted(entity.properties.items()):
         if prop.embed is not None:
@@ -45,7 +46,7 @@ def embedded_properties(entity: Entity) -> list[EmbeddedProperty]:
 
 
 def without_required_vectors(catalog: Catalog) -> Catalog:
-    """The types as they are read when vectors will be made: no vector has to be there that a text is given for."""
+    """The catalog with every ``@embed`` property nullable, for reading rows before their vectors are computed."""
     return Catalog(replace(catalog.schema, nodes=tuple(_relaxed(node) for node in catalog.schema.nodes)))
 
 
@@ -59,7 +60,7 @@ def _optional(prop: PropertyIR) -> PropertyIR:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The rows of a batch that have no vector: those with a text to make one from, and all others."""
+    """The rows of a batch without a vector: ``rows`` have a text to embed, ``hopeless`` have none."""
 
     rows: Positions
     texts: pa.Array
@@ -67,7 +68,7 @@ class Gaps:
 
 
 def find_gaps(batch: pa.RecordBatch, prop: EmbeddedProperty, is_made: pa.Array | None = None) -> Gaps:
-    """A text of nothing but white space says nothing: no vector is made from it, nor where ``is_made`` is false."""
+    """Find the rows to embed. Rows with blank text, or with a false ``is_made``, get no vector."""
     texts = batch.column(prop.embed.source)
     has_text = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(texts), ""), False)
     has_hope = has_text if is_made is None else pc.and_(has_text, is_made)
@@ -83,7 +84,7 @@ def _positions(array: pa.Array) -> Positions:
 
 
 def with_vectors(batch: pa.RecordBatch, name: str, rows: Positions, vectors: Vectors) -> pa.RecordBatch:
-    """The batch with vectors at some rows that had none."""
+    """The batch with vectors filled in at ``rows``, which had none."""
     index = batch.schema.get_field_index(name)
     column = batch.column(index)
     values = np.zeros((len(column), vectors.shape[1]), np.float32)
@@ -96,7 +97,7 @@ def with_vectors(batch: pa.RecordBatch, name: str, rows: Positions, vectors: Vec
 
 
 def check_model(node: NodeType, name: str, embedder: Embedder) -> None:
-    """Refuse an embedder of another model than the one whose vectors the property holds."""
+    """Refuse an embedder whose model differs from the declared model of the property."""
     declared = node.properties[name].embed
     if declared is None or declared.model is None or declared.model == embedder.model:
         return
@@ -108,8 +109,8 @@ def check_model(node: NodeType, name: str, embedder: Embedder) -> None:
     )
 
 
-def ask_for_vectors(embedder: Embedder, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Vectors:
-    """The vectors of texts. The embedder may be anybody's, so what it gives is looked at."""
+def call_embedder(embedder: Embedder, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Vectors:
+    """Call the embedder and validate its result, because users can supply their own embedder."""
     try:
         found = embedder.embed(texts, dimension, role)
     except OmnigraphError:

@@ -1,7 +1,7 @@
-"""Values as JSON that loses nothing, in the encoding of exports: what is read back is what was stored.
+"""Lossless JSON values, in the encoding of exports.
 
-Dates are day numbers, times milliseconds, bytes base64. Numbers that JSON lacks are the texts ``NaN``, ``Infinity``
-and ``-Infinity``, as in results.
+Dates are day numbers, times milliseconds, bytes base64. Non-finite numbers are the texts ``NaN``, ``Infinity`` and
+``-Infinity``, as in results.
 """
 
 from __future__ import annotations

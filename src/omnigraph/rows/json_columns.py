@@ -1,12 +1,14 @@
-"""The fast path: many lines of one type parsed as columns by Arrow.
+"""The fast path of reading JSON lines: lines of one type parsed as columns by Arrow.
 
-It may only shine or step aside: lines about which anything is unusual (a wrong value, a duplicate key, NaN, -0, a
-missing property, bytes that are no UTF-8) are given back unread, and the exact path says what is wrong, if anything.
-What both read is the same; a property test holds them together.
+Invariant: the fast path returns exactly the rows of the exact path, or returns the lines unread. It never reports a
+violation. Anything unusual (an invalid value, a duplicate key, NaN, -0, a missing property, invalid UTF-8) is left to
+the exact path. A property test compares the two.
 
-Facts about Arrow's parser this leans on: duplicate keys, unknown keys, control characters and halves of surrogate
-pairs are errors; NaN and infinities, invalid UTF-8, several objects in one line and one object over several lines are
-not, so those are looked for here.
+This relies on facts about Arrow's parser:
+
+* duplicate keys, unknown keys, control characters and halves of surrogate pairs are errors;
+* NaN and infinities, invalid UTF-8, several objects in one line and one object over several lines are no errors, so
+  they are detected here.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import pyarrow.json as pj
 
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.column_values import Unusual, fast_type, stored, temporal_in
-from omnigraph.rows.json_lines import Block, Malformed, parse_line
+from omnigraph.rows.json_lines import LineBlock, Malformed, parse_line
 from omnigraph.rows.keys import node_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
 from omnigraph.rows.minting import MintIds, given_or_minted
@@ -31,16 +33,17 @@ NumberedLine = tuple[int, bytes]
 
 _PREFIX: Final = re.compile(rb'\{"(type|edge)": ?"([A-Za-z0-9_]+)"')
 _PREFIX_NAME_AT: Final = 10
-"""Where to look for the end of the type's name: after ``{"type": "`` or one character into the name without a space."""
+"""Start of the search for the end of the type's name: behind ``{"type": "``, or one character into the name if there
+is no space."""
 _SNIFFED_LINES: Final = 64
 _NULL_DATA: Final = re.compile(rb'"data"[ \t\r]*:[ \t\r]*null')
 
 
 class ColumnarReader:
-    """Reads the lines of a block type by type: those that show their type at once and end as an object does.
+    """Reads the lines of a block type by type, if they start with their type and end with ``}``.
 
-    Lines that start with ``{`` and end with ``}`` cannot be parts of one object: between the end of a value and the
-    start of the next JSON needs a comma. So as many objects as lines means one object in each line.
+    Lines that start with ``{`` and end with ``}`` cannot be parts of one object, because JSON requires a comma between
+    values. So an equal number of objects and lines means one object per line.
     """
 
     def __init__(self, catalog: Catalog, mint_ids: MintIds) -> None:
@@ -49,8 +52,8 @@ class ColumnarReader:
         self._parsers: dict[str, _TypeParser] = {}
         self._by_prefix: dict[bytes, _TypeParser] = {}
 
-    def read(self, block: Block) -> tuple[list[TypedRows], list[NumberedLine]]:
-        """The rows of the types that went well, and the lines nobody has judged, in order."""
+    def read(self, block: LineBlock) -> tuple[list[TypedRows], list[NumberedLine]]:
+        """The rows of types that were parsed, and all other lines, unread and in order."""
         data = block.data
         if b"\0" in data or not _is_utf8(data):
             return [], _numbered(block)
@@ -60,7 +63,7 @@ class ColumnarReader:
             return ([rows], []) if rows is not None else ([], _numbered(block))
         return self._read_mixed(block)
 
-    def _read_mixed(self, block: Block) -> tuple[list[TypedRows], list[NumberedLine]]:
+    def _read_mixed(self, block: LineBlock) -> tuple[list[TypedRows], list[NumberedLine]]:
         groups: dict[str, tuple[_TypeParser, list[int], list[bytes]]] = {}
         unjudged: list[NumberedLine] = []
         for number, whole in enumerate(block.data.split(b"\n"), block.first_line):
@@ -84,8 +87,8 @@ class ColumnarReader:
                 pieces.append(rows)
         return pieces, sorted(unjudged)
 
-    def _parser_of_all(self, block: Block) -> _TypeParser | None:
-        """The parser for a block whose lines all start and end alike, as in an export; saves taking it apart."""
+    def _parser_of_all(self, block: LineBlock) -> _TypeParser | None:
+        """The parser for a block of one type, as in an export; saves splitting the block into lines."""
         data = block.data
         prefix = data[: data.find(b'"', _PREFIX_NAME_AT) + 1]
         parser = self._by_prefix.get(prefix) or self._new_prefix(prefix)
@@ -107,7 +110,7 @@ class ColumnarReader:
 
 
 class _TypeParser:
-    """Parses lines of one type. ``_numbers`` says which dates and times this input writes as numbers."""
+    """Parser for lines of one type. ``_numbers`` holds the dates and times that this input writes as numbers."""
 
     def __init__(self, entity: Entity, mint_ids: MintIds) -> None:
         self.key = entity.table_key
@@ -138,7 +141,7 @@ class _TypeParser:
         return TypedRows(self._entity, batch, numbers)
 
     def _sniff(self, data: bytes, lines: int) -> bool:
-        """Learn from the first lines which dates are numbers; whether that is news."""
+        """Detect in the first lines which dates are numbers. Returns true if the result changed."""
         before = self._numbers
         found = set(before or ())
         for line in data.split(b"\n", lines)[:lines]:
@@ -189,7 +192,8 @@ class _TypeParser:
 
     def _columns(self, table: pa.Table, data: bytes) -> dict[str, pa.Array]:
         struct = _flat(table.column("data"))
-        # Arrow does not tell a missing "data" (allowed) from a null one (not). Only an escape could hide the word.
+        # Arrow does not distinguish a missing "data" (allowed) from a null one (an error). Only an escape could hide
+        # the key from the pattern.
         if struct.null_count and (b"\\" in data or _NULL_DATA.search(data)):
             raise Unusual
         return dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
@@ -198,7 +202,7 @@ class _TypeParser:
         if not node.key:
             return given_or_minted(given, self._mint_ids)
         ids = node_ids(node, pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
-        # A null in the comparison is an id that was not given.
+        # The comparison is null where no id was given.
         if ids.null_count or (given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py()):
             raise Unusual
         return ids
@@ -224,5 +228,5 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _numbered(block: Block) -> list[NumberedLine]:
+def _numbered(block: LineBlock) -> list[NumberedLine]:
     return list(enumerate(block.data.split(b"\n"), block.first_line))

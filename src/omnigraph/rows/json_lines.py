@@ -1,6 +1,6 @@
-"""A stream of bytes to blocks of complete lines, and one line to a Python object, strictly.
+"""Splitting of a byte stream into blocks of complete lines, and strict parsing of one line.
 
-Knows JSON and lines, not what a record means.
+Deals with JSON and lines, not with the meaning of records.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _BLANK: Final = b" \t\r"
 
 
 class Malformed(Exception):
-    """A line that is not one JSON value; the text says why and where in the line."""
+    """The line is not one JSON value; the text gives the reason and the column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Complete lines; only the last one of the stream may lack its line feed."""
 
     data: bytes
@@ -33,10 +33,10 @@ class Block:
     lines: int
 
 
-def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None], *, is_start: bool = True) -> Iterator[Block]:
-    """Cut a stream at line ends. ``too_long`` is told the number of every line that is left out for its length.
+def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None], *, is_start: bool = True) -> Iterator[LineBlock]:
+    """Cut a stream at line ends. ``too_long`` is called with the number of each line skipped for its length.
 
-    A byte order mark at the very start (``is_start``) is dropped: editors write it and nobody sees it.
+    A byte order mark at the very start (``is_start``) is dropped: some editors write one invisibly.
     """
     pending: list[bytes] = []
     size, line = 0, 1
@@ -64,13 +64,13 @@ def blocks(chunks: Iterable[bytes], too_long: Callable[[int], None], *, is_start
             data = b"".join(pending)
             cut = data.rfind(b"\n") + 1
             lines = data.count(b"\n", 0, cut)
-            yield Block(_without_mark(data[:cut]) if is_start else data[:cut], line, lines)
+            yield LineBlock(_without_mark(data[:cut]) if is_start else data[:cut], line, lines)
             line += lines
             pending, size, has_line_end, is_start = [data[cut:]], len(data) - cut, False, False
     if size:
         data = b"".join(pending)
         lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        yield Block(_without_mark(data) if is_start else data, line, lines)
+        yield LineBlock(_without_mark(data) if is_start else data, line, lines)
 
 
 def _without_mark(data: bytes) -> bytes:
@@ -78,7 +78,7 @@ def _without_mark(data: bytes) -> bytes:
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces no larger than a block, whatever a caller thinks a chunk is."""
+    """The same bytes in pieces no larger than a block: callers may pass chunks of any size."""
     for chunk in chunks:
         if len(chunk) <= BLOCK_BYTES:
             yield bytes(chunk)

@@ -1,6 +1,6 @@
-"""The exact path: one record at a time, every problem reported with its place.
+"""The exact path of reading records: one record at a time, with a located violation for every problem.
 
-A record is a JSON object as Python sees it. A row that breaks any rule is reported and left out; reading goes on.
+A record is a decoded JSON object. An invalid row is reported and skipped; reading continues with the next record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EDGE_KEYS: Final = frozenset({"edge", "from", "to", "data"})
 
 
 class RecordReader:
-    """Turns records into rows. Rows gather in columns until ``take`` asks for them."""
+    """Converts records to rows, collected in columns until ``take`` is called."""
 
     def __init__(self, catalog: Catalog, source: str, mint_ids: MintIds, violations: Violations) -> None:
         self._catalog = catalog
@@ -87,7 +87,7 @@ class RecordReader:
     def _data(
         self, record: Mapping[str, object], allowed: frozenset[str], table: _Table, line: int
     ) -> Mapping[str, object] | None:
-        """The properties, or None when the record around them is wrong."""
+        """The properties, or None if the enclosing record is malformed."""
         extra = [key for key in record if key not in allowed]
         if extra:
             keys = ", ".join(f'"{key}"' for key in sorted(allowed))
@@ -108,7 +108,7 @@ class RecordReader:
 
 
 class _Table:
-    """The growing columns of one type."""
+    """Builder of the columns of one type."""
 
     def __init__(self, entity: Entity, source: str, mint_ids: MintIds, violations: Violations) -> None:
         self.key = entity.table_key
@@ -189,7 +189,7 @@ class _Table:
         return derived
 
     def _values(self, data: Mapping[str, object], line: int) -> list[object] | None:
-        """The stored values in column order, or None after reporting everything that is wrong with them."""
+        """The stored values in column order, or None after reporting every violation."""
         is_good = True
         if not self._known.issuperset(data):
             self._report_unknown(data, line)

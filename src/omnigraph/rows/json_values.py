@@ -1,7 +1,7 @@
-"""One JSON (or Python) value to the value a column stores, strictly: a value fits its declared type or is refused.
+"""Strict conversion of one JSON or Python value to its stored form.
 
-Dates become day numbers, times milliseconds, blobs bytes. Python's own dates, times and bytes are accepted too; JSON
-cannot produce them. Enum membership and other constraints are not judged here.
+Dates become day numbers, times milliseconds, blobs bytes. Python dates, times and bytes are accepted too; JSON cannot
+produce them. Constraints such as enum membership are checked by ``values``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from datetime import date, datetime
 from numbers import Integral, Real
-from typing import Final, assert_never
+from typing import Final
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import (
@@ -29,48 +29,27 @@ from omnigraph.schema.types import PropertyType
 Convert = Callable[[object], object]
 
 F32_OVERFLOW: Final = 3.4028235677973366e38
-"""The smallest double that becomes infinite as a 32-bit float: its largest value and half a step."""
+"""The smallest double that rounds to an infinite 32-bit float: the largest finite one plus half a unit in the last
+place."""
 
 MANAGED_BLOB: Final = "base64:"
 
 
 class Unfit(Exception):
-    """A value that its declared type cannot hold; the text says why. Caught by whoever knows the row."""
+    """The value does not fit its declared type; the text gives the reason. Callers add the row."""
 
 
 def converter(type_: PropertyType) -> Convert:
-    """The function that turns a non-null value into what is stored, or raises Unfit."""
+    """The function that converts a non-null value to its stored form, or raises Unfit."""
     if type_.is_vector:
         assert type_.dimension is not None
         return _vector_converter(type_.dimension)
-    convert = _scalar_converter(type_.scalar)
+    convert = CONVERTERS[type_.scalar]
     return _list_converter(convert, type_) if type_.is_list else convert
 
 
-def _scalar_converter(scalar: Scalar) -> Convert:
-    match scalar:
-        case Scalar.STRING:
-            return to_text
-        case Scalar.BLOB:
-            return _to_bytes
-        case Scalar.BOOL:
-            return _to_bool
-        case Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            return _integer_converter(scalar)
-        case Scalar.F32:
-            return _to_f32
-        case Scalar.F64 | Scalar.VECTOR:
-            return _to_f64
-        case Scalar.DATETIME:
-            return _to_milliseconds
-        case Scalar.DATE:
-            return _to_days
-        case _:
-            assert_never(scalar)
-
-
 def kind_of(value: object) -> str:
-    """What a value is, in the words of JSON, with the value when it is short enough to show."""
+    """The JSON kind of a value for messages, with the value itself if it is short."""
     match value:
         case None:
             return "null"
@@ -111,7 +90,7 @@ def _integer_converter(scalar: Scalar) -> Convert:
     low, high = INTEGER_RANGES[scalar]
 
     def convert(value: object) -> int:
-        # Libraries register their integers as Integral; the common case must not pay for asking.
+        # Libraries register their integers as Integral; the common case must not pay for the isinstance check.
         if type(value) is not int:
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise Unfit(f"expected an integer, got {kind_of(value)}")
@@ -240,3 +219,19 @@ def _list_converter(convert_item: Convert, type_: PropertyType) -> Convert:
         return items
 
     return convert
+
+
+CONVERTERS: Final[dict[Scalar, Convert]] = {
+    Scalar.STRING: to_text,
+    Scalar.BLOB: _to_bytes,
+    Scalar.BOOL: _to_bool,
+    Scalar.I32: _integer_converter(Scalar.I32),
+    Scalar.I64: _integer_converter(Scalar.I64),
+    Scalar.U32: _integer_converter(Scalar.U32),
+    Scalar.U64: _integer_converter(Scalar.U64),
+    Scalar.F32: _to_f32,
+    Scalar.F64: _to_f64,
+    Scalar.DATETIME: _to_milliseconds,
+    Scalar.DATE: _to_days,
+}
+"""The reader of a single non-null value, for every scalar but a vector."""

@@ -1,17 +1,18 @@
-"""The canonical text of a key value, and the ids of keyed nodes made from it.
+"""Canonical text of key values, and the ids of keyed nodes derived from it.
 
-Applied to values as stored, so the same key has the same id however it was written: a date is its day number, a
-float its shortest digits at the stored width without an exponent. A value that has no such text (null, NaN, an
-infinity) makes a null id; whoever asked reports it.
+Applied to stored values, so equal keys have equal ids however they were written: a date is its day number, a float its
+shortest digits at the stored width, without an exponent. Null, NaN and infinities have no canonical text; the id is
+then null and the caller reports it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +26,7 @@ _ESCAPED_IN_JSON = r'["\\\x00-\x1f]'
 
 
 def key_text(value: object, type_: PropertyType) -> str | None:
-    """The canonical text of one value (dates also as day or millisecond numbers); None if it has none."""
+    """The canonical text of one value; dates may be day or millisecond numbers. None if it has none."""
     match value:
         case None:
             return None
@@ -47,19 +48,8 @@ def key_text(value: object, type_: PropertyType) -> str | None:
 
 
 def key_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """The canonical texts of a column as stored: utf8, null where a value has none."""
-    match type_.scalar:
-        case Scalar.STRING:
-            return array
-        case Scalar.DATE:
-            return array.view(pa.int32()).cast(pa.utf8())
-        case Scalar.DATETIME:
-            return array.view(pa.int64()).cast(pa.utf8())
-        case Scalar.F32 | Scalar.F64:
-            narrow = type_.scalar is Scalar.F32
-            return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
-        case _:
-            return array.cast(pa.utf8())
+    """The canonical texts of a stored column: utf8, null where a value has none."""
+    return TEXTS[type_.scalar](array)
 
 
 def key_id(texts: Sequence[str]) -> str:
@@ -100,3 +90,26 @@ def _float_text(value: float | None, *, narrow: bool) -> str | None:
     shortest = str(pa.scalar(value, pa.float32()).cast(pa.utf8())) if narrow else repr(value)
     text = f"{Decimal(shortest):f}"
     return text.removesuffix(".0")
+
+
+def _float_texts(array: pa.Array, *, narrow: bool) -> pa.Array:
+    return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
+
+
+def _cast_texts(array: pa.Array) -> pa.Array:
+    return array.cast(pa.utf8())
+
+
+TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: lambda array: array,
+    Scalar.BOOL: _cast_texts,
+    Scalar.I32: _cast_texts,
+    Scalar.I64: _cast_texts,
+    Scalar.U32: _cast_texts,
+    Scalar.U64: _cast_texts,
+    Scalar.F32: lambda array: _float_texts(array, narrow=True),
+    Scalar.F64: lambda array: _float_texts(array, narrow=False),
+    Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
+    Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+}
+"""Canonical texts of a column as stored, for every scalar that can be part of a key."""

@@ -32,10 +32,10 @@ SAMPLES_PER_KIND_MAX: Final = 20
 """Violations kept per code, table and property. Twenty show the pattern; the counts show the size."""
 
 SAMPLES_MAX: Final = 100
-"""Violations kept in all. More than that nobody reads."""
+"""Violations kept in total: enough for a reader; ``counts`` holds the rest."""
 
 COUNTED_KINDS_MAX: Final = 1_000
-"""Kinds counted apart. Misspelt names come from the input, so their number must not be up to the input."""
+"""Kinds counted separately. Misspelt names come from the input, which must not determine the memory used."""
 
 SHOWN_CHARS_MAX: Final = 80
 """Characters of an offending value repeated in a message."""

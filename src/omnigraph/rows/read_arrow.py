@@ -1,7 +1,7 @@
 """Arrow data of one type to typed rows: columns are property names, ids are derived, given or minted.
 
-A problem of a whole column is reported once, one of a value with its row; rows that break a rule are left out.
-pandas and polars frames come in through Arrow's stream protocol.
+An unsuitable column is reported once, an invalid value with its row; invalid rows are skipped. pandas and polars frames
+are read through Arrow's stream protocol.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ENDS = {"from": SRC, "to": DST, SRC: SRC, DST: DST}
 
 
 def as_reader(data: Any) -> pa.RecordBatchReader:
-    """A reader over anything that speaks Arrow: tables, batches, readers, pandas and polars frames."""
+    """A reader over Arrow data: tables, batches, readers, pandas and polars frames."""
     match data:
         case pa.RecordBatchReader():
             return data
@@ -62,9 +62,9 @@ def from_arrow(
     batch_rows: int = BATCH_ROWS,
     from_texts: bool = False,
 ) -> Iterator[TypedRows]:
-    """Rows of Arrow data; a place is the number of the row, counted from 1.
+    """Typed rows of Arrow data; a place is the row number, counted from 1.
 
-    ``from_texts`` lets texts be read as numbers, booleans and arrays, as in CSV files.
+    ``from_texts`` also parses text as numbers, booleans and arrays, as CSV files need it.
     """
     reader = as_reader(data)
     columns = _match_columns(entity, reader.schema, violations)
@@ -84,9 +84,9 @@ def from_arrow(
 
 
 def reference_ids(node: NodeType, columns: Sequence[pa.Array]) -> pa.Array:
-    """The ids that columns refer to: the parts of the node type's key in order, or the id itself if it has none.
+    """Node ids from reference columns: the properties of the key in order, or the id itself for a type without key.
 
-    Null where a part is null or no value of its property.
+    Null where a value is null or does not fit its property.
     """
     if not node.key:
         return as_texts(columns[0])
@@ -96,7 +96,7 @@ def reference_ids(node: NodeType, columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def as_texts(array: pa.Array) -> pa.Array:
-    """Ids of any type as texts. What cannot be one stays as it is, for whoever reads it to report."""
+    """Ids of any type as text. A column that cannot be cast is returned unchanged; typing it reports the error."""
     try:
         return plain(array).cast(pa.utf8())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -104,7 +104,7 @@ def as_texts(array: pa.Array) -> pa.Array:
 
 
 def _fitting(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """The column as stored, null where a value does not fit."""
+    """The stored column, null where a value does not fit. Invalid values are found by bisection."""
     try:
         if type_.scalar is Scalar.STRING and not pa.types.is_string(array.type):
             array = as_texts(array)
@@ -117,7 +117,7 @@ def _fitting(array: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _match_columns(entity: Entity, schema: pa.Schema, violations: Violations) -> dict[str, int] | None:
-    """Where each stored column is found, or None after reporting columns that are unknown, doubled or missing."""
+    """Index of each stored column, or None after reporting unknown, duplicate and missing columns."""
     found: dict[str, int] = {}
     before = violations.total
 
@@ -140,7 +140,7 @@ def _match_columns(entity: Entity, schema: pa.Schema, violations: Violations) ->
 
 @dataclass
 class _Typing:
-    """Types batch after batch. ``_refused`` holds columns already reported as a whole."""
+    """Typing of consecutive batches. ``_refused`` holds columns that were already reported as a whole."""
 
     entity: Entity
     columns: dict[str, int]
@@ -187,7 +187,11 @@ class _Typing:
     def _located(
         self, array: pa.Array, name: str, type_: PropertyType, first: int, at: int, bad: set[int]
     ) -> Iterator[pa.Array]:
-        """The typed column, with nulls in place of values that do not fit; they are found by halving."""
+        """The typed column, with nulls in place of invalid values, which are found by bisection.
+
+        Casting is vectorised and fails as a whole, so a failing range is halved until a single row fails: n invalid
+        values among m rows cost about n log m casts.
+        """
         try:
             yield cast_column(array, type_, from_texts=self.from_texts)
         except WrongValue as problem:
@@ -251,5 +255,5 @@ def _shown(value: pa.Scalar) -> str:
     try:
         return kind_of(value.as_py())
     except (ValueError, OverflowError):
-        # Times that Python's calendar does not reach, or not finely enough.
+        # Python has no value for times outside its calendar or finer than microseconds.
         return f"a {value.type}"

@@ -1,8 +1,8 @@
 """JSON lines, or the same records as Python dicts, to typed rows.
 
-The strict reader: one object per line, nothing unknown, nothing twice, every value fits its type. Every problem is a
-violation with its line; the row is left out and reading goes on. Reading holds a block of lines and a bounded number
-of unfinished batches, whatever the size of the input.
+The reader is strict: one object per line, no unknown or duplicate keys, every value fits its type. Every problem is a
+violation with its line; the row is skipped and reading continues. Memory is bounded by a block of lines and a limited
+number of unfinished batches, independent of the size of the input.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def read_lines(
     batch_rows: int = BATCH_ROWS,
     is_start: bool = True,
 ) -> Iterator[TypedRows]:
-    """Rows of a stream of JSON lines, given in chunks of any size (an open binary file will do).
+    """Typed rows of a stream of JSON lines, in chunks of any size; an open binary file is such a stream.
 
-    ``is_start`` tells whether the stream begins where its file does. Lines are counted from 1 in either case.
+    ``is_start``: the stream begins at the start of its file. Lines are counted from 1 in either case.
     """
     reader = RecordReader(catalog, source, mint_ids, violations)
     columns = ColumnarReader(catalog, mint_ids)
@@ -86,7 +86,7 @@ def _read_exactly(lines: Iterable[NumberedLine], reader: RecordReader) -> list[T
 
 
 def _in_order(fast: list[TypedRows], exact: list[TypedRows]) -> Iterator[TypedRows]:
-    """The rows of a block by type, each type's in the order of the lines: the last of two equal ids may win."""
+    """The rows of a block by type, in line order within a type: of equal ids the later row may win."""
     slow = {piece.table_key: piece for piece in exact}
     for piece in fast:
         other = slow.pop(piece.table_key, None)

@@ -1,7 +1,7 @@
-"""Cells of query results as JSON values: what the CLI prints and the server sends.
+"""Query results as JSON values, for the command line and the server.
 
-Dates and times are ISO texts, floats that JSON lacks are the texts ``NaN``, ``Infinity`` and ``-Infinity``, bytes are
-never shown. Exports use ``write_json``, which loses nothing.
+Dates and times are ISO texts, non-finite floats are the texts ``NaN``, ``Infinity`` and ``-Infinity``, bytes are
+omitted. Exports use ``write_json``, which is lossless.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _nested_cells(column: pa.Array) -> list[Any]:
         rows = zip(*fields, strict=True) if fields else [()] * len(column)
         cells = [dict(zip(names, row, strict=True)) for row in rows]
         return [cell if valid else None for cell, valid in zip(cells, column.is_valid().to_pylist(), strict=True)]
-    # Lists of every kind: the lengths cut the flat items apart. Null lists have no items and no length.
+    # Lists of every kind: the lengths split the flattened items. A null list has no items and a null length.
     items = iter(_cells(pc.list_flatten(column)))
     return [
         None if length is None else [next(items) for _ in range(length)]
@@ -114,7 +114,7 @@ def _time_text(moment: int | None) -> str | None:
 
 
 def _shifted(days: int) -> tuple[str, int]:
-    """A date outside the years 1 to 9999 as ISO 8601 writes it, with a sign; and the same day in a year near 1970."""
+    """A date outside the years 1 to 9999 in the signed form of ISO 8601, and the equivalent day in a year near 1970."""
     eras, day = divmod(days, _DAYS_PER_ERA)
     near = format_date(day)
     year = int(near[:4]) + eras * _YEARS_PER_ERA

@@ -1,4 +1,4 @@
-"""Rows of one type as a batch that fits its table, and the gathering of small batches into good ones."""
+"""Rows of one type as a batch that fits its table, and the coalescing of small batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from omnigraph.rows.violations import Place
 
 @dataclass(frozen=True, slots=True)
 class TypedRows:
-    """Rows with exactly the columns of ``table_schema(entity)``, and the line or record each came from."""
+    """Rows with exactly the columns of ``table_schema(entity)``, and the line or record number of each."""
 
     entity: Entity
     batch: pa.RecordBatch
@@ -26,12 +26,12 @@ class TypedRows:
         return self.entity.table_key
 
     def places(self, source: str) -> Callable[[int], Place]:
-        """Where the row at an index came from."""
+        """The source location of the row at an index."""
         return lambda row: Place(source, self.lines[row].as_py())
 
 
 class Gathering:
-    """Collects rows per type, in the order given, until they make at least half a batch: joining more copies them."""
+    """Coalesces rows per type, in order, up to at least half a batch; larger pieces are not worth the copy."""
 
     def __init__(self, batch_rows: int) -> None:
         self._batch_rows = batch_rows
@@ -40,7 +40,7 @@ class Gathering:
         self._bytes: dict[str, int] = {}
 
     def add(self, piece: TypedRows) -> Iterator[TypedRows]:
-        """Take a piece; gives the batches that are large enough now."""
+        """Add a piece; yields the batches that are now large enough."""
         if piece.batch.num_rows == 0:
             return
         key = piece.table_key
@@ -53,7 +53,7 @@ class Gathering:
             yield from self._give(max(self._bytes, key=self._bytes.__getitem__))
 
     def rest(self) -> Iterator[TypedRows]:
-        """What is left at the end, by type."""
+        """The remaining batches, by type."""
         for key in sorted(self._pieces):
             yield from self._give(key)
 
@@ -72,7 +72,7 @@ def counting(first: int, count: int) -> pa.Array:
 
 
 def joined(pieces: list[TypedRows]) -> TypedRows:
-    """One piece of several of the same type, in order."""
+    """Concatenate pieces of the same type, in order."""
     if len(pieces) == 1:
         return pieces[0]
     batch = pa.concat_batches([piece.batch for piece in pieces])
@@ -80,6 +80,6 @@ def joined(pieces: list[TypedRows]) -> TypedRows:
 
 
 def in_line_order(rows: TypedRows) -> TypedRows:
-    """The same rows as the file had them."""
+    """The rows sorted by line."""
     order = pc.sort_indices(rows.lines)
     return TypedRows(rows.entity, rows.batch.take(order), rows.lines.take(order))

@@ -1,7 +1,7 @@
-"""The constraints that need more than one row: ids, unique tuples, endpoints, cardinality.
+"""Constraints over several rows: unique tuples, endpoints, cardinality.
 
-A delta is judged as a whole, against what is committed and what it adds together. What is committed is asked through
-``Committed``, so that mutations, loads, merges and Spark jobs share the rules and bring their own way of looking.
+A delta is validated as a whole against the graph that results from it. Committed data is read through the ``Committed``
+port, so that mutations, loads, merges and Spark jobs share the rules and implement their own access.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Texts = tuple[str, ...]
 
 
 class Committed(Protocol):
-    """What is in the graph before the delta."""
+    """Read access to the graph before the delta."""
 
     def existing_ids(self, table_key: str, ids: Sequence[str]) -> set[str]:
-        """Which of these ids the table holds."""
+        """The given ids that exist in the table."""
         ...
 
     def holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
-        """Committed rows whose columns, as canonical texts, are one of the wanted tuples: the tuple and the id."""
+        """Tuple and id of each committed row whose columns, as canonical texts, are among the wanted tuples."""
         ...
 
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
@@ -47,23 +47,23 @@ class Committed(Protocol):
         ...
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
-        """Those of them that can still be there when these nodes go away."""
+        """The edges of ``edges_at`` that may remain when these nodes are deleted."""
         ...
 
     def sources(self, edge: EdgeType) -> Iterable[str]:
-        """Every node that a committed edge starts from, once."""
+        """The distinct sources of all committed edges."""
         ...
 
     def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
-        """Of touched nodes without an edge of the type after the delta: those that it takes the last one from."""
+        """Of touched sources without an edge after the delta, those that had one before."""
         ...
 
 
 @dataclass(frozen=True)
 class TableDelta:
-    """The change of one table: final images of added and replaced rows (each id once), and ids that go away.
+    """The change of one table: final images of added and replaced rows (distinct ids), and removed ids.
 
-    With ``replaces_all`` every committed row goes away; ``vanished`` are then the ids that are not among the new rows.
+    With ``replaces_all`` every committed row is removed; ``vanished`` are then the ids that are not among the new rows.
     """
 
     entity: Entity
@@ -87,7 +87,7 @@ Deltas = Mapping[str, TableDelta]
 
 
 def check_delta(catalog: Catalog, deltas: Deltas, committed: Committed, violations: Violations) -> None:
-    """Every constraint over several rows, by type name: nodes first."""
+    """Check all constraints over several rows, nodes before edges, by type name."""
     for key in sorted(deltas, key=lambda key: (key.startswith("edge:"), key)):
         delta = deltas[key]
         _check_unique(delta, committed, violations)
@@ -100,9 +100,6 @@ def check_delta(catalog: Catalog, deltas: Deltas, committed: Committed, violatio
             _check_cardinality(delta, delta.entity, deltas, committed, violations)
 
 
-# --- unique ----------------------------------------------------------------------------------------------
-
-
 def unique_columns(entity: Entity) -> list[Texts]:
     """The stored columns of every unique constraint."""
     ends = {"from": "src", "to": "dst"}
@@ -110,7 +107,7 @@ def unique_columns(entity: Entity) -> list[Texts]:
 
 
 def text_column(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> pa.Array:
-    """A column as canonical texts, the form in which unique tuples are compared."""
+    """A column as canonical texts, in which unique tuples are compared."""
     values = table.column(column)
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     type_ = entity.properties[column].type if column in entity.properties else _TEXT
@@ -118,7 +115,7 @@ def text_column(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -
 
 
 def column_texts(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> list[str | None]:
-    """The same as Python values."""
+    """``text_column`` as Python values."""
     texts: list[str | None] = text_column(entity, column, table).to_pylist()
     return texts
 
@@ -148,14 +145,11 @@ def _check_unique(delta: TableDelta, committed: Committed, violations: Violation
 def unique_violation(
     entity: Entity, columns: Texts, value: Texts, ids: tuple[str, str], place: Place | None
 ) -> Violation:
-    """Two entities that hold the same value; the second one is to blame."""
+    """Two entities with the same value; the second one is reported."""
     label = f"{entity.name}.{columns[0]}" if len(columns) == 1 else f"{entity.name}.({', '.join(columns)})"
     shown = f"'{value[0]}'" if len(value) == 1 else f"({', '.join(value)})"
     message = f"@unique violation on {label}: value {shown} held by '{ids[0]}' and '{ids[1]}'"
     return Violation(ViolationCode.UNIQUE, message, entity.table_key, ids[1], columns[0], place, ids[0])
-
-
-# --- endpoints -------------------------------------------------------------------------------------------
 
 
 def _check_endpoints(
@@ -172,13 +166,13 @@ def _check_endpoints(
 
 
 def endpoint_violation(edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None) -> Violation:
-    """An edge whose end will not exist."""
+    """An edge whose endpoint does not exist after the write."""
     message = f"{end} '{node_id}' not found in {edge.source if end == 'src' else edge.target}"
     return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place, node_id)
 
 
 def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:
-    """Which of these node ids will not exist after the delta."""
+    """The given node ids that do not exist after the delta."""
     delta = deltas.get(node_key)
     added = set(delta.ids()) if delta is not None else set()
     open_ids = [id_ for id_ in wanted if id_ not in added]
@@ -190,7 +184,7 @@ def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committe
 
 
 def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, violations: Violations) -> None:
-    """No committed edge that stays may lose its end."""
+    """Report committed edges that remain although the delta deletes one of their endpoints."""
     for delta in deltas.values():
         if not isinstance(delta.entity, NodeType) or not delta.gone:
             continue
@@ -206,9 +200,6 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
                 for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
                     if id_ not in handled:
                         violations.add(endpoint_violation(edge, end, id_, node_id))
-
-
-# --- cardinality -----------------------------------------------------------------------------------------
 
 
 def _check_cardinality(

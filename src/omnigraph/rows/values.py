@@ -1,6 +1,6 @@
-"""Checks of single values over a whole batch: required, ``@range``, ``@check``, enum.
+"""Vectorised constraints on single values: required, ``@range``, ``@check``, enum.
 
-Vectorised; what needs more than one row (keys, uniqueness, endpoints, cardinality) is not judged here.
+Constraints over several rows (uniqueness, endpoints, cardinality) are checked by ``validate``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Explain = Callable[[object], str]
 def check_values(
     entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations, later: Collection[str] = ()
 ) -> None:
-    """Report every value that its property does not allow. ``places`` tells where the row at an index came from.
+    """Report every invalid value. ``places`` locates the row at an index.
 
-    Properties in ``later`` may still be missing although they are required.
+    Required properties in ``later`` may be null: their values are filled in afterwards.
     """
     report = _Report(entity, batch, places, violations)
     for field in table_schema(entity):
@@ -44,7 +44,7 @@ def check_values(
 
 
 class _Report:
-    """Turns a mask of wrong rows into violations; builds only the ones that are kept."""
+    """Converts masks of invalid rows to violations; builds only those that are kept."""
 
     def __init__(self, entity: Entity, batch: pa.RecordBatch, places: Places, violations: Violations) -> None:
         self.entity = entity
@@ -73,7 +73,7 @@ class _Report:
 
 
 def _value(column: pa.Array, row: int) -> object:
-    # Only plain values are repeated in messages. Dates beyond Python's calendar are not asked for.
+    # Dates are not repeated in messages: Python has no value for those beyond its calendar.
     return column[row].as_py() if not pa.types.is_temporal(column.type) else None
 
 
@@ -97,7 +97,7 @@ def _check_range(bounds: RangeConstraint, report: _Report) -> None:
 
 
 def _compare(column: pa.Array, bound: int | float, *, is_low: bool) -> pa.Array:
-    """Where values lie beyond a bound. Integers are compared as integers: a double cannot tell the large ones apart."""
+    """A mask of values beyond a bound. Integers are compared as integers: doubles are not exact above 2**53."""
     beyond = pc.less if is_low else pc.greater
     if pa.types.is_floating(column.type):
         return beyond(column, pa.scalar(float(bound), pa.float64()))
@@ -108,7 +108,7 @@ def _compare(column: pa.Array, bound: int | float, *, is_low: bool) -> pa.Array:
     try:
         return beyond(column, pa.scalar(whole, column.type))
     except (pa.ArrowInvalid, OverflowError):
-        # The bound is outside what the column can hold: either every value is beyond it or none.
+        # The bound is outside the range of the column's type: either every value is beyond it or none.
         is_beyond = whole > 0 if is_low else whole < 0
         return pc.and_(pc.is_valid(column), is_beyond)
 

@@ -1,6 +1,6 @@
-"""Violations: what is wrong with which row, collected, counted and sampled.
+"""Constraint violations of rows: collected, counted and sampled.
 
-A violation is data. Nothing here raises: whoever loads decides when enough was seen, and which error it is.
+A violation is data; nothing here raises. The writer decides when to stop and which error to raise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from omnigraph.rows.limits import COUNTED_KINDS_MAX, SAMPLES_MAX, SAMPLES_PER_KI
 
 
 class ViolationCode(StrEnum):
-    """Every rule a row can break."""
+    """The rules that a row can violate."""
 
     MALFORMED = "malformed"
     UNKNOWN_TYPE = "unknown_type"
@@ -35,7 +35,7 @@ class ViolationCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a row came from: a file and its line, or an iterable and the number of the record; both count from 1."""
+    """Source location of a row: a file and line, or an iterable and record number; both count from 1."""
 
     source: str
     line: int
@@ -46,9 +46,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule broken by one row. ``table_key`` is None when the row could not be told to belong to a table.
+    """One rule violated by one row. ``table_key`` is None if the table of the row is unknown.
 
-    ``other_id`` is the other entity it is about: who holds a unique value too, the node at an end of an edge.
+    ``other_id`` is the other entity involved: the holder of the same unique value, or the node at an end of an edge.
     """
 
     code: ViolationCode
@@ -67,7 +67,7 @@ Kind = tuple[ViolationCode, str | None, str | None]
 
 
 class Violations:
-    """Counts every violation per (code, table, property) and keeps the first few of each kind, or all of them."""
+    """Counts violations per (code, table, property) and keeps the first of each kind, or all with ``keeps_all``."""
 
     def __init__(self, *, keeps_all: bool = False) -> None:
         self._keeps_all = keeps_all
@@ -87,7 +87,7 @@ class Violations:
 
     @property
     def counts(self) -> Mapping[Kind, int]:
-        """How many there are of each (code, table, property); kinds beyond the limit share (code, None, None)."""
+        """Violations per (code, table, property); kinds beyond the limit are counted under (code, None, None)."""
         return MappingProxyType(self._counts)
 
     def add(self, violation: Violation) -> None:
@@ -97,13 +97,13 @@ class Violations:
         self._count(kind, 1)
 
     def add_group(self, kind: Kind, count: int, violations: Iterable[Violation]) -> None:
-        """``count`` violations of one kind at once; only as many as are kept are taken from the iterable."""
+        """Add ``count`` violations of one kind; only those that are kept are taken from the iterable."""
         for violation in islice(violations, self._room(kind)):
             self._keep(kind, violation)
         self._count(kind, count)
 
     def absorb(self, other: Violations) -> None:
-        """Take over what another reader of the same input found, after what was found here."""
+        """Append the violations of another reader of the same input."""
         for violation in other.samples:
             kind = (violation.code, violation.table_key, violation.property)
             if self._room(kind) > 0:
@@ -128,6 +128,6 @@ class Violations:
 
 
 def shown(value: object) -> str:
-    """A value as a message repeats it: as in Python, cut when long."""
+    """A value for messages: its ``repr``, truncated."""
     text = repr(value[: SHOWN_CHARS_MAX + 1]) if isinstance(value, str | bytes) else repr(value)
     return text if len(text) <= SHOWN_CHARS_MAX else text[:SHOWN_CHARS_MAX] + "..."

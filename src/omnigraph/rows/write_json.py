@@ -1,15 +1,15 @@
-"""Rows to JSON lines, in the shape the reader takes: an export loads again and gives the same rows.
+"""Rows as JSON lines in the load format: loading an export gives the same rows.
 
-Every property is present, in the order of the columns; dates are day numbers, times milliseconds, blobs base64.
-Texts are made per column by Arrow and joined; only strings that need escapes pass through Python.
+Every property is present, in column order; dates are day numbers, times milliseconds, blobs base64. Arrow renders whole
+columns and joins them; only strings that need escapes and blobs pass through Python.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,9 +27,9 @@ _TEXT = PropertyType(Scalar.STRING)
 
 
 def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """The rows as JSON lines, in chunks of whole lines. Columns are found by name."""
+    """JSON lines in chunks of whole lines. Columns are matched by name."""
     for batch in batches:
-        # The text of a part must fit the 32-bit offsets of a string column with room to spare.
+        # The text of a slice must fit the 32-bit offsets of a string column with room to spare.
         rows = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
             yield _lines(entity, batch.slice(start, rows))
@@ -69,8 +69,8 @@ def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None
     row = pc.list_parent_indices(column)[wrong].as_py() if is_nested else wrong
     entity_id = batch.column(ID)[row].as_py()
     raise InputError(
-        f"{entity.name}.{name} of {entity_id!r} is not a finite number and has no place in JSON",
-        hint="update the value, or export in a format that knows NaN and infinities",
+        f"{entity.name}.{name} of {entity_id!r} is not a finite number, which JSON cannot represent",
+        hint="update the value, or export in a format that supports NaN and infinities",
         table_key=entity.table_key,
         entity_id=entity_id,
         property=name,
@@ -78,31 +78,10 @@ def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None
 
 
 def _texts(array: pa.Array, type_: PropertyType) -> pa.Array:
-    """Each value as JSON text; nulls as ``null``."""
+    """JSON text of each value; null is ``null``."""
     if type_.is_list or type_.is_vector:
         return _list_texts(array, type_)
-    return pc.coalesce(_scalar_texts(array, type_.scalar), "null")
-
-
-def _scalar_texts(array: pa.Array, scalar: Scalar) -> pa.Array:
-    match scalar:
-        case Scalar.STRING:
-            return _string_texts(array)
-        case Scalar.BOOL | Scalar.I32 | Scalar.I64 | Scalar.U32 | Scalar.U64:
-            return array.cast(pa.utf8())
-        case Scalar.DATE:
-            return array.view(pa.int32()).cast(pa.utf8())
-        case Scalar.DATETIME:
-            return array.view(pa.int64()).cast(pa.utf8())
-        case Scalar.F64:
-            return _float_texts(array)
-        case Scalar.F32 | Scalar.VECTOR:
-            return _narrow_float_texts(array)
-        case Scalar.BLOB:
-            texts = (None if value is None else _blob_text(value) for value in array.to_pylist())
-            return pa.array(texts, pa.utf8())
-        case _:
-            assert_never(scalar)
+    return pc.coalesce(TEXTS[type_.scalar](array), "null")
 
 
 def _list_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -110,7 +89,7 @@ def _list_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
         array = array.cast(pa.list_(array.type.value_type))
     offsets = array.offsets
     start, end = offsets[0].as_py(), offsets[-1].as_py()
-    items = pc.coalesce(_scalar_texts(array.values.slice(start, end - start), type_.scalar), "null")
+    items = pc.coalesce(TEXTS[type_.scalar](array.values.slice(start, end - start)), "null")
     texts = pa.ListArray.from_arrays(pc.subtract(offsets, start), items, mask=array.is_null())
     return pc.coalesce(pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", ""), "null")
 
@@ -125,7 +104,7 @@ def _string_texts(array: pa.Array) -> pa.Array:
 
 
 def _float_texts(array: pa.Array) -> pa.Array:
-    """Shortest digits, always with a fraction or an exponent: ``-0`` alone would be read as the integer 0."""
+    """Shortest digits, always with a fraction or an exponent: a bare ``-0`` would be read back as the integer 0."""
     texts = array.cast(pa.utf8())
     is_whole = pc.match_substring_regex(texts, r"^-?[0-9]+$")
     return pc.if_else(is_whole, pc.binary_join_element_wise(texts, "", ".0"), texts)
@@ -133,7 +112,7 @@ def _float_texts(array: pa.Array) -> pa.Array:
 
 def _narrow_float_texts(array: pa.Array) -> pa.Array:
     texts = _float_texts(array)
-    # The digits that are enough for 32 bits are read as a double and then narrowed. Rounding twice may miss.
+    # The reader parses a double and narrows it. That rounds twice and can miss the float that the shortest digits mean.
     if texts.cast(pa.float64()).cast(pa.float32(), safe=False).equals(array):
         return texts
     return _float_texts(array.cast(pa.float64()))
@@ -141,3 +120,28 @@ def _narrow_float_texts(array: pa.Array) -> pa.Array:
 
 def _blob_text(value: bytes) -> str:
     return f'"{MANAGED_BLOB}{base64.b64encode(value).decode()}"'
+
+
+def _blob_texts(array: pa.Array) -> pa.Array:
+    return pa.array([None if value is None else _blob_text(value) for value in array.to_pylist()], pa.utf8())
+
+
+def _cast_texts(array: pa.Array) -> pa.Array:
+    return array.cast(pa.utf8())
+
+
+TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+    Scalar.STRING: _string_texts,
+    Scalar.BLOB: _blob_texts,
+    Scalar.BOOL: _cast_texts,
+    Scalar.I32: _cast_texts,
+    Scalar.I64: _cast_texts,
+    Scalar.U32: _cast_texts,
+    Scalar.U64: _cast_texts,
+    Scalar.F32: _narrow_float_texts,
+    Scalar.F64: _float_texts,
+    Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
+    Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+    Scalar.VECTOR: _narrow_float_texts,
+}
+"""JSON texts of single values, null where the value is null; for a vector, of its numbers."""

@@ -1,4 +1,4 @@
-"""What the annotations of a type or property mean, and whether they may stand there.
+"""Semantic checks of annotations on types and properties.
 
 Known annotations become fields; every other one is kept verbatim as a ``CustomAnnotation``. Rules that need the
 other properties of the type (the source of an embedding, merge policies on keys) are checked by ``declare``.
@@ -27,7 +27,7 @@ _MAY_REPEAT: Final = frozenset({"unique", "index"})
 
 @dataclass(frozen=True, slots=True)
 class TypeNotes:
-    """What the annotations of a node or edge type say."""
+    """Meaning of the annotations of a node or edge type."""
 
     description: str | None = None
     instruction: str | None = None
@@ -37,7 +37,7 @@ class TypeNotes:
 
 @dataclass(frozen=True, slots=True)
 class PropertyNotes:
-    """What the annotations of a property say."""
+    """Meaning of the annotations of a property."""
 
     description: str | None = None
     embed: Embed | None = None
@@ -48,7 +48,7 @@ class PropertyNotes:
 
 
 def read_type_annotations(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) -> TypeNotes:
-    """The annotations of the type that messages call ``owner``."""
+    """Check and read the annotations of a type; ``owner`` is its name in messages."""
     known = _known(findings, owner, annotations)
     for name in sorted(known.keys() - ON_TYPES):
         message = f"@{name} is not supported on {owner}: it belongs on a property"
@@ -65,7 +65,7 @@ def read_type_annotations(findings: Findings, owner: str, annotations: tuple[Ann
 def read_property_annotations(
     findings: Findings, kind: TypeKind, owner: str, type_: PropertyType, annotations: tuple[Annotation, ...]
 ) -> PropertyNotes:
-    """The annotations of the property that messages call ``owner``, as in ``Person.name``."""
+    """Check and read the annotations of a property; ``owner`` is its name in messages, as in ``Person.name``."""
     known = _known(findings, f"property {owner}", annotations)
     if misplaced := known.get("instruction"):
         message = f"@instruction is not supported on property {owner}: it belongs on a node or edge type"
@@ -81,7 +81,7 @@ def read_property_annotations(
 
 
 def written_name(value: PgLiteral | Name | object) -> str | None:
-    """A bare word or string as text; ``true`` and ``false`` are names where a name is wanted."""
+    """A bare word or string as text; ``true`` and ``false`` are names where a name is expected."""
     match value:
         case Name(text=text) | PgLiteral(value=str(text)):
             return text
@@ -92,7 +92,7 @@ def written_name(value: PgLiteral | Name | object) -> str | None:
 
 
 def custom_annotations(annotations: Iterable[Annotation]) -> list[Annotation]:
-    """The annotations that have no meaning here."""
+    """The annotations that the schema language does not define."""
     return [annotation for annotation in annotations if annotation.name.text not in KNOWN]
 
 
@@ -109,7 +109,7 @@ def _known(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) 
 
 
 def _custom(annotations: tuple[Annotation, ...]) -> tuple[CustomAnnotation, ...]:
-    """Sorted, because the order in which they are written means nothing."""
+    """Custom annotations, sorted: their written order has no meaning."""
     found = [
         CustomAnnotation(
             annotation.name.text,
@@ -130,7 +130,7 @@ def _verbatim(value: PgLiteral | Name) -> str:
 
 
 def _text(findings: Findings, annotation: Annotation | None) -> str | None:
-    """The one non-empty text of an annotation, reporting anything else."""
+    """The single non-empty text argument of an annotation; anything else is reported."""
     if annotation is None:
         return None
     name = annotation.name.text
@@ -155,7 +155,8 @@ def _sugar(
     found: set[ConstraintKind] = set()
     for name in sorted(known.keys() & SUGAR.keys()):
         span = known[name].span
-        fits = not (type_.is_list or type_.is_blob) if name == "index" else type_.is_plain_scalar
+        is_indexable = type_.scalar.info.is_indexable and not type_.is_list
+        fits = is_indexable if name == "index" else type_.is_plain_scalar
         if name == "key" and kind is TypeKind.EDGE:
             findings.error(Rule.CONSTRAINT_ON_EDGE, f"@key constraint is not supported on edges ({owner})", span)
         elif not fits:

@@ -1,6 +1,6 @@
-"""The compiled schema, to be asked: by name, by endpoint, by property.
+"""The catalog: the types of an accepted schema, indexed by name and endpoint.
 
-Built once per accepted schema and shared; every answer is a lookup.
+Built once per accepted schema and shared; every method is a lookup.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from omnigraph.schema.ir import (
 
 @dataclass(frozen=True)
 class EntityType:
-    """What node types and edge types have in common."""
+    """Fields that node types and edge types share."""
 
     name: str
     properties: dict[str, PropertyIR] = field(repr=False)
@@ -60,13 +60,13 @@ class EdgeType(EntityType):
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether both ends are of one type, so that the edge can be walked on and on."""
+        """Both ends have the same type, so paths of any length can follow this edge type."""
         return self.source == self.target
 
 
 @dataclass(frozen=True, repr=False)
 class Catalog:
-    """All types of one accepted schema. Node names are exact; edge names are found whatever their case."""
+    """All types of one accepted schema. Node names are case-sensitive, edge names are not."""
 
     schema: SchemaIR = field(repr=False)
 

@@ -1,6 +1,6 @@
-"""From a parsed ``.pg`` text to an accepted schema: declare, then identify.
+"""The schema compiler: a parsed ``.pg`` text to an accepted schema, by declaring and then identifying.
 
-``check_schema`` is for tools that only want to know what is wrong; ``accept`` is the one way to a ``SchemaIR``.
+``check_schema`` is for tools that need diagnostics only; ``accept`` is the only way to a ``SchemaIR``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from omnigraph.schema.ir import SchemaIR
 
 
 def check_schema(parsed: ParsedSchema) -> tuple[DeclaredSchema | None, tuple[Diagnostic, ...]]:
-    """The declared schema, or None with every reason, those of the parser first."""
+    """The declared schema, or None if there are errors; all diagnostics, those of the parser first."""
     declared, found = declare(parsed)
     diagnostics = (*parsed.diagnostics, *found)
     has_errors = any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
@@ -23,9 +23,9 @@ def check_schema(parsed: ParsedSchema) -> tuple[DeclaredSchema | None, tuple[Dia
 
 
 def accept(parsed: ParsedSchema, *, domain: str, previous: SchemaIR | None = None) -> SchemaIR:
-    """The schema with ids, continuing ``previous`` if there is one.
+    """The schema with stable ids, as a continuation of ``previous`` if given.
 
-    Raises ``CompileError`` with all diagnostics for a wrong text, and ``MigrationRefused`` (diagnostics among its
+    Raises ``CompileError`` with all diagnostics for an invalid text, and ``MigrationRefused`` (diagnostics among its
     facts) for rename hints that cannot be followed from ``previous``. Without ``previous`` hints have no effect.
     """
     if previous is not None and previous.domain != domain:

@@ -30,7 +30,7 @@ _ON_EDGES = (ConstraintKind.UNIQUE, ConstraintKind.INDEX)
 
 
 class ConstraintReader:
-    """Reads the constraints of one type; messages call it ``owner``."""
+    """Reads the constraints of one type; ``owner`` is its name in messages."""
 
     def __init__(
         self, findings: Findings, kind: TypeKind, owner: Name, properties: Mapping[str, DeclaredProperty]
@@ -42,7 +42,7 @@ class ConstraintReader:
         self._key: KeyConstraint | None = None
 
     def read(self, body: tuple[Constraint, ...]) -> tuple[ConstraintIR, ...]:
-        """All of them, each once; the order is left to whoever stores them."""
+        """All constraints without duplicates, in no particular order; ``identify`` sorts them."""
         found: list[ConstraintIR] = []
         for prop in self._properties.values():
             span = prop.name.span if prop.injected_from is None else self._owner.span
@@ -56,7 +56,7 @@ class ConstraintReader:
     def _keep(self, constraint: ConstraintIR, span: Span) -> list[ConstraintIR]:
         if not isinstance(constraint, KeyConstraint):
             return [constraint]
-        # An interface may offer two keys; the node type that takes both is at fault.
+        # An interface may declare two keys; the error belongs to the node type that inherits both.
         if self._key is not None and self._kind is TypeKind.NODE:
             message = f"node type {self._owner.text} has multiple @key constraints; only one is supported"
             hint = "a key of several properties is written `@key(a, b)`"
@@ -69,7 +69,7 @@ class ConstraintReader:
     def _check_policies(self, key: KeyConstraint, span: Span) -> None:
         for name in key.properties:
             prop = self._properties[name]
-            # A bare `@key` that an interface brought was reported where the interface declares it.
+            # A bare `@key` of an interface was reported at the interface.
             if prop.merge is not None and not (key.sugar and prop.injected_from):
                 message = f"@merge is not supported on @key property {self._owner.text}.{name}: keys never change"
                 self._findings.error(Rule.MERGE_ON_KEY, message, span)
@@ -89,8 +89,6 @@ class ConstraintReader:
                 return self._check(constraint)
             case _:
                 assert_never(kind)
-
-    # --- constraints over several properties -----------------------------------------------------------
 
     def _tuple(self, constraint: Constraint) -> ConstraintIR | None:
         kind = constraint.kind
@@ -134,8 +132,6 @@ class ConstraintReader:
                 hint = f"in a schema the ends of an edge are called {' and '.join(ENDPOINT_COLUMNS)}"
             self._findings.unresolved(Rule.UNKNOWN_PROPERTY, message, name.span, hint)
         return prop
-
-    # --- constraints over one property -----------------------------------------------------------------
 
     def _range(self, constraint: Constraint) -> ConstraintIR | None:
         match constraint.arguments:
@@ -191,7 +187,7 @@ def _tuple_constraint(kind: ConstraintKind, names: tuple[str, ...], *, sugar: bo
 
 
 def _bound(bound: int | float | None) -> int | float | None:
-    """One form for one number: ``0`` and ``0.0`` are the same bound."""
+    """Canonical form of a bound: ``0`` and ``0.0`` are the same."""
     if isinstance(bound, float) and bound.is_integer() and abs(bound) <= _EXACT_FLOAT_INTEGER_MAX:
         return int(bound)
     return bound

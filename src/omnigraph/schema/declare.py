@@ -1,6 +1,6 @@
-"""From a syntax tree to declared types: every rule about one schema text is checked here or below.
+"""Semantic analysis of one schema text: syntax tree to declared types.
 
-All problems of a text are reported together. What the accepted schema of a graph says plays no part yet.
+All errors of a text are reported together. The accepted schema of a graph plays no part yet.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Declared = TypeVar("Declared", InterfaceDecl, NodeDecl, EdgeDecl)
 
 
 def declare(parsed: ParsedSchema) -> tuple[DeclaredSchema, tuple[Diagnostic, ...]]:
-    """The types a text declares and what is wrong with them. With errors, what was declared is only a best guess."""
+    """The declared types and their diagnostics. With errors the result is incomplete."""
     findings = Findings(parsed.source, is_partial=bool(parsed.diagnostics))
     written = parsed.file.declarations
     interface_decls = _once(findings, "interface name", (d for d in written if isinstance(d, InterfaceDecl)))
@@ -58,7 +58,7 @@ def declare(parsed: ParsedSchema) -> tuple[DeclaredSchema, tuple[Diagnostic, ...
 
 
 def _once(findings: Findings, what: str, declarations: Iterable[Declared]) -> dict[str, Declared]:
-    """Declarations by name; of two with one name the first counts."""
+    """Declarations by name; the first of two with the same name counts."""
     found: dict[str, Declared] = {}
     for declaration in declarations:
         name = declaration.name
@@ -67,9 +67,6 @@ def _once(findings: Findings, what: str, declarations: Iterable[Declared]) -> di
         else:
             found[name.text] = declaration
     return found
-
-
-# --- the three kinds -------------------------------------------------------------------------------------
 
 
 def _interface(findings: Findings, decl: InterfaceDecl) -> DeclaredInterface:
@@ -126,16 +123,13 @@ def _edge(
 
 
 def _check_edge_names(findings: Findings, edges: Iterable[EdgeDecl]) -> None:
-    """Edges are found whatever their case, so two names may not differ in case alone."""
+    """Edge names are case-insensitive, so two of them may not differ in case alone."""
     folded: dict[str, str] = {}
     for edge in edges:
         other = folded.setdefault(edge.name.text.lower(), edge.name.text)
         if other != edge.name.text:
             message = f"edge name collision after case folding: '{edge.name.text}' conflicts with '{other}'"
             findings.error(Rule.EDGE_CASE_COLLISION, message, edge.name.span)
-
-
-# --- properties ------------------------------------------------------------------------------------------
 
 
 def _properties(

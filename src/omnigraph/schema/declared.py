@@ -1,7 +1,7 @@
-"""A checked schema before it has ids: what one text says, interfaces expanded, with the places it was said.
+"""The declared schema: a checked text with interfaces expanded, before ids are assigned.
 
-The declared schema is what ``identify`` turns into the accepted one. Spans and rename hints end here: they belong to
-a text, not to a graph.
+``identify`` turns it into the accepted schema. Source spans and rename hints end here: they belong to a text, not to a
+graph.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class DeclaredProperty:
 
     @property
     def semantics(self) -> tuple[object, ...]:
-        """What two interfaces that bring this property must agree on."""
+        """The fields on which two interfaces that declare this property must agree."""
         return (self.type, self.description, self.embed, self.merge, self.sugar, self.annotations)
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredType:
-    """What the three kinds have in common. Properties are sorted by name."""
+    """Fields shared by interfaces, nodes and edges. Properties are sorted by name."""
 
     kind: ClassVar[TypeKind]
 
@@ -90,5 +90,5 @@ class DeclaredSchema:
 
     @property
     def types(self) -> tuple[DeclaredType, ...]:
-        """All types in the order in which ids are given."""
+        """All types in the order in which ids are assigned."""
         return (*self.interfaces, *self.nodes, *self.edges)

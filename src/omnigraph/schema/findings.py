@@ -1,7 +1,7 @@
-"""Collects what is wrong with a schema, rule by rule.
+"""Collection of the semantic errors of a schema.
 
-After a syntax error the tree is incomplete, and a name that seems unknown may stand in the part that was not
-understood; ``unresolved`` keeps quiet then.
+After a syntax error the tree is incomplete: an unknown name may be declared in the part that was skipped. Therefore
+``unresolved`` reports nothing then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from omnigraph.lang.source import Source, Span
 from omnigraph.schema.codes import Rule
 
 NAMES_COMPARED_MAX: Final = 20_000
-"""Names compared for all hints of one text, about half a second: a large file of nonsense must not take minutes."""
+"""Names compared for all hints of one text, about half a second: a large invalid file must not take minutes."""
 
 
 class Findings:
@@ -31,17 +31,17 @@ class Findings:
         self._diagnostics.error(rule.code, message, span, hint)
 
     def unresolved(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        """A name that leads nowhere: an error only if the whole text was understood."""
+        """Report an unknown name, but only if the whole text was parsed."""
         if not self._is_partial:
             self.error(rule, message, span, hint)
 
     def suggest(self, wrong: str, names: Collection[str]) -> str | None:
-        """A "did you mean" hint, as long as there have not been very many."""
+        """A "did you mean" hint, within the budget of ``NAMES_COMPARED_MAX``."""
         self._names_compared += min(len(names), SUGGESTION_NAMES_MAX)
         if self._is_partial or self._names_compared > NAMES_COMPARED_MAX:
             return None
         return did_you_mean(wrong, names)
 
     def report(self) -> tuple[Diagnostic, ...]:
-        """In the order of the text; a note about what was left out stays at the end."""
+        """Diagnostics in the order of the text; the note about omitted ones stays last."""
         return tuple(sorted(self._diagnostics.report(), key=lambda item: (item.severity is Severity.INFO, item.span)))

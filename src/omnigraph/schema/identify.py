@@ -1,13 +1,14 @@
-"""Gives a declared schema its ids: what continues keeps them, what is new gets ones that nothing ever had.
+"""Assignment of stable ids: continued types and properties keep theirs, new ones get ids never used before.
 
-The first schema of a graph counts from 1. Later ids are derived from what a thing is called and where it belongs, and
-from how many things of that name there were before it. So two branches that declare the same thing, each on its own,
-give it the same id, and two that declare different things never give them one: branches know nothing of each other
-when ids are given, and everything about each other's ids when they are merged.
+Invariant: an id identifies the same thing on all branches, although branches do not coordinate when they assign ids.
+
+* The first schema of a graph counts from 1.
+* Later ids are a hash of kind, owner, name and the number of earlier lives of that name. Two branches that add the same
+  thing independently assign the same id, and different things get different ids; a merge relies on both.
 
 Types and properties are matched with the accepted schema by exact name first and by ``@rename_from`` second. A hint
-that cannot be followed stops the change, because guessing would throw data away. Hints that a property inherits from
-an interface are followed where they can be and are silent elsewhere: they were written about the interface.
+that does not resolve refuses the change, because a wrong guess would drop data. A hint that a property inherits from
+an interface is ignored where it does not resolve: it was written about the interface.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ TypeKey = tuple[TypeKind, str]
 PropertyKey = tuple[TypeKind, str, str]
 
 DERIVED_BITS: Final = 52
-"""Derived ids have exactly so many: far above what is counted, and exact in the numbers of every JSON reader."""
+"""Width of derived ids: far above every counted id, and exact in a JSON reader that stores numbers as doubles."""
 
 _CONSTRAINT_ORDER = ("key", "unique", "index", "range", "check")
 
 
 @dataclass(slots=True)
 class _Matches:
-    """What continues what: declared types and properties to accepted ones. ``inert`` are hints without effect."""
+    """Declared types and properties matched to accepted ones. ``inert`` are rename hints without effect."""
 
     types: dict[TypeKey, TypeIR] = field(default_factory=dict)
     properties: dict[PropertyKey, PropertyIR] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class _Matches:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The accepted schema, the hints whose new name was accepted before, and the hints that cannot be followed."""
+    """The accepted schema, the hints whose rename is already accepted, and errors for hints that do not resolve."""
 
     schema: SchemaIR
     inert_hints: tuple[Name, ...]
@@ -74,7 +75,7 @@ class Identified:
 
 
 def identify(declared: DeclaredSchema, domain: str, previous: SchemaIR | None) -> Identified:
-    """Match and number. With diagnostics the schema must not be used."""
+    """Match with ``previous`` and assign ids. If there are diagnostics the schema must not be used."""
     findings = Findings(declared.source)
     matches = _Matches()
     if previous is not None:
@@ -87,9 +88,6 @@ def identify(declared: DeclaredSchema, domain: str, previous: SchemaIR | None) -
                 _match_properties(findings, matches, type_, accepted, previous)
     schema = _numbered(declared, matches, domain, previous)
     return Identified(schema, tuple(matches.inert), findings.report())
-
-
-# --- matching --------------------------------------------------------------------------------------------
 
 
 def _match_types(findings: Findings, matches: _Matches, declared: DeclaredSchema, previous: SchemaIR) -> None:
@@ -187,12 +185,9 @@ def _shown(type_: DeclaredType, prop: DeclaredProperty) -> str:
     return f"{type_.name.text}.{prop.name.text}"
 
 
-# --- numbering -------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Ids:
-    """Ids that were given so far. ``taken`` are those of the accepted schema, and of what it once had."""
+    """Ids assigned so far. ``taken``: current and retired ids of the accepted schema; None for a first schema."""
 
     domain: str
     next_id: int
@@ -202,10 +197,11 @@ class _Ids:
     incarnations: dict[TypeKey, int] = field(default_factory=dict)
 
     def mint(self, *place: object) -> int:
-        """An id for what is new at a place."""
+        """A new id for the thing at ``place``: owner and name."""
         if self.taken is None:
             self.next_id += 1
             return self.next_id - 1
+        # A name that was dropped and added again must not reuse its old id: older snapshots still refer to it.
         life = 0
         while (found := _derived(self.domain, *place, life)) in self.taken:
             life += 1
@@ -214,7 +210,7 @@ class _Ids:
 
 
 def _derived(*place: object) -> int:
-    """A number for a place, the same wherever it is asked for."""
+    """A hash of a place with exactly ``DERIVED_BITS`` bits, equal on every machine."""
     digest = hashlib.sha256("\n".join(map(str, place)).encode()).digest()
     highest = 1 << (DERIVED_BITS - 1)
     return highest | int.from_bytes(digest[:8]) % highest
@@ -251,7 +247,7 @@ def _numbered(declared: DeclaredSchema, matches: _Matches, domain: str, previous
 
 
 def retired_ids(before: SchemaIR, after: SchemaIR) -> tuple[int, ...]:
-    """Derived ids that are not in use any more. Counted ones need no memory: nothing that is derived equals them."""
+    """Derived ids no longer in use. Counted ids need no record: a derived id never equals one."""
     gone = {id_ for id_ in all_ids(before) if id_ >> (DERIVED_BITS - 1)}.difference(all_ids(after))
     return tuple(sorted({*before.retired, *gone}))
 
@@ -326,7 +322,7 @@ def _constraints_ir(type_: DeclaredType, ids: _Ids) -> tuple[ConstraintIR, ...]:
 
 
 def ordered_constraints(constraints: Iterable[ConstraintIR], numbers: Mapping[str, int]) -> tuple[ConstraintIR, ...]:
-    """In one order, and without repetitions: the order in which constraints are written means nothing.
+    """Constraints in canonical order without duplicates: their written order has no meaning.
 
     ``numbers`` are the ids of the properties by name.
     """
@@ -348,7 +344,7 @@ def ordered_constraints(constraints: Iterable[ConstraintIR], numbers: Mapping[st
 
 
 def constraint_order(constraint: ConstraintIR) -> tuple[object, ...]:
-    """The place of a constraint among those of its type."""
+    """Sort key of a constraint within its type."""
     kind = _CONSTRAINT_ORDER.index(constraint_word(constraint))
     members = constrained_properties(constraint)
     if isinstance(constraint, TupleConstraint):

@@ -1,4 +1,4 @@
-"""What ``implements`` brings: properties of interfaces, injected into a node type that does not declare them."""
+"""Expansion of ``implements``: interface properties injected into node types that do not declare them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.schema.findings import Findings
 def known_interfaces(
     findings: Findings, node: Name, implements: tuple[Name, ...], interfaces: Mapping[str, DeclaredInterface]
 ) -> dict[str, Name]:
-    """The interfaces a node names that exist, by name, each where it was first written."""
+    """The existing interfaces that a node implements, by name, with the first place each is written."""
     known: dict[str, Name] = {}
     for name in implements:
         if name.text in interfaces:
@@ -32,7 +32,7 @@ def inject(
     implements: Mapping[str, Name],
     interfaces: Mapping[str, DeclaredInterface],
 ) -> dict[str, DeclaredProperty]:
-    """All properties of a node, its own and the injected ones. A direct declaration wins and drops constraints."""
+    """Declared and injected properties of a node. A direct declaration wins and drops the interface's constraints."""
     found = dict(own)
     for interface_name, written in implements.items():
         for prop in interfaces[interface_name].properties:

@@ -1,7 +1,7 @@
 """The accepted schema: every type and property with its stable id.
 
-This is the form that is stored, digested and migrated. An id is never used for two things, on whatever branches they
-were declared, so a rename keeps an id and a drop followed by a re-add does not. Properties are held sorted by name.
+This form is stored, hashed and migrated. An id never identifies two things, on any branch: a rename keeps the id, a
+drop followed by a re-add does not. Properties are sorted by name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from omnigraph.schema.types import PropertyType
 
 
 class TypeKind(Enum):
-    """The three kinds of declared types, in the order in which ids are given."""
+    """The three kinds of declared types, in the order in which ids are assigned."""
 
     INTERFACE = "interface"
     NODE = "node"
@@ -22,7 +22,7 @@ class TypeKind(Enum):
 
 
 class MergePolicy(Enum):
-    """How two divergent changes of one property are settled when branches merge."""
+    """Resolution of concurrent changes of one property when branches merge."""
 
     SOURCE = "source"
     TARGET = "target"
@@ -36,7 +36,7 @@ class MergePolicy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CustomAnnotation:
-    """An annotation without a meaning here, kept verbatim; the value is kept as text."""
+    """An annotation that the schema language does not define, kept verbatim; its value is text."""
 
     name: str
     value: str | None
@@ -45,7 +45,7 @@ class CustomAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """``@embed``: which property a vector is made from, and by which model."""
+    """``@embed``: the property a vector is computed from, and the model."""
 
     source: str
     model: str | None = None
@@ -53,7 +53,7 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class PropertyIR:
-    """One property of one type. ``injected_from`` names the interface that brought it, if none declared it directly."""
+    """One property of one type. ``injected_from`` names the interface it comes from; None if declared directly."""
 
     id: int
     name: str
@@ -83,7 +83,7 @@ class UniqueConstraint:
 
 @dataclass(frozen=True, slots=True)
 class IndexConstraint:
-    """The wish for an index."""
+    """A request for an index."""
 
     properties: tuple[str, ...]
     sugar: bool
@@ -100,7 +100,7 @@ class RangeConstraint:
 
 @dataclass(frozen=True, slots=True)
 class CheckConstraint:
-    """A pattern that must be found somewhere in the text."""
+    """A pattern that must match somewhere in the text."""
 
     property: str
     pattern: str
@@ -112,7 +112,7 @@ ConstraintIR = KeyConstraint | UniqueConstraint | IndexConstraint | RangeConstra
 
 @dataclass(frozen=True, slots=True)
 class InterfaceIR:
-    """An interface: no table, never bound, only a source of properties and of the constraints written on them."""
+    """An interface: has no table and is never bound; provides properties and the constraints written on them."""
 
     id: int
     name: str
@@ -122,7 +122,7 @@ class InterfaceIR:
 
 @dataclass(frozen=True, slots=True)
 class NodeIR:
-    """A node type. ``incarnation`` is new whenever a table of that name starts a new life."""
+    """A node type. ``incarnation`` changes when a type of that name is dropped and added again."""
 
     id: int
     incarnation: int
@@ -203,7 +203,7 @@ def constraint_word(constraint: ConstraintIR) -> str:
 
 
 def constrained_properties(constraint: ConstraintIR) -> tuple[str, ...]:
-    """The properties a constraint is about."""
+    """The properties of a constraint."""
     match constraint:
         case KeyConstraint() | UniqueConstraint() | IndexConstraint():
             return constraint.properties

@@ -1,8 +1,7 @@
-"""The accepted schema as JSON: the form that is stored, and the two fingerprints made from it.
+"""The stored JSON form of an accepted schema, and the two hashes of it.
 
-``digest`` identifies a stored schema, ids included. ``shape_hash`` says what a schema means to its users: two texts
-that differ in order, comments, rename hints or history have one shape. Whoever writes is at ``VERSION``; whoever
-reads refuses what it does not know instead of guessing.
+``digest`` identifies a stored schema, ids included. ``shape_hash`` identifies its meaning: two texts that differ in
+order, comments, rename hints or history have the same shape. Writers write ``VERSION``; readers refuse any other.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ JsonObject = dict[str, object]
 
 
 def to_json(schema: SchemaIR) -> JsonObject:
-    """Everything the accepted schema holds."""
+    """The complete JSON form."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -62,17 +61,17 @@ def to_json(schema: SchemaIR) -> JsonObject:
 
 
 def canonical(value: Mapping[str, object]) -> str:
-    """The one spelling of a JSON object: sorted keys, no white space, ASCII."""
+    """The canonical text of a JSON object: sorted keys, no white space, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def to_json_text(schema: SchemaIR) -> str:
-    """The text that is stored; its hash is the digest."""
+    """The stored text; its hash is the digest."""
     return canonical(to_json(schema))
 
 
 def from_json_text(text: str) -> SchemaIR:
-    """The schema of a stored text."""
+    """Parse a stored text. Raises InputError if it is damaged."""
     try:
         data = json.loads(text)
     except ValueError as error:
@@ -88,7 +87,7 @@ def digest(schema: SchemaIR) -> str:
 
 
 def shape_hash(schema: SchemaIR) -> str:
-    """Identity of the meaning: the same for two schemas that differ only in ids and history."""
+    """Identity of the meaning: equal for schemas that differ only in ids and history."""
     types = [_shape(_type_json(type_)) for kind in TypeKind for type_ in types_of(schema, kind)]
     return _sha256(canonical({"shape": VERSION, "types": types}))
 
@@ -98,7 +97,7 @@ def _sha256(text: str) -> str:
 
 
 def _shape(type_json: JsonObject) -> JsonObject:
-    """Without ids, and without the order that ids give to the members of keys and unique tuples."""
+    """The JSON form without ids, and with the members of keys and unique tuples sorted by name instead of by id."""
     shape = {name: value for name, value in type_json.items() if name not in ("id", "incarnation")}
     properties, constraints = type_json["properties"], type_json["constraints"]
     assert isinstance(properties, list) and isinstance(constraints, list)
@@ -114,11 +113,8 @@ def _unordered(constraint: JsonObject) -> JsonObject:
     return constraint
 
 
-# --- parts -----------------------------------------------------------------------------------------------
-
-
 def property_type_json(type_: PropertyType) -> JsonObject:
-    """A type as in migration plans: a vector's scalar carries its dimension."""
+    """A property type as in migration plans: the scalar of a vector carries its dimension."""
     scalar: object = {type_.scalar.value: type_.dimension} if type_.is_vector else type_.scalar.value
     values = None if type_.enum_values is None else list(type_.enum_values)
     return {"scalar": scalar, "nullable": type_.nullable, "list": type_.is_list, "enum_values": values}

@@ -1,4 +1,4 @@
-"""Reads an accepted schema back from its JSON form, exactly, or says what is wrong with it."""
+"""Strict reader of the stored JSON form of an accepted schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Member = TypeVar("Member", bound=Enum)
 
 
 def from_json(data: Mapping[str, object]) -> SchemaIR:
-    """The schema that ``to_json`` wrote."""
+    """The schema that ``to_json`` wrote. Raises InputError for any other object."""
     _check_version(data)
     fields = _Fields(data, "schema")
     return SchemaIR(
@@ -47,18 +47,18 @@ def from_json(data: Mapping[str, object]) -> SchemaIR:
 
 
 def _check_version(data: Mapping[str, object]) -> None:
-    """Refuse what this version did not write."""
+    """Refuse other formats and versions."""
     if data.get("format") != FORMAT:
         raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
     if data.get("version") != VERSION:
         raise InputError(
-            f"this schema was stored in version {data.get('version')!r}; version {VERSION} is known here",
+            f"the schema is stored in version {data.get('version')!r}, but only version {VERSION} is supported",
             hint="use a newer version of omnigraph",
         )
 
 
 class _Fields:
-    """A JSON object whose fields are asked for by type; ``place`` is how messages call it."""
+    """Typed access to the fields of a JSON object; ``place`` is its path in messages."""
 
     def __init__(self, data: object, place: str) -> None:
         if not isinstance(data, Mapping):
@@ -72,7 +72,7 @@ class _Fields:
 
     def raw(self, name: str) -> object:
         if name not in self._data:
-            raise self._damaged(name, "there")
+            raise InputError(f"the stored schema is damaged: {self._place}.{name} is missing")
         return self._data[name]
 
     def text(self, name: str) -> str:
@@ -212,7 +212,7 @@ def _arguments(fields: _Fields) -> tuple[tuple[str, str], ...]:
             case [str(key), str(value)]:
                 found.append((key, value))
             case _:
-                raise InputError(f"the stored schema is damaged: {argument!r:.60} is no annotation argument")
+                raise InputError(f"the stored schema is damaged: {argument!r:.60} is not an annotation argument")
     return tuple(found)
 
 
@@ -233,4 +233,4 @@ def _constraint(fields: _Fields) -> ConstraintIR:
         case "check":
             return CheckConstraint(fields.text("property"), fields.text("pattern"))
         case kind:
-            raise InputError(f"the stored schema is damaged: there is no constraint of kind {kind!r:.60}")
+            raise InputError(f"the stored schema is damaged: unknown constraint kind {kind!r:.60}")

@@ -1,6 +1,6 @@
-"""Findings about a schema that is not wrong: what will surprise its author later.
+"""The schema linter: warnings about valid schemas that will surprise their authors.
 
-Every finding has an ``S2xx`` code of ``codes``. A schema with errors gets its errors only; findings about half a
+Every finding has an ``S2xx`` code of ``codes``. A schema with errors gets its errors only: findings about an incomplete
 schema would be noise.
 """
 
@@ -40,7 +40,7 @@ _WITH_ARGUMENTS_ONLY = ("range", "check", "card")
 
 
 def lint_schema(parsed: ParsedSchema, previous: SchemaIR | None = None) -> tuple[Diagnostic, ...]:
-    """The errors of a schema, or if it has none, what else is worth knowing, in the order of the text."""
+    """The errors of a schema, or its warnings if it has none, in the order of the text."""
     declared, diagnostics = check_schema(parsed)
     if declared is None:
         return diagnostics
@@ -75,9 +75,6 @@ class _Report:
 
     def found(self) -> tuple[Diagnostic, ...]:
         return tuple(sorted(self._found, key=lambda item: (item.span, item.code)))[:DIAGNOSTICS_MAX]
-
-
-# --- what is written -------------------------------------------------------------------------------------
 
 
 def _lint_declaration(report: _Report, declaration: InterfaceDecl | NodeDecl | EdgeDecl) -> None:
@@ -150,9 +147,6 @@ def _meant(name: str) -> str | None:
     return did_you_mean(name, sorted(KNOWN | set(_WITH_ARGUMENTS_ONLY)))
 
 
-# --- what is declared ------------------------------------------------------------------------------------
-
-
 def _lint_node(report: _Report, node: DeclaredNode) -> None:
     if not any(isinstance(constraint, KeyConstraint) for constraint in node.constraints):
         message = f"node {node.name.text} has no @key: ids are minted, and loading the same data twice stores it twice"
@@ -174,7 +168,7 @@ def _lint_interfaces(report: _Report, declared: DeclaredSchema) -> None:
 
 
 def _lint_renames(report: _Report, declared: DeclaredSchema, previous: SchemaIR | None) -> tuple[Diagnostic, ...]:
-    """Hints without effect; with an accepted schema, the hints that cannot be followed are returned as errors."""
+    """Report rename hints without effect; return an error for each hint that ``previous`` cannot resolve."""
     if previous is not None:
         identified = identify(declared, previous.domain, previous)
         for hint in identified.inert_hints:

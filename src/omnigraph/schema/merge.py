@@ -1,11 +1,13 @@
-"""Schemas of two branches to one, three ways over stable ids. Types are merged before their entities are.
+"""Three-way merge of schemas over stable ids. Types are merged before their entities.
 
-Each part of a type or property is taken from the side that changed it. Constraints, interfaces of a node and values of
-an enum are sets: what each side added or took away counts. Everything that both sides changed differently is reported
-at once. What refers to something, refers to its id, so a rename on one side and a use on the other go together.
+* Each field of a type or property is taken from the side that changed it.
+* Constraints, interfaces of a node and enum values are sets: additions and removals of both sides apply.
+* A field that both sides changed differently is a conflict; all conflicts are reported together.
+* References are ids, so a rename on one side and a new use on the other merge cleanly.
+* Both sides assign the same id to the same addition (``identify`` describes how, ADR 16 why), so it exists
+  once; if they declared it differently, that is a conflict.
 
-Both sides give the same id to what they declare alike (``identify`` says how, ADR 16 why), so what both added is one
-thing; if they declared it differently, that is a conflict. The merged schema is compiled like any other.
+The merged schema is compiled like any other.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class SchemaClash:
-    """One thing that both sides changed differently: what of which type and property, and what each side says."""
+    """One conflict: the type, the property, the field, and its value on each side."""
 
     type: str
     property: str | None
@@ -63,7 +65,7 @@ def _shown(value: object) -> str | None:
 
 
 def merge_schemas(base: SchemaIR, source: SchemaIR, target: SchemaIR) -> SchemaIR:
-    """The schema of the merged graph; raises SchemaConflict with everything that both sides changed differently."""
+    """The schema of the merged graph; raises SchemaConflict with all conflicts."""
     if source in (base, target):
         return target
     if target == base:
@@ -74,18 +76,19 @@ def merge_schemas(base: SchemaIR, source: SchemaIR, target: SchemaIR) -> SchemaI
         raise _conflict(merging.clashes)
     schema = _retiring(schema_of(target, merged), source, target)
     try:
-        # What an interface of one side brings to nodes of the other is found by compiling.
+        # Compiling expands interfaces: a node of one side may implement an interface to which the other side added
+        # a property.
         return accept(parse_schema(Source(to_pg(schema), "<merged>")), domain=schema.domain, previous=schema)
     except CompileError as error:
         raise SchemaConflict(
-            f"the schemas of both branches together are none:\n{error.message}",
+            f"the merged schema is invalid:\n{error.message}",
             hint="bring one of them to the schema of the other first",
             types=[],
         ) from error
 
 
 def _retiring(schema: SchemaIR, *sides: SchemaIR) -> SchemaIR:
-    """With the ids that either side no longer uses, or that the merge dropped."""
+    """The schema with the ids that either side retired or that the merge dropped."""
     used = set(all_ids(schema))
     known = {id_ for side in sides for id_ in (*side.retired, *all_ids(side)) if id_ >> (DERIVED_BITS - 1)}
     return replace(schema, retired=tuple(sorted(known - used)))
@@ -95,8 +98,8 @@ def _conflict(clashes: Sequence[SchemaClash]) -> SchemaConflict:
     shown = "".join(f"\n  - {clash}" for clash in clashes[:SHOWN_MAX])
     more = f"\n  ... and {len(clashes) - SHOWN_MAX} more" if len(clashes) > SHOWN_MAX else ""
     return SchemaConflict(
-        f"both branches changed the schema, and not alike; nothing was changed{shown}{more}",
-        hint="apply to one of them the schema that both shall have, and merge again",
+        f"both branches changed the schema differently; the merge changed nothing{shown}{more}",
+        hint="apply the intended schema to one of the branches, then merge again",
         types=sorted({clash.type for clash in clashes}),
         conflicts=tuple(clashes),
     )
@@ -104,7 +107,7 @@ def _conflict(clashes: Sequence[SchemaClash]) -> SchemaConflict:
 
 @dataclass
 class _Merging:
-    """Collects what cannot be settled. A part that is in conflict stays as the target has it."""
+    """The merge in progress, with its conflicts. A field in conflict keeps the target's value."""
 
     clashes: list[SchemaClash] = field(default_factory=list)
 
@@ -130,11 +133,11 @@ class _Merging:
     def _whole(
         self, name: tuple[str, str | None], sides: tuple[Value | None, Value | None, Value | None]
     ) -> Value | None:
-        """What is there on one side only, or new; None if it is gone, or if both sides have to be looked at closely."""
+        """The result if a side lacks it or both agree; None if it is dropped or must be merged field by field."""
         base, source, target = sides
         if source is not None and target is not None:
             if base is None and source != target:
-                self._clash(name, "added by both sides, and not alike", None, "another declaration", "its own")
+                self._clash(name, "added differently by both sides", None, "another declaration", "its own")
             return target if base is None or source == target else None
         if base is None:
             return source if target is None else target
@@ -162,7 +165,7 @@ class _Merging:
         return replace(changed, properties=properties)
 
     def _parts(self, name: tuple[str, str | None], base: Parts, source: Parts, target: Parts) -> Parts:
-        """Field by field."""
+        """Merge field by field."""
         found: dict[str, Any] = {}
         for item in fields(target):
             values = (getattr(base, item.name), getattr(source, item.name), getattr(target, item.name))
@@ -176,20 +179,21 @@ class _Merging:
         if target == base:
             return source
         if isinstance(base, frozenset) and isinstance(source, frozenset) and isinstance(target, frozenset):
+            # Additions of both sides, minus what either side removed: {a,b}, {a,b,c}, {b,d} give {b,c,d}.
             return (base | source | target) - (base - source) - (base - target)
-        self._clash(name, f"another {what.replace('_', ' ')} on both sides", base, source, target)
+        self._clash(name, f"different {what.replace('_', ' ')} on both sides", base, source, target)
         return target
 
     def _unique_names(self, names: Iterable[tuple[TypeKind | None, str, str | None]]) -> None:
         seen: set[tuple[TypeKind | None, str, str | None]] = set()
         for kind, type_name, property_name in names:
             if (kind, type_name, property_name) in seen:
-                what = "two different things of one name"
+                what = "two different things have this name"
                 self._clash((type_name, property_name), what, None, "one of them", "the other")
             seen.add((kind, type_name, property_name))
 
     def _references(self, merged: Mapping[tuple[TypeKind, int], TypeParts]) -> None:
-        """What one side refers to must not be what the other side dropped."""
+        """Report references of one side to what the other side dropped."""
         for type_ in merged.values():
             for needed in type_.needs:
                 if needed not in merged:
@@ -201,7 +205,7 @@ class _Merging:
                     self._clash((type_.name, None), what, None, None, None)
             slots = [slot for constraint in type_.constraints if (slot := constraint.slot) is not None]
             if len(set(slots)) < len(slots):
-                self._clash((type_.name, None), "another key or range on both sides", None, None, None)
+                self._clash((type_.name, None), "different key or range on both sides", None, None, None)
 
     def _clash(self, name: tuple[str, str | None], what: str, base: object, source: object, target: object) -> None:
         self.clashes.append(SchemaClash(*name, what, base, source, target))

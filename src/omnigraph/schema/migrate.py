@@ -1,7 +1,7 @@
-"""Plans a schema change: two accepted schemas of one graph to an ordered list of steps.
+"""Migration planning: the ordered steps between two accepted schemas of one graph.
 
-Pure: looks at schemas, never at data. Types and properties are the same when their ids are, so a rename is seen as
-one and everything that refers to a renamed thing is unchanged.
+Pure: compares schemas, never data. Types and properties are matched by id, so a rename is one step and references to a
+renamed thing are unchanged.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from omnigraph.schema.steps import (
 )
 
 PLANNING_DOMAIN: Final = "0" * 26
-"""Stands in for a graph when two texts are compared that belong to none."""
+"""The graph id used to compare two texts that belong to no graph."""
 
 
 def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False) -> MigrationPlan:
@@ -73,7 +73,7 @@ def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False
 
 
 def steps_between(before: SchemaIR, after: SchemaIR, mode: DropMode = DropMode.SOFT) -> tuple[Step, ...]:
-    """How two schemas of one graph differ, whether or not one continues the other."""
+    """The differences of two schemas of one graph; neither has to continue the other."""
     comparison = _Comparison(before, after, mode)
     return tuple(step for kind in TypeKind for step in comparison.steps_of(kind))
 
@@ -91,14 +91,14 @@ def _type_ids(schema: SchemaIR) -> dict[tuple[TypeKind, str], int]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One type on one side, whose references are compared by id."""
+    """One type of one schema, with the ids to compare its references by."""
 
     type_ir: TypeIR
     type_ids: dict[tuple[TypeKind, str], int]
     property_ids: dict[str, int]
 
     def constraint_key(self, constraint: ConstraintIR) -> tuple[object, ...]:
-        """What a constraint says, with ids for names; two are the same exactly when this is."""
+        """Identity of a constraint, with ids in place of names: equal exactly for equal constraints."""
         ids = self.property_ids
         members: tuple[object, ...] = tuple(ids.get(name, name) for name in constrained_properties(constraint))
         match constraint:
@@ -118,7 +118,7 @@ def _side(type_ir: TypeIR, type_ids: dict[tuple[TypeKind, str], int]) -> _Side:
 
 
 class _Comparison:
-    """The two schemas, asked kind by kind."""
+    """The comparison of two schemas, kind by kind."""
 
     def __init__(self, accepted: SchemaIR, desired: SchemaIR, mode: DropMode) -> None:
         self._accepted = accepted
@@ -128,7 +128,7 @@ class _Comparison:
         self._new_ids = _type_ids(desired)
 
     def steps_of(self, kind: TypeKind) -> Iterator[Step]:
-        """Types by name, then the dropped ones."""
+        """Steps of the desired types by name, then of the dropped types."""
         before = {type_.id: type_ for type_ in types_of(self._accepted, kind)}
         for after in types_of(self._desired, kind):
             old = before.pop(after.id, None)
@@ -174,9 +174,6 @@ class _Comparison:
         return MigrationCode.DROP_VECTOR if gone.type.is_vector else MigrationCode.DROP_PROPERTY
 
 
-# --- types -----------------------------------------------------------------------------------------------
-
-
 def _structure_changes(old: _Side, new: _Side) -> Iterator[str]:
     match old.type_ir, new.type_ir:
         case NodeIR() as before, NodeIR() as after:
@@ -217,9 +214,6 @@ def _present(*texts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in texts if text is not None)
 
 
-# --- properties ------------------------------------------------------------------------------------------
-
-
 def _new_property(kind: TypeKind, owner: TypeIR, prop: PropertyIR) -> Step:
     code = None if prop.type.nullable else MigrationCode.ADD_REQUIRED
     return AddProperty(kind, owner.name, prop.name, prop.type, code)
@@ -247,7 +241,7 @@ def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, 
 
 
 def _type_change(kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
-    """What is stored stays as it is, so only null and the allowed values may differ."""
+    """Stored values are never rewritten, so only nullability and enum values may change."""
     if replace(before.type, nullable=True, enum_values=None) != replace(after.type, nullable=True, enum_values=None):
         entity = f"{kind.value}:{owner}.{after.name}"
         shown = f"property {after.name} of {kind.value} {owner}"
@@ -276,11 +270,8 @@ def _embedding(side: _Side, prop: PropertyIR) -> tuple[object, ...] | None:
     return (side.property_ids.get(prop.embed.source, prop.embed.source), prop.embed.model)
 
 
-# --- constraints -----------------------------------------------------------------------------------------
-
-
 def _constraint_steps(kind: TypeKind, old: _Side, new: _Side, *, dropped: set[int]) -> Iterator[Step]:
-    """Added ones, then removed ones. A constraint goes with its property when all its properties are dropped."""
+    """Added constraints, then removed ones. A constraint is dropped with its properties if all of them are dropped."""
     before = {old.constraint_key(item): item for item in old.type_ir.constraints}
     after = {new.constraint_key(item): item for item in new.type_ir.constraints}
     owner = new.type_ir.name
@@ -306,6 +297,6 @@ def _goes_with(constraint: ConstraintIR, ids: dict[str, int], dropped: set[int])
 
 
 def _unsupported_key(kind: TypeKind, owner: str, verb: str, constraint: KeyConstraint) -> UnsupportedChange:
-    """Ids are made of keys, and edges hold them."""
+    """Refuse a change of a key: ids are derived from keys, and edges store ids."""
     form = "property constraint" if constraint.sugar else "constraint"
     return UnsupportedChange(f"{kind.value}:{owner}", f"{verb} {form} {constraint_text(constraint)} is not supported")

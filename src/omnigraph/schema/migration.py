@@ -1,6 +1,6 @@
-"""A migration plan: an ordered list of steps, and how steps are shown to people and programs.
+"""A migration plan: an ordered list of steps, with its text and JSON forms.
 
-The plan is data: it is shown, sent as JSON and applied from the same value.
+The plan is data: the same value is shown, sent as JSON and applied.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from omnigraph.schema.steps import (
 
 @dataclass(frozen=True, slots=True)
 class MigrationPlan:
-    """The steps from one accepted schema to another, in the order in which they are taken."""
+    """The steps from one accepted schema to another, in the order of their execution."""
 
     steps: tuple[Step, ...] = ()
 
@@ -42,7 +42,7 @@ class MigrationPlan:
 
     @property
     def supported(self) -> bool:
-        """Whether the plan may be applied, after the checks its steps ask for."""
+        """The plan can be applied, provided that the data checks of its steps pass."""
         return not self.refusals
 
     def render(self) -> str:
@@ -53,7 +53,7 @@ class MigrationPlan:
 
 
 def step_text(step: Step) -> str:
-    """A step as people read it."""
+    """One line of text for a step."""
     match step:
         case AddType(kind, name):
             return f"add {kind.value} type {name}"

@@ -14,15 +14,15 @@ from typing import Final
 from omnigraph.errors import InputError
 
 Finder = Callable[[str], bool]
-"""Tells if a text contains a match."""
+"""A function that tells if a text contains a match."""
 
 PATTERN_CHARS_MAX: Final = 10_000
-"""Characters of one pattern. Compiling is slow in their number, and a longer one is data, not a rule."""
+"""Characters of one pattern. Compile time grows with it, and a longer pattern is data, not a rule."""
 
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> Finder:
-    """The search for a pattern. Accepted schemas hold only patterns for which this succeeds."""
+    """The search function of a pattern. Succeeds for every pattern of an accepted schema."""
     problem = pattern_problem(pattern)
     if problem is not None:
         raise InputError(f"the pattern {pattern[:100]!r} is invalid: {problem}", pattern=pattern)
@@ -30,10 +30,10 @@ def compile_pattern(pattern: str) -> Finder:
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """The reason why a pattern cannot be used, or None if it can."""
+    """The reason why a pattern is invalid, or None."""
     if len(pattern) > PATTERN_CHARS_MAX:
         return f"it has {len(pattern)} characters, at most {PATTERN_CHARS_MAX} are allowed"
-    # Loaded here: most schemas have no patterns, and starting up must stay quick.
+    # Imported on first use: most schemas have no patterns, and the command line must start quickly.
     from pydantic_core import SchemaError
 
     try:
@@ -46,7 +46,7 @@ def pattern_problem(pattern: str) -> str | None:
 def _compile(pattern: str) -> Finder:
     from pydantic_core import SchemaValidator, core_schema
 
-    # The engine is named although it is the default: the other one is Python's, which backtracks.
+    # Explicit although it is the default: the alternative is Python's engine, which backtracks.
     return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")).isinstance_python
 
 

@@ -1,6 +1,6 @@
-"""An accepted schema as a ``.pg`` text that means the same: what a user gets who asks for the schema of a graph.
+"""An accepted schema printed as ``.pg`` text, as ``schema show`` prints it.
 
-Ids and rename hints are not in it; everything else is, in the canonical form of the formatter.
+The text omits ids and rename hints; everything else is in the canonical form of the formatter.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from omnigraph.schema.ir import (
 
 
 def to_pg(schema: SchemaIR) -> str:
-    """The text; accepting it gives the same shape."""
+    """The ``.pg`` text. Accepting it gives a schema of the same shape."""
     types = [type_ for kind in TypeKind for type_ in types_of(schema, kind)]
     return "\n".join(_type_text(type_) for type_ in types)
 
 
 def constraint_text(constraint: ConstraintIR) -> str:
-    """A constraint as it stands in a body."""
+    """A constraint as written in the body of a type."""
     match constraint:
         case (
             KeyConstraint(properties=members)

@@ -1,6 +1,6 @@
-"""An accepted schema taken apart: every reference is an id instead of a name, so that parts of two schemas compare.
+"""A normalised form of accepted schemas: references are ids instead of names, so that two schemas can be compared.
 
-``schema_of`` puts the parts together again, under whatever names things have by then.
+``schema_of`` is the inverse; it resolves ids with the names that hold after a merge.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from omnigraph.schema.ir import (
 from omnigraph.schema.types import PropertyType
 
 Reference = int | str
-"""The id of a property, or the name of something that has none: an end of an edge, or what only implementers have."""
+"""The id of a property, or a name without id: an end of an edge, or a property that only implementing nodes have."""
 
 TypeKey = tuple[TypeKind, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PropertyParts:
-    """A property. The type is apart from what may change: whether it is nullable, and the values of an enum."""
+    """A property. Nullability and enum values, which may change, are separate from the type."""
 
     name: str
     type: PropertyType
@@ -56,7 +56,7 @@ class PropertyParts:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintParts:
-    """A constraint over references; members of keys and unique tuples have no order of their own."""
+    """A constraint over references; members of keys and unique tuples are unordered."""
 
     word: str
     members: tuple[Reference, ...]
@@ -64,7 +64,7 @@ class ConstraintParts:
 
     @property
     def slot(self) -> tuple[object, ...] | None:
-        """What a type has at most one of; None for constraints that do not exclude each other."""
+        """Constraints with equal slots exclude each other; None for those that exclude none."""
         if self.word == "key":
             return ("key",)
         return ("range", self.members) if self.word == "range" else None
@@ -72,7 +72,7 @@ class ConstraintParts:
 
 @dataclass(frozen=True, slots=True)
 class TypeParts:
-    """A type of any kind. ``ends`` and ``cardinality`` are those of an edge, ``implements`` those of a node."""
+    """A type of any kind. Edges have ``ends`` and ``cardinality``, nodes have ``implements``."""
 
     kind: TypeKind
     id: int
@@ -89,20 +89,17 @@ class TypeParts:
 
     @property
     def needs(self) -> Iterator[TypeKey]:
-        """The types it cannot be without."""
+        """The types that this type refers to."""
         yield from ((TypeKind.INTERFACE, id_) for id_ in sorted(self.implements))
         yield from ((TypeKind.NODE, id_) for id_ in self.ends or ())
 
     @property
     def constrained(self) -> Iterator[tuple[str, tuple[Reference, ...]]]:
-        """The constraints by name, with what they are over."""
+        """Name and members of every constraint."""
         yield from sorted(((item.word, item.members) for item in self.constraints), key=str)
 
 
 Parts = TypeVar("Parts", TypeParts, PropertyParts)
-
-
-# --- apart -----------------------------------------------------------------------------------------------
 
 
 def type_parts(schema: SchemaIR) -> dict[TypeKey, TypeParts]:
@@ -162,11 +159,8 @@ def _constraint_parts(constraint: ConstraintIR, ids: Mapping[str, int]) -> Const
             return ConstraintParts(word, tuple(sorted(members, key=str)), (sugar,))
 
 
-# --- together --------------------------------------------------------------------------------------------
-
-
 def schema_of(like: SchemaIR, types: Mapping[TypeKey, TypeParts]) -> SchemaIR:
-    """The schema of some types, in the graph that another schema belongs to. Types must not need missing ones."""
+    """A schema of these types for the graph of ``like``. Every referenced type must be among them."""
     names = {key: type_.name for key, type_ in types.items()}
     found = [_type(type_, names) for type_ in sorted(types.values(), key=lambda type_: type_.name)]
     return SchemaIR(
@@ -217,7 +211,7 @@ def _property(id_: int, prop: PropertyParts, called: Mapping[int, str], names: M
 
 
 def _name(reference: Reference, called: Mapping[int, str]) -> str:
-    # A name that is dropped stays a number, which no text declares: compiling the schema tells what is missing.
+    # The id of a dropped property stays a number, which no schema declares: compiling reports what is missing.
     return reference if isinstance(reference, str) else called.get(reference, str(reference))
 
 

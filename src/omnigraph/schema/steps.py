@@ -1,6 +1,6 @@
-"""The steps of migrations, each with how safe it is.
+"""The steps of a migration, each with its safety.
 
-What a step does to stored data is the business of whoever applies it; deciding which steps there are is ``migrate``.
+``migrate`` decides which steps a change consists of; ``write.schema`` applies them to stored data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from omnigraph.schema.types import PropertyType
 
 
 class Safety(Enum):
-    """What has to happen before a step may be taken."""
+    """Precondition of a step."""
 
     SAFE = "safe"
     NEEDS_DATA_CHECK = "needs_data_check"
@@ -25,14 +25,14 @@ class Safety(Enum):
 
 
 class Tier(Enum):
-    """How a migration code is classed."""
+    """Class of a migration code."""
 
     VALIDATED = "validated"
     DESTRUCTIVE = "destructive"
 
 
 class MigrationCode(Enum):
-    """The codes of migration steps: code, tier, meaning. Not every one is emitted; none ever changes its meaning."""
+    """The codes of migration steps: code, tier, meaning. Some are reserved; none ever changes its meaning."""
 
     DROP_GRAPH_TYPE = ("OG-DS-101", Tier.DESTRUCTIVE, "drop a populated graph type")
     DROP_NODE_TYPE = ("OG-DS-102", Tier.DESTRUCTIVE, "drop a populated node type")
@@ -50,14 +50,14 @@ class MigrationCode(Enum):
 
 
 class DropMode(Enum):
-    """Soft: older snapshots go on showing the data. Hard: nobody relies on them any more, and cleanup may take them."""
+    """Soft: older snapshots keep the data readable. Hard: cleanup may delete those snapshots."""
 
     SOFT = "soft"
     HARD = "hard"
 
 
 class _SafeStep:
-    """Steps that no data can prevent and that lose nothing."""
+    """Base of steps that need no data check and lose no data."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class _SafeStep:
 
 
 def _drop_safety(mode: DropMode) -> Safety:
-    # Only a hard drop cannot be taken back, so somebody looks first whether there is data to lose.
+    # Only a hard drop is irreversible, so it is checked for data first.
     return Safety.NEEDS_DATA_CHECK if mode is DropMode.HARD else Safety.SAFE
 
 
@@ -81,7 +81,7 @@ class AddType(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class RenameType(_SafeStep):
-    """A node or edge type gets another name; data, ids and history stay."""
+    """A new name for a node or edge type; data, ids and history are kept."""
 
     type_kind: TypeKind
     before: str
@@ -89,13 +89,13 @@ class RenameType(_SafeStep):
 
 
 def _check_of_entities(kind: TypeKind, *, is_needed: bool) -> Safety:
-    # An interface has no entities; the nodes that implement it have steps of their own.
+    # An interface has no entities; the nodes that implement it have their own steps.
     return Safety.NEEDS_DATA_CHECK if is_needed and kind is not TypeKind.INTERFACE else Safety.SAFE
 
 
 @dataclass(frozen=True, slots=True)
 class AddProperty:
-    """A new property; entities that exist have null, so if it is required there may be none."""
+    """A new property. Existing entities have null, so a required property needs an empty type."""
 
     type_kind: TypeKind
     type_name: str
@@ -110,7 +110,7 @@ class AddProperty:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNullability:
-    """A property becomes nullable, or required: then no entity may have null."""
+    """A property becomes nullable, or required; the latter needs a type without nulls."""
 
     type_kind: TypeKind
     type_name: str
@@ -125,7 +125,7 @@ class ChangeNullability:
 
 @dataclass(frozen=True, slots=True)
 class RenameProperty(_SafeStep):
-    """A property gets another name; values stay."""
+    """A new name for a property; values are kept."""
 
     type_kind: TypeKind
     type_name: str
@@ -135,7 +135,7 @@ class RenameProperty(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class AddConstraint:
-    """A new constraint, which entities that exist must keep; an index is only a wish."""
+    """A new constraint, which existing entities must satisfy; an index has nothing to satisfy."""
 
     type_kind: TypeKind
     type_name: str
@@ -148,7 +148,7 @@ class AddConstraint:
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint(_SafeStep):
-    """A constraint, or the wish for an index, that is given up."""
+    """Removal of a constraint or an index request."""
 
     type_kind: TypeKind
     type_name: str
@@ -157,7 +157,7 @@ class DropConstraint(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class ChangeCardinality:
-    """Other bounds for the number of edges of one source: ``(low, high)``, where None is no bound."""
+    """New bounds for the number of edges per source node: ``(low, high)``, None for unbounded."""
 
     type_name: str
     before: tuple[int, int | None]
@@ -172,7 +172,7 @@ class ChangeCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ExtendEnum(_SafeStep):
-    """An enum allows more values than before."""
+    """Additional enum values."""
 
     type_kind: TypeKind
     type_name: str
@@ -182,7 +182,7 @@ class ExtendEnum(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class ChangeEnum:
-    """Other allowed values, some of which go, or any text (None) on one side."""
+    """A change of enum values that removes some, or a change to or from unrestricted text (None)."""
 
     type_kind: TypeKind
     type_name: str
@@ -197,7 +197,7 @@ class ChangeEnum:
 
 @dataclass(frozen=True, slots=True)
 class UpdateTypeMetadata(_SafeStep):
-    """Description or instruction of a type differ; ``annotations`` are those that hold from here on."""
+    """A new description or instruction of a type; ``annotations`` are the values after the change."""
 
     type_kind: TypeKind
     name: str
@@ -206,7 +206,7 @@ class UpdateTypeMetadata(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class UpdatePropertyMetadata(_SafeStep):
-    """Description or merge policy of a property differ; ``annotations`` are those that hold from here on."""
+    """A new description or merge policy of a property; ``annotations`` are the values after the change."""
 
     type_kind: TypeKind
     type_name: str
@@ -216,7 +216,7 @@ class UpdatePropertyMetadata(_SafeStep):
 
 @dataclass(frozen=True, slots=True)
 class DropType:
-    """A node or edge type disappears."""
+    """Removal of a node or edge type."""
 
     type_kind: TypeKind
     name: str
@@ -230,7 +230,7 @@ class DropType:
 
 @dataclass(frozen=True, slots=True)
 class DropProperty:
-    """A property disappears."""
+    """Removal of a property."""
 
     type_kind: TypeKind
     type_name: str
@@ -245,7 +245,7 @@ class DropProperty:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedChange:
-    """A difference that no migration can bridge; the plan is refused."""
+    """A change that migrations do not support; the plan is refused."""
 
     entity: str
     reason: str

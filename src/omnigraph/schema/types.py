@@ -37,8 +37,8 @@ class PropertyType:
 
     @property
     def is_plain_scalar(self) -> bool:
-        """Neither a list nor a vector nor a blob: what comparisons, keys and grouping work on."""
-        return not (self.is_list or self.is_vector or self.is_blob)
+        """A single comparable value: comparisons, keys and grouping are defined for it."""
+        return self.scalar.info.is_comparable and not self.is_list
 
     @property
     def is_text(self) -> bool:
@@ -55,7 +55,7 @@ class PropertyType:
         return PropertyType(self.scalar)
 
     def is_compatible_with(self, other: PropertyType) -> bool:
-        """Whether values of the two types can be compared: nullability and enum values do not matter."""
+        """Values of the two types can be compared; nullability and enum values do not matter."""
         if self.is_list != other.is_list:
             return False
         if self.is_vector or other.is_vector:
@@ -64,7 +64,7 @@ class PropertyType:
 
 
 def type_from_syntax(ref: TypeRef) -> PropertyType:
-    """The type a reference denotes. Enum values are sorted: their written order means nothing."""
+    """The type of a type reference. Enum values are sorted: their written order has no meaning."""
     if ref.enum_values is not None:
         values = tuple(sorted(set(ref.enum_values)))
         return PropertyType(Scalar.STRING, nullable=ref.nullable, enum_values=values)

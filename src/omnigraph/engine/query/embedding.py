@@ -13,7 +13,7 @@ from omnigraph.errors import EmbeddingError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import AntiJoin, Expand, Operator, QueryIR, Scan, Score
 from omnigraph.query.rewrite.tree import inputs, map_parts
-from omnigraph.rows.embedding import ask_for_vectors, check_model
+from omnigraph.rows.embedding import call_embedder, check_model
 from omnigraph.schema.catalog import Catalog
 
 Vectors = dict[tuple[str, int], tuple[float, ...]]
@@ -85,6 +85,6 @@ def _embedded(wanted: set[tuple[str, int]], embedder: Embedder) -> Vectors:
     vectors: Vectors = {}
     for dimension in sorted({dimension for _, dimension in wanted}):
         texts = sorted(text for text, wanted_dimension in wanted if wanted_dimension == dimension)
-        found = ask_for_vectors(embedder, texts, dimension, "query").tolist()
+        found = call_embedder(embedder, texts, dimension, "query").tolist()
         vectors.update({(text, dimension): tuple(vector) for text, vector in zip(texts, found, strict=True)})
     return vectors

@@ -5,8 +5,8 @@ Spark has no unsigned integers and no fixed-size lists: integers are widened, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 _TEXT = PropertyType(Scalar.STRING)
+
+SPARK_TYPES: Final[dict[Scalar, Callable[[Any], DataType]]] = {
+    Scalar.STRING: lambda types: types.StringType(),
+    Scalar.BLOB: lambda types: types.BinaryType(),
+    Scalar.BOOL: lambda types: types.BooleanType(),
+    Scalar.I32: lambda types: types.IntegerType(),
+    Scalar.I64: lambda types: types.LongType(),
+    Scalar.U32: lambda types: types.LongType(),
+    Scalar.U64: lambda types: types.DecimalType(20, 0),
+    Scalar.F32: lambda types: types.FloatType(),
+    Scalar.F64: lambda types: types.DoubleType(),
+    Scalar.DATETIME: lambda types: types.TimestampType(),
+    Scalar.DATE: lambda types: types.DateType(),
+    Scalar.VECTOR: lambda types: types.FloatType(),
+}
+"""The Spark type of a single value, given ``pyspark.sql.types``, which is imported only when it is used."""
 
 
 def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> StructType:
@@ -37,40 +53,12 @@ def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> Struct
 
 def spark_type(type_: PropertyType) -> DataType:
     """The Spark type of a property."""
-    from pyspark.sql.types import ArrayType
+    from pyspark.sql import types
 
-    scalar = _spark_scalar(type_.scalar)
+    scalar = SPARK_TYPES[type_.scalar](types)
     if type_.is_vector:
-        return ArrayType(scalar, containsNull=False)
-    return ArrayType(scalar, containsNull=True) if type_.is_list else scalar
-
-
-def _spark_scalar(scalar: Scalar) -> DataType:
-    from pyspark.sql import types as t
-
-    match scalar:
-        case Scalar.STRING:
-            return t.StringType()
-        case Scalar.BLOB:
-            return t.BinaryType()
-        case Scalar.BOOL:
-            return t.BooleanType()
-        case Scalar.I32:
-            return t.IntegerType()
-        case Scalar.I64 | Scalar.U32:
-            return t.LongType()
-        case Scalar.U64:
-            return t.DecimalType(20, 0)
-        case Scalar.F32 | Scalar.VECTOR:
-            return t.FloatType()
-        case Scalar.F64:
-            return t.DoubleType()
-        case Scalar.DATETIME:
-            return t.TimestampType()
-        case Scalar.DATE:
-            return t.DateType()
-        case _:
-            assert_never(scalar)
+        return types.ArrayType(scalar, containsNull=False)
+    return types.ArrayType(scalar, containsNull=True) if type_.is_list else scalar
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

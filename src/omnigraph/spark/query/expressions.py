@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
@@ -82,19 +83,24 @@ def constant(expression: ir.Constant) -> Column:
 def _scalar(value: ir.ConstantValue, type_: PropertyType) -> Column:
     from pyspark.sql import functions as f
 
-    match type_.scalar:
-        case Scalar.DATE:
-            return f.date_from_unix_date(f.lit(value))
-        case Scalar.DATETIME:
-            return f.timestamp_millis(f.lit(value).cast("long"))
-        case Scalar.U64:
-            assert isinstance(value, int)
-            return f.lit(Decimal(value)).cast(spark_type(type_))
-        case Scalar.F32 | Scalar.F64:
-            assert isinstance(value, int | float)
-            return f.lit(float(value)).cast(spark_type(type_))
-        case _:
-            return f.lit(value).cast(spark_type(type_))
+    return LITERALS[type_.scalar](f, value).cast(spark_type(type_))
+
+
+LITERALS: Final[dict[Scalar, Callable[[Any, Any], Column]]] = {
+    Scalar.STRING: lambda f, text: f.lit(text),
+    Scalar.BLOB: lambda f, text: f.lit(text),
+    Scalar.BOOL: lambda f, truth: f.lit(truth),
+    Scalar.I32: lambda f, number: f.lit(number),
+    Scalar.I64: lambda f, number: f.lit(number),
+    Scalar.U32: lambda f, number: f.lit(number),
+    Scalar.U64: lambda f, number: f.lit(Decimal(number)),
+    Scalar.F32: lambda f, number: f.lit(float(number)),
+    Scalar.F64: lambda f, number: f.lit(float(number)),
+    Scalar.DATETIME: lambda f, milliseconds: f.timestamp_millis(f.lit(milliseconds).cast("long")),
+    Scalar.DATE: lambda f, days: f.date_from_unix_date(f.lit(days)),
+}
+"""A value that is not null as a Spark column, given ``pyspark.sql.functions`` and the value, before the cast to its
+type; for every scalar but a vector."""
 
 
 def _logic(expression: ir.Logic, rows: BoundRows) -> Column:

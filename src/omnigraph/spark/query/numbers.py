@@ -25,8 +25,8 @@ _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.E
 U64 = "decimal(20,0)"
 """The Spark type of U64."""
 
-_WIDE = (Scalar.I64, Scalar.U64)
-"""Integer types with values that a double cannot represent exactly."""
+_WIDE = frozenset(scalar for scalar, (_, high) in INTEGER_RANGES.items() if high > 2**53)
+"""Integers that a float cannot hold exactly."""
 
 
 @dataclass(frozen=True, slots=True)

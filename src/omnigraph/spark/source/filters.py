@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 import operator as op
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import assert_never
+from typing import Final, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -156,21 +156,7 @@ def _compared(column: c.Column, operator: str, constant: c.Constant) -> RowFilte
         raise c.Problem(f"`{column.name}` ({type_}) cannot be compared", column.span)
     if constant.kind is c.Kind.NULL:
         return NOTHING
-    match type_.scalar:
-        case Scalar.STRING:
-            return Comparison(column.name, operator, pa.scalar(_text(column, constant)))
-        case Scalar.BOOL:
-            return _boolean(column, operator, constant)
-        case Scalar.F32 | Scalar.F64:
-            return _float(column, operator, _real(column, constant))
-        case Scalar.DATE:
-            return _whole(column, operator, _day(column, constant), INTEGER_RANGES[Scalar.I32])
-        case Scalar.DATETIME:
-            return _whole(column, operator, _moment(column, constant), INTEGER_RANGES[Scalar.I64])
-        case _:
-            value = _integer(column, constant)
-            _refuse_beyond(column, operator, constant, value)
-            return _whole(column, operator, value, INTEGER_RANGES[type_.scalar])
+    return COMPARISONS[type_.scalar](column, operator, constant)
 
 
 def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, int]) -> RowFilter:
@@ -330,3 +316,40 @@ def _moment(column: c.Column, constant: c.Constant) -> Decimal:
         raise _unfit(column, constant, "write a time with its zone, like '2024-01-31T12:00:00Z'")
     finer = (found[1] or "").ljust(6, "0")[3:6]
     return milliseconds + Decimal(finer).scaleb(-3)
+
+
+def _compare_text(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    return Comparison(column.name, operator, pa.scalar(_text(column, constant)))
+
+
+def _compare_integer(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    value = _integer(column, constant)
+    _refuse_beyond(column, operator, constant, value)
+    return _whole(column, operator, value, INTEGER_RANGES[column.type.scalar])
+
+
+def _compare_float(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    return _float(column, operator, _real(column, constant))
+
+
+def _compare_day(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    return _whole(column, operator, _day(column, constant), INTEGER_RANGES[Scalar.I32])
+
+
+def _compare_moment(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    return _whole(column, operator, _moment(column, constant), INTEGER_RANGES[Scalar.I64])
+
+
+COMPARISONS: Final[dict[Scalar, Callable[[c.Column, str, c.Constant], RowFilter]]] = {
+    Scalar.STRING: _compare_text,
+    Scalar.BOOL: _boolean,
+    Scalar.I32: _compare_integer,
+    Scalar.I64: _compare_integer,
+    Scalar.U32: _compare_integer,
+    Scalar.U64: _compare_integer,
+    Scalar.F32: _compare_float,
+    Scalar.F64: _compare_float,
+    Scalar.DATETIME: _compare_moment,
+    Scalar.DATE: _compare_day,
+}
+"""Comparison of a column with a constant that is not null, for every scalar that can be compared."""

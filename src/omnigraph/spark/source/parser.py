@@ -288,7 +288,7 @@ class _Parser:
     def _operand(self, column: Column) -> Constant:
         """The right side of a comparison: a constant or an unquoted value."""
         start = self.token
-        is_day = column.type.scalar in (Scalar.DATE, Scalar.DATETIME)
+        is_day = column.type.scalar.is_temporal
         if self._starts_constant():
             constant = self._constant()
             if self.token.kind == "end" or self._at(")", "and", "or") or start.kind != "number" or not is_day:

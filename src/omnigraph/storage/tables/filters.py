@@ -8,9 +8,9 @@ itself, NaNs with a sign are below minus infinity and the others above infinity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 import pyarrow as pa
 
@@ -95,20 +95,40 @@ def filter_sql(row_filter: RowFilter) -> str:
 
 def _literal(value: pa.Scalar) -> str:
     """A value in Lance's SQL, of its own type."""
-    kind = value.type
-    if pa.types.is_string(kind):
-        return _text(value.as_py())
-    if pa.types.is_boolean(kind):
-        return "true" if value.as_py() else "false"
-    if pa.types.is_date(kind):
-        return f"arrow_cast({_literal(value.cast(pa.int32()))}, 'Date32')"
-    if pa.types.is_timestamp(kind):
-        return f"arrow_cast({_literal(value.cast(pa.int64()))}, 'Timestamp(Millisecond, Some(\"UTC\"))')"
-    if pa.types.is_floating(kind):
-        return f"arrow_cast('{value.as_py()!r}', '{'Float32' if pa.types.is_float32(kind) else 'Float64'}')"
+    return LITERALS[value.type](value)
+
+
+def _float(value: pa.Scalar, name: str) -> str:
+    return f"arrow_cast('{value.as_py()!r}', '{name}')"
+
+
+def _integer(value: pa.Scalar) -> str:
     number = int(value.as_py())
     # Lance parses the digits before the sign, and 2**63 without a sign overflows to a float.
     return str(number) if number > -(2**63) else f"arrow_cast('{number}', 'Int64')"
+
+
+def _days(value: pa.Scalar) -> str:
+    return f"arrow_cast({_integer(value.cast(pa.int32()))}, 'Date32')"
+
+
+def _moment(value: pa.Scalar) -> str:
+    return f"arrow_cast({_integer(value.cast(pa.int64()))}, 'Timestamp(Millisecond, Some(\"UTC\"))')"
+
+
+LITERALS: Final[dict[pa.DataType, Callable[[pa.Scalar], str]]] = {
+    pa.utf8(): lambda value: _text(value.as_py()),
+    pa.bool_(): lambda value: "true" if value.as_py() else "false",
+    pa.int32(): _integer,
+    pa.int64(): _integer,
+    pa.uint32(): _integer,
+    pa.uint64(): _integer,
+    pa.float32(): lambda value: _float(value, "Float32"),
+    pa.float64(): lambda value: _float(value, "Float64"),
+    pa.timestamp("ms", tz="UTC"): _moment,
+    pa.date32(): _days,
+}
+"""Literals by the type of the column they are compared with."""
 
 
 def _text(text: str) -> str:

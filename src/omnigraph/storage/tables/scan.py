@@ -94,14 +94,6 @@ def _reading(pin: TablePin) -> Iterator[None]:
         ) from error
 
 
-def read_table(store: Store, pin: TablePin, columns: Sequence[str] | None, where: Comparison | None = None) -> pa.Table:
-    """The rows that match, in memory."""
-    dataset = store.open(pin.location, pin.lance_version)
-    batches = list(scan(store, pin, columns, where))
-    schema = dataset.schema if columns is None else pa.schema([dataset.schema.field(name) for name in columns])
-    return pa.Table.from_batches(batches, schema=None if batches else schema)
-
-
 def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
     """Row addresses of the ids that exist."""
     wanted = list(dict.fromkeys(ids))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from omnigraph.rows.cardinality import beyond_condition, cardinality_violation, has_bounds, has_minimum
+from omnigraph.rows.cardinality import beyond_sql, cardinality_violation, has_bounds, has_minimum
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
@@ -258,7 +258,7 @@ class GraphChecks:
         nodes = self.keys.tables.get(f"node:{edge.source}")
         if nodes is not None and self.mode is LoadMode.OVERWRITE:
             self.keys.run(f"DELETE FROM touched WHERE id IN (SELECT id FROM {nodes.vanished_name})")
-        wrong = f"FROM touched WHERE {beyond_condition(edge, 'edges')}"
+        wrong = f"FROM touched WHERE {beyond_sql(edge, 'edges')}"
         count = self.keys.number(f"SELECT count(*) {wrong}")
         if count:
             samples = self.keys.run(f"SELECT id, edges {wrong} ORDER BY is_old, place LIMIT {self.samples_max}")

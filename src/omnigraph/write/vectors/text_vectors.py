@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.ports import Embedder
-from omnigraph.rows.embedding import EmbeddedProperty, Vectors, ask_for_vectors, check_model
+from omnigraph.rows.embedding import EmbeddedProperty, Vectors, call_embedder, check_model
 from omnigraph.schema.catalog import NodeType
 from omnigraph.write import limits
 from omnigraph.write.vectors.committed_vectors import CommittedVectors
@@ -59,7 +59,7 @@ class TextVectors:
         missing = [text for text in texts if text not in known]
         for start in range(0, len(missing), limits.TEXTS_PER_CALL):
             part = missing[start : start + limits.TEXTS_PER_CALL]
-            vectors = ask_for_vectors(self.embedder, part, dimension, "document")
+            vectors = call_embedder(self.embedder, part, dimension, "document")
             self._known.put(part, vectors)
             known.update(zip(part, vectors, strict=True))
         return np.stack([known[text] for text in texts])

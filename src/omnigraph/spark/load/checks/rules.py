@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnigraph.rows.arrow_types import ID, SRC
-from omnigraph.rows.cardinality import beyond_condition, cardinality_violation
+from omnigraph.rows.cardinality import beyond_sql, cardinality_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
@@ -51,8 +51,7 @@ def tuples_of(spaces: Spaces) -> Grouping:
     A source whose node the load deletes is not checked. A source that only loses its edges is.
     """
     beyond = " OR ".join(
-        f"(space = {spaces.sources(edge.table_key)} AND {beyond_condition(edge, 'edges')})"
-        for edge in spaces.bounded_edges()
+        f"(space = {spaces.sources(edge.table_key)} AND {beyond_sql(edge, 'edges')})" for edge in spaces.bounded_edges()
     )
     is_source = f"space % {SPACES_PER_TABLE} = {SPACES_PER_TABLE - 1}"
     has_vanished = "old_nodes > 0 AND new_nodes = 0"
