@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace
 from omnigraph.errors import UsageError
-from omnigraph.history.changes import Change, ChangeFilter, Image, Op, cause_json, read_filter
+from omnigraph.history.changes import Change, ChangeFilter, Image, Op, read_filter
+from omnigraph.wire.changes import change_json
 
 
 @pytest.mark.parametrize(
@@ -67,20 +67,11 @@ def test_a_type_is_not_known_to_the_filter_and_so_not_refused() -> None:
 
 def test_a_change_shows_the_images_it_has_and_an_update_what_changed() -> None:
     node, edge = Image({"age": 1}), Image({}, "ann", "bo")
-    inserted = Change("node", "7", "Person", "ann", Op.INSERT, None, node).to_json()
+    inserted = change_json(Change("node", "7", "Person", "ann", Op.INSERT, None, node))
     assert inserted["after"] == {"properties": {"age": 1}}
     assert inserted.keys() & {"before", "changed"} == set()
-    deleted = Change("edge", "8", "Knows", "e", Op.DELETE, edge, None).to_json()
+    deleted = change_json(Change("edge", "8", "Knows", "e", Op.DELETE, edge, None))
     assert deleted["before"] == {"properties": {}, "endpoints": {"from": "ann", "to": "bo"}}
     assert deleted.keys() & {"after", "changed"} == set()
-    updated = Change("node", "7", "Person", "ann", Op.UPDATE, node, Image({"age": 2}), ("age",)).to_json()
+    updated = change_json(Change("node", "7", "Person", "ann", Op.UPDATE, node, Image({"age": 2}), ("age",)))
     assert (updated["op"], updated["changed"], updated["type"]) == ("update", ["age"], {"id": "7", "name": "Person"})
-
-
-@pytest.mark.parametrize("parents", [(), ("p",), ("p", "m")])
-def test_the_cause_names_both_parents_of_a_merge_and_none_of_the_first_commit(parents: tuple[str, ...]) -> None:
-    commit = GraphCommit("c", parents, "main", CommitKind.MERGE, 5, ManifestPlace("i", 1, 1), "sha256:0")
-    cause = cause_json(commit)
-    shown = (cause["parent_commit_id"], cause["merged_parent_commit_id"])
-    assert shown == (*parents, None, None)[:2]
-    assert (cause["graph_commit_id"], cause["authored_branch"], cause["authored_at"]) == ("c", "main", 5)

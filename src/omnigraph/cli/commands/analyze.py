@@ -59,16 +59,6 @@ _checkpoint_option = click.option(
     metavar="PATH",
     help="Write checkpoints to this directory, and resume from one that an interrupted run left there.",
 )
-_undirected_option = click.option("--undirected", is_flag=True, help="Treat edges as undirected.")
-
-
-def _iterations_option(default: int) -> Callable[[Command], Command]:
-    return click.option(
-        "--max-iterations",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Maximum number of iterations. [default: {default}]",
-    )
 
 
 @dataclass(frozen=True, slots=True)
