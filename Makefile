@@ -38,7 +38,7 @@ test: $(STAMP) ## run the tests
 	@$(PYTEST)
 
 # Directories that compute answers from their arguments, and the rules of the tree: no server, no JVM, few files.
-FAST := architecture core history lang query rows schema
+FAST := architecture unit
 
 test-fast: $(STAMP) ## run the pure packages and the architecture tests, in less than a minute
 	@HYPOTHESIS_PROFILE=fast $(PYTEST) $(addprefix tests/,$(FAST))

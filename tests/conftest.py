@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis draws its examples, and the parts of the long run (see `tests/parts.py`).
+"""Shared by all tests: hypothesis profiles, and the parts of the long run (`tests/support/parts.py`).
 
 `ci` (the default) is derandomized, so a red run is red again on the next machine; deadlines are off because
 the suite does not measure time. `fast` draws a tenth of the examples. `explore` draws fresh examples and more of
@@ -9,7 +9,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.parts"]
+pytest_plugins = ["tests.support.parts"]
 
 settings.register_profile(
     "ci",

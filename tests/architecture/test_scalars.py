@@ -17,7 +17,7 @@ from omnigraph.rows.arrow_types import ARROW_TYPES
 from omnigraph.rows.write_json import write_lines
 from omnigraph.storage.tables.filters import LITERALS
 from tests.architecture.source_tree import modules
-from tests.rows.schemas import catalog, read, read_exactly
+from tests.unit.rows.schemas import catalog, read, read_exactly
 
 
 def _every(_: ScalarInfo) -> bool:

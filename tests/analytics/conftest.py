@@ -1,5 +1,0 @@
-"""The S3 server, for what analyses keep in a bucket."""
-
-from tests.faults.fixtures import s3_bucket, s3_server
-
-__all__ = ["s3_bucket", "s3_server"]

@@ -1,3 +1,0 @@
-from tests.faults.fixtures import s3_bucket, s3_server
-
-__all__ = ["s3_bucket", "s3_server"]

@@ -1,5 +1,0 @@
-"""The fault tools, for the crash tests."""
-
-from tests.faults.fixtures import s3_server, tracing
-
-__all__ = ["s3_server", "tracing"]

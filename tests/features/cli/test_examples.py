@@ -1,0 +1,44 @@
+"""The programs in ``examples`` run as they are, and end where they say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import omnigraph
+from tests.features.cli.run import EXAMPLES, run
+
+
+def _output(program: Path, place: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, str(program), str(place)], cwd=program.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_memory_of_agents_keeps_the_work_of_all_who_finished(tmp_path: Path) -> None:
+    said = _output(EXAMPLES / "agent_memory" / "memory.py", tmp_path)
+    assert "task/write-up: merged" in said
+    graph = omnigraph.open(tmp_path / "memory.omni")
+    assert [branch.name for branch in graph.branches()] == ["main"]
+    ada = 'query q() { match { $t: Thing { name: "Ada" } } return { $t.summary as s, $t.mentions as m, $t.tags as t } }'
+    (found,) = graph.query(ada)
+    assert (found["s"], found["m"]) == ("Wrote the first program", 6)
+    assert sorted(found["t"]) == ["history", "mathematics", "science"]
+    assert graph.snapshot().counts()["node:Fact"] == 1
+
+
+def test_the_files_of_the_memory_are_formatted_and_correct() -> None:
+    files = [EXAMPLES / "agent_memory" / name for name in ("memory.pg", "memory.gq")]
+    assert run("fmt", "--check", *files).exit_code == 0
+    assert run("lint", "--schema", files[0], "--query", files[1]).exit_code == 0
+
+
+def test_the_analysis_writes_its_ranks_to_a_branch_and_merges_them(tmp_path: Path) -> None:
+    said = _output(EXAMPLES / "analysis" / "analysis.py", tmp_path)
+    assert "on main nothing has changed: None" in said
+    assert "components: 1" in said
+    graph = omnigraph.open(tmp_path / "papers.omni")
+    ranks = [row["r"] for row in graph.query("query q() { match { $p: Paper } return { $p.rank as r } }")]
+    assert len(ranks) == 2_000
+    assert abs(sum(ranks) - 1) < 1e-6

@@ -1,0 +1,138 @@
+"""What reading and writing a graph costs in an object store, counted."""
+
+from collections import Counter
+
+import pytest
+
+import omnigraph
+from omnigraph.errors import StorageError, ViolationError
+from omnigraph.history.state import RECENT_COMMITS_MAX
+from tests.promises.cost.counting import CITY, PERSON, SCHEMA, THREE, Counted, grow, puts
+from tests.support.faults.request_log import Kind
+from tests.support.faults.s3 import Bucket, Server
+
+pytestmark = pytest.mark.s3
+
+
+@pytest.fixture
+def counted(s3_server: Server, s3_bucket: Bucket) -> Counted:
+    return Counted(s3_server, s3_bucket)
+
+
+def test_a_warm_insert_is_six_puts_however_long_the_history_is(counted: Counted) -> None:
+    graph = counted.create()
+    grow(graph, 1)
+    seen: Counter[int] = Counter()
+    for number in range(140):
+        counts = counted.counts(lambda number=number: graph.mutate(PERSON, {"n": f"x{number}"}))
+        assert set(counts) == {"PUT"}, number
+        seen[counts["PUT"]] += 1
+    # The spill of the commit log writes one more version of one more table, every 64th commit.
+    assert set(seen) == {6, 9}
+    assert seen[9] == 140 // RECENT_COMMITS_MAX
+
+
+@pytest.mark.long
+def test_a_warm_insert_is_six_puts_after_a_thousand_commits(counted: Counted) -> None:
+    graph = counted.create()
+    grow(graph, 1_000)
+    costs = Counter(
+        counted.counts(lambda number=number: graph.mutate(PERSON, {"n": f"x{number}"}))["PUT"] for number in range(64)
+    )
+    assert costs == {6: 63, 9: 1}
+    cold = counted.requests(lambda: counted.open().snapshot().to_arrow("node:City"))
+    assert len([request for request in cold if request.kind is Kind.LIST]) == 1
+    assert len(cold) <= 7
+
+
+@pytest.mark.parametrize(
+    "insert",
+    [
+        'query q() { insert Account {email: "%d", number: %d} }',
+        'query q() { insert Knows {from: "p%d", to: "p%d"} }',
+        'query q() { insert Owns {from: "p%d", to: "%d"} }',
+    ],
+    ids=["unique", "edge", "cardinality"],
+)
+def test_constraints_are_checked_without_asking_the_store(counted: Counted, insert: str) -> None:
+    graph = counted.create()
+    for number in range(6):
+        graph.mutate(THREE, {"n": f"p{number}"})
+        graph.mutate(CITY, {"n": str(number)})
+    for number in range(6):
+        assert counted.counts(lambda number=number: graph.mutate(insert % (number, number))) == puts(6)
+
+
+def test_an_insert_into_k_tables_is_three_puts_each_and_three_for_the_manifest(counted: Counted) -> None:
+    graph = counted.create()
+    grow(graph, 1)
+    both = "query q($n: String) { insert Person {name: $n} insert City {name: $n} }"
+    for number in range(3):
+        name = f"k{number}"
+        assert counted.counts(lambda name=name: graph.mutate(CITY, {"n": name})) == puts(3 * 1 + 3)
+        assert counted.counts(lambda name=name: graph.mutate(both, {"n": name})) == puts(3 * 2 + 3)
+        assert counted.counts(lambda name=name: graph.mutate(THREE, {"n": name})) == puts(3 * 3 + 3)
+
+
+def test_a_cold_read_of_one_table_is_at_most_eight_requests_however_long_the_history_is(counted: Counted) -> None:
+    graph = counted.create()
+    graph.mutate(CITY, {"n": "Rome"})
+
+    def cold_read() -> None:
+        assert counted.open().snapshot().to_arrow("node:City").num_rows == 1
+
+    first = counted.counts(cold_read)
+    assert sum(first.values()) <= 8
+    assert set(first) == {"GET", "HEAD", "LIST"}
+    grow(graph, 70)
+    assert counted.counts(cold_read) == first
+
+
+def test_a_cold_read_touches_no_other_table(counted: Counted) -> None:
+    graph = counted.create()
+    graph.mutate(THREE, {"n": "a"})
+    tables = graph.snapshot().state.tables
+    mine = tables["node:City"].location
+    others = [pin.location for key, pin in tables.items() if key != "node:City"]
+    requests = counted.requests(lambda: counted.open().snapshot().to_arrow("node:City"))
+    assert [request for request in requests if mine in request.key]
+    assert not [request for request in requests if any(other in request.key for other in others)]
+
+
+def test_making_a_branch_touches_no_table(counted: Counted) -> None:
+    graph = counted.create()
+    graph.mutate(THREE, {"n": "a"})
+    requests = counted.requests(lambda: graph.create_branch("review"))
+    assert not [request for request in requests if "nodes/" in request.key or "edges/" in request.key]
+    # Data, transaction and version of the manifest, the ref, and the copy of the ref.
+    assert len([request for request in requests if request.kind is Kind.PUT]) == 5
+    assert len(requests) <= 13
+
+
+def test_a_warm_insert_into_a_branch_asks_only_for_its_name(counted: Counted) -> None:
+    graph = counted.create()
+    graph.create_branch("review")
+    graph.mutate(CITY, {"n": "a"}, branch="review")
+    assert counted.counts(lambda: graph.mutate(CITY, {"n": "b"}, branch="review")) == {"PUT": 6, "GET": 1}
+
+
+def test_a_refusal_and_a_no_op_put_nothing(counted: Counted) -> None:
+    graph = counted.create()
+    grow(graph, 1)
+
+    def refused() -> None:
+        with pytest.raises(ViolationError):
+            graph.mutate('query q() { insert Knows {from: "nobody", to: "p0"} }')
+
+    def changes_nothing() -> None:
+        assert graph.mutate('query q() { delete Person where name = "nobody" }').commit is None
+
+    for call in (refused, changes_nothing):
+        assert "PUT" not in counted.counts(call)
+
+
+def test_a_store_that_ignores_conditional_writes_is_refused(s3_server: Server, s3_bucket: Bucket) -> None:
+    with s3_server.proxy.ignoring_preconditions(), pytest.raises(StorageError, match="If-None-Match") as refused:
+        omnigraph.create(s3_bucket.uri("g"), SCHEMA, storage_options=s3_server.storage_options())
+    assert refused.value.hint
+    assert s3_bucket.keys() == []

@@ -1,0 +1,87 @@
+"""A writer on S3, killed at its requests, or with requests refused, dropped, and answered into the void."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from tests.promises.crash.sweep import DONE, S3Sweep, sample, walk
+from tests.promises.crash.writers import WRITERS
+from tests.support.faults.fault import DropAt, KillAt, RequestFault, RespondAt
+from tests.support.faults.s3 import Server
+
+pytestmark = pytest.mark.s3
+
+FOR_EVER = 10**6
+
+
+def kills(positions: Iterable[int]) -> list[RequestFault]:
+    return [KillAt(n, after) for n in positions for after in (False, True)]
+
+
+HICCUPS: dict[str, Callable[[int, bool], RequestFault]] = {
+    "500": lambda n, after: RespondAt(n, 500, after=after),
+    "503": lambda n, after: RespondAt(n, 503, after=after),
+    "lost": lambda n, after: DropAt(n, after=after),
+}
+"""A request that fails once, or that is carried out without its answer arriving: clients try it again."""
+
+
+def in_halves(part: str, *others: str) -> list[ParameterSet]:
+    """Every writer behind other parameters, in two parts: requests take longer than calls."""
+    return [
+        pytest.param(*others, writer, marks=pytest.mark.part(f"{part}-{1 + (number >= len(WRITERS) // 2)}"))
+        for number, writer in enumerate(WRITERS)
+    ]
+
+
+def locked_out(positions: Iterable[int]) -> list[RequestFault]:
+    """Credentials that end in the middle of a write, the last request carried out or not."""
+    return [RespondAt(n, 403, times=FOR_EVER) for n in positions]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
+    writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    positions = len(sweep.requests)
+    [somewhere] = sample(writer, positions, 1)
+    last = positions
+    faults = (
+        KillAt(somewhere),
+        RespondAt(last, 500, after=True),
+        KillAt(somewhere, after=True),
+        DropAt(last, after=True),
+    )
+    walk(sweep, [faults[list(WRITERS).index(writer) % len(faults)]])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("writer", in_halves("s3-kill"))
+def test_a_kill_at_any_request_leaves_the_old_or_the_new_graph(writer: str, tmp_path: Path, s3_server: Server) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    endings = walk(sweep, kills(range(1, len(sweep.requests) + 1)))
+    assert all(ending.killed for ending in endings)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("hiccup", "writer"), [case for name in HICCUPS for case in in_halves(f"s3-{name}", name)])
+def test_a_request_that_fails_once_or_loses_its_answer_does_no_harm(
+    hiccup: str, writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    positions = range(1, len(sweep.requests) + 1)
+    endings = walk(sweep, [HICCUPS[hiccup](n, after) for n in positions for after in (False, True)])
+    assert {ending.ended for ending in endings} == {DONE}
+
+
+@pytest.mark.long
+@pytest.mark.part("s3-locked-out")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_losing_the_credentials_at_any_request_is_a_typed_refusal(
+    writer: str, tmp_path: Path, s3_server: Server
+) -> None:
+    sweep = S3Sweep(writer, tmp_path, s3_server)
+    walk(sweep, locked_out(range(1, len(sweep.requests) + 1)))

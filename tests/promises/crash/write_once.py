@@ -1,0 +1,41 @@
+"""The program under test: one writer, one write, one line that says how it ended.
+
+Run as `write_once.py <writer> <uri> [<durability>]`. Its exit code is 0 for every ending it can report; another one is
+a failure of the test, or the death it was sentenced to.
+"""
+
+import json
+import sys
+
+from omnigraph.errors import OmnigraphError
+from omnigraph.storage.upkeep import index_extension as extension
+from omnigraph.write import limits
+from tests.promises.crash.writers import CREATE, WRITERS, create_counted, open_counted
+from tests.support.faults.window import armed
+
+
+def main(name: str, uri: str, durability: str = "fsync") -> dict[str, object]:
+    writer = WRITERS[name]
+    if writer.is_bulk:
+        limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
+    if writer.is_indexed:
+        limits.INDEX_ROWS_MIN = 0  # type: ignore[misc] # as above
+        extension.EXTENDED_ROWS_MIN = 1
+    graph = None
+    if name != CREATE:
+        graph = open_counted(uri, era=2, durability=durability)
+        writer.warm(graph)
+    try:
+        with armed():
+            if graph is None:
+                create_counted(uri, era=2, durability=durability)
+            else:
+                writer.write(graph)
+    except OmnigraphError as error:
+        return {"ended": "refused", "code": error.code, "message": str(error)}
+    except Exception as error:
+        return {"ended": "raw", "code": type(error).__name__, "message": repr(error)}
+    return {"ended": "done"}
+
+
+print(json.dumps(main(*sys.argv[1:])))
