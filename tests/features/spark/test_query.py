@@ -1,4 +1,4 @@
-"""Queries with Spark: what is returned, when it runs, who is chosen, and how it ends. Answers: ``tests/promises/parity``."""
+"""Queries with Spark: results, laziness, choice of the engine, and endings. Answers: ``tests/promises/parity``."""
 
 from __future__ import annotations
 
