@@ -15,7 +15,7 @@ class Profiled:
     __slots__ = ()
     operators: tuple[OperatorProfile, ...]
 
-    def profile(self) -> str:
+    def stats(self) -> str:
         """The measurements as text; empty without ``stats=True``."""
         return profile_text(self.operators)
 

@@ -117,7 +117,7 @@ def test_a_profile_names_every_operator_with_its_rows(people: People) -> None:
     assert result.operators[0].rows == len(result)
     assert all(operator.seconds >= 0 for operator in result.operators)
     assert max(operator.depth for operator in result.operators) >= 4
-    shown = [line for line in result.profile().splitlines()[1:] if not line.strip().startswith("(")]
+    shown = [line for line in result.stats().splitlines()[1:] if not line.strip().startswith("(")]
     assert len(shown) == len(words)
 
 

@@ -119,7 +119,7 @@ def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: l
     assert [slug for slug in every if slug == "n00288"] == found(graph, "tone", "$n.group < 2")
     assert found(graph, "tone", "$n.text contains $part") == every
     result = graph.query(QUERY.format(more=""), {"part": "tone"}, stats=True)
-    assert "text (ngram)" in result.profile()
+    assert "text (ngram)" in result.stats()
     assert lookups
 
 

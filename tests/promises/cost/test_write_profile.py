@@ -65,8 +65,8 @@ def test_a_mutation_tells_what_every_statement_and_step_did(tmp_path: Path) -> N
     assert steps["Read"].bytes > 0
     assert result.commit is not None
     assert result.commit.id in steps["Publish"].remarks[0]
-    assert "secret" not in result.profile()
-    assert "written  operator" in result.profile().splitlines()[0]
+    assert "secret" not in result.stats()
+    assert "written  operator" in result.stats().splitlines()[0]
     assert [item["operator"] for item in operators_json(result.operators)] == [
         item.operator for item in result.operators
     ]

@@ -162,7 +162,7 @@ def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, st
         return
     _say_result(result, reject_to)
     if stats:
-        say(result.profile(), to_stderr=True)
+        say(result.stats(), to_stderr=True)
 
 
 def _say_result(result: LoadResult, reject_to: str | None) -> None:

@@ -87,7 +87,7 @@ def command(
         return OK
     _show(result)
     if stats:
-        say(result.profile(), to_stderr=True)
+        say(result.stats(), to_stderr=True)
     return OK
 
 

@@ -91,5 +91,5 @@ def command(
         return OK
     show_rows(result, chosen)
     if stats:
-        say(result.profile(), to_stderr=True)
+        say(result.stats(), to_stderr=True)
     return OK
