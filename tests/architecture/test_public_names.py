@@ -15,11 +15,14 @@ from tests.architecture.source_tree import modules
 FOREIGN = frozenset({"Any", "Answer", "Iterator", "dict", "int", "list", "str", "bytes", "Mapping", "None"})
 
 
-def _returned() -> set[str]:
+def _methods() -> list[ast.FunctionDef]:
     [page] = [module for module in modules() if module.path == "engine/graph.py"]
     [graph] = [node for node in page.tree.body if isinstance(node, ast.ClassDef)]
-    methods = [node for node in graph.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
-    texts = [ast.unparse(method.returns) for method in methods if method.returns is not None]
+    return [node for node in graph.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+
+
+def _returned() -> set[str]:
+    texts = [ast.unparse(method.returns) for method in _methods() if method.returns is not None]
     return {name for text in texts for name in re.findall(r"\w+", text)} - FOREIGN
 
 
@@ -30,6 +33,16 @@ def test_every_type_that_a_method_returns_has_a_public_address() -> None:
 
 def test_the_graph_is_one_class_on_one_page() -> None:
     assert omnigraph.Graph.__bases__ == (object,)
+
+
+def test_every_method_of_the_graph_hands_over_within_six_lines() -> None:
+    long = {}
+    for method in _methods():
+        body = method.body[1:] if ast.get_docstring(method) else method.body
+        lines = {line for statement in body for node in ast.walk(statement) if (line := getattr(node, "lineno", 0))}
+        if len(lines) > 6:
+            long[method.name] = len(lines)
+    assert not long
 
 
 def test_public_names_are_sorted_and_all_have_a_module() -> None:

@@ -632,11 +632,7 @@ class Graph:
         """
         from omnigraph.engine.upkeep.doctor import examined
 
-        def open_branch() -> tuple[GraphView, Snapshot]:
-            snapshot = head_snapshot(self._manifests, branch)
-            return self._view(snapshot), snapshot
-
-        return examined(self._manifests, open_branch)
+        return examined(self._manifests, branch, self._derived)
 
     @logged("optimize")
     def optimize(

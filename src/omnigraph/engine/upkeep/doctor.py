@@ -5,13 +5,13 @@ Reads manifests and names of files, no rows; the only thing it writes is a probe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.errors import OmnigraphError, StorageError
-from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
@@ -55,8 +55,8 @@ class Finding:
     facts: dict[str, object] = field(default_factory=dict)
 
 
-def examined(manifests: Manifests, open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> list[Finding]:
-    """Every finding about a graph, the most basic ones first. What cannot be read is a finding, and not the end."""
+def examined(manifests: Manifests, branch: str, derived: Derived) -> list[Finding]:
+    """All findings about a graph, the most basic ones first. An unreadable file is a finding, not the end."""
     stamp = manifests.stamp
     return [
         Finding("format", str(stamp.format), facts={"format": stamp.format, "graph_id": stamp.graph_id}),
@@ -64,7 +64,7 @@ def examined(manifests: Manifests, open_branch: Callable[[], tuple[GraphView, Sn
         *_branches(manifests),
         *_cleanup_record(manifests),
         *_set_aside(manifests),
-        *_tables(open_branch),
+        *_tables(manifests, branch, derived),
     ]
 
 
@@ -98,9 +98,10 @@ def _set_aside(manifests: Manifests) -> Iterator[Finding]:
         yield Finding("set aside", found, Verdict.ADVICE, advice, {"paths": paths})
 
 
-def _tables(open_branch: Callable[[], tuple[GraphView, Snapshot]]) -> Iterator[Finding]:
+def _tables(manifests: Manifests, branch: str, derived: Derived) -> Iterator[Finding]:
     try:
-        view, snapshot = open_branch()
+        snapshot = head_snapshot(manifests, branch)
+        view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
         entities = snapshot.entities()
     except StorageError as error:
         # The branches are findings already; a schema that cannot be read is one of its own.
