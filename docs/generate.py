@@ -5,11 +5,13 @@ Run by ``make docs``; a test fails when a page is not what this would write.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -70,6 +72,7 @@ def python() -> str:
             lines += [f"### graph.{name}", "", text(member), ""]
         else:
             lines += _function(f"graph.{name}", member, level=3)
+    lines += ["## omnigraph.LoadOptions", "", text(omnigraph.LoadOptions), "", *_fields(omnigraph.LoadOptions), ""]
     lines += ["## graph.analyze", "", text(Analysis), ""]
     for name, member in vars(Analysis).items():
         if not name.startswith("_"):
@@ -91,11 +94,26 @@ def python() -> str:
 
 
 def members(type_: type) -> list[tuple[str, object]]:
-    """Public methods and properties in the order of the classes that bring them."""
-    *verbs, handle = type_.__mro__[:-1]
-    return [
-        (name, member) for owner in (handle, *verbs) for name, member in vars(owner).items() if not name.startswith("_")
-    ]
+    """Public methods and properties of a class, in the order of its source."""
+    return [(name, member) for name, member in vars(type_).items() if not name.startswith("_")]
+
+
+def _fields(type_: type) -> list[str]:
+    """The fields of a dataclass with their defaults and the texts below them, as a table."""
+    [definition] = ast.parse(inspect.cleandoc(inspect.getsource(type_))).body
+    assert isinstance(definition, ast.ClassDef)
+    rows = ["| Option | Default | Meaning |", "|---|---|---|"]
+    for field, below in pairwise([*definition.body, ast.Pass()]):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None:
+            meaning = below.value.value if _is_text(below) else ""  # type: ignore[attr-defined] # a constant, see _is_text
+            default = getattr(type_(), field.target.id)
+            shown = default.value if isinstance(default, Enum) else default
+            rows.append(f"| `{field.target.id}` | `{shown!r}` | {str(meaning).replace('``', '`')} |")
+    return rows
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,17 @@ class LoadOptions:
     """Existing ids: ``append`` refuses them, ``merge`` replaces the entity, ``overwrite`` replaces the whole type."""
     _: KW_ONLY
     branch: str = MAIN
+    """The branch to load into."""
     base: str | None = None
     """A branch that the load forks first if ``branch`` does not exist."""
     actor: str | None = None
+    """The author of the commit."""
     message: str | None = None
+    """The message of the commit."""
     idempotency_key: str | None = None
     """A load with the key of an earlier one returns its commit and writes nothing."""
     provenance: Mapping[str, str] | None = None
+    """Keys and values that the commit records, such as a run or a source."""
     type_name: str | None = None
     """The type of rows that do not name one."""
     source_options: Mapping[str, str] | None = None
