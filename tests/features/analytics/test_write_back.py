@@ -10,7 +10,6 @@ import pytest
 from omnigraph.engine.analysis import write_back
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ContentionError, NotFoundError, UsageError, ViolationError
-from omnigraph.manifest.publisher import Published
 from omnigraph.write import limits
 from tests.features.analytics.shapes import SHAPES, random_shape
 
@@ -100,12 +99,12 @@ def interfering(graph: Graph, times: int, monkeypatch: pytest.MonkeyPatch) -> No
     """Somebody else writes just before a write would be published."""
     left = [times]
 
-    def load_rows(context: Any, incarnation: str, rows: Any, *others: Any) -> tuple[dict[str, int], Published]:
+    def load_rows(context: Any, incarnation: str, rows: Any, *others: Any, **named: Any) -> Any:
         read = list(rows)
         if left[0]:
             left[0] -= 1
             graph.mutate(SET_NOTE, {"n": "p0-0", "t": f"written {left[0]}"})
-        return original(context, incarnation, iter(read), *others)
+        return original(context, incarnation, iter(read), *others, **named)
 
     original = write_back.load_rows
     monkeypatch.setattr(write_back, "load_rows", load_rows)

@@ -57,8 +57,8 @@ def test_the_document_counts_files_and_a_dry_run_writes_nothing(graph: Path) -> 
     ("words", "wrong"),
     [
         (("--keep", "0"), "0 is not in the range"),
-        (("--older-than", "soon"), "not a length of time"),
-        (("--grace", "1y"), "not a length of time"),
+        (("--older-than", "soon"), "not a duration"),
+        (("--grace", "1y"), "not a duration"),
         (("--engine", "fast"), "'fast' is not one of"),
     ],
 )

@@ -199,7 +199,7 @@ def test_schemas_that_cannot_be_merged_change_nothing(graph: omnigraph.Graph) ->
     graph.apply_schema(changed(("age: I32?", "age: I32? x: I32?")), branch="trial")
     graph.apply_schema(changed(("age: I32?", "age: I32? x: String?")))
     head = graph.snapshot().commit_id
-    with pytest.raises(SchemaConflict, match=r"Person.x: added by both sides") as conflict:
+    with pytest.raises(SchemaConflict, match=r"Person.x: added differently by both sides") as conflict:
         graph.merge("trial")
     assert conflict.value.facts["types"] == ["Person"]
     assert graph.snapshot().commit_id == head

@@ -188,7 +188,7 @@ def test_small_merges_stay_here_and_an_engine_has_a_name(monkeypatch: pytest.Mon
     put(graph, "bo", age=2)
     preview = graph.merge_preview("b")
     assert preview.engine == "embedded"
-    with pytest.raises(UsageError, match="no engine"):
+    with pytest.raises(UsageError, match="unknown engine"):
         graph.merge("b", engine="duckdb")
     monkeypatch.setenv("OMNIGRAPH_MERGE_SPARK_FROM", "many")
     with pytest.raises(UsageError, match="OMNIGRAPH_MERGE_SPARK_FROM"):

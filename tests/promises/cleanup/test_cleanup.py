@@ -171,10 +171,10 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(graph: omnigraph.Gr
     ("options", "wrong"),
     [
         ({"keep": 0}, "cannot be kept"),
-        ({"older_than": "7 days"}, "not a length of time"),
-        ({"grace": "-1s"}, "not a length of time"),
-        ({"older_than": timedelta(seconds=-1)}, "not a length of time"),
-        ({"engine": "fast"}, "no engine"),
+        ({"older_than": "7 days"}, "not a duration"),
+        ({"grace": "-1s"}, "not a duration"),
+        ({"older_than": timedelta(seconds=-1)}, "not a duration"),
+        ({"engine": "fast"}, "unknown engine"),
     ],
 )
 def test_what_makes_no_sense_is_refused(graph: omnigraph.Graph, options: dict[str, object], wrong: str) -> None:

@@ -62,9 +62,9 @@ def mutate(context: WriteContext, mutation: Mutation, branch: str, options: Writ
 
 
 def preview(context: WriteContext, mutation: Mutation, branch: str) -> WritePreview:
-    """The counts that a mutation would commit."""
-    ref = branches.find_ref(context.manifests, branch)
-    with _change(context, mutation, ref.incarnation, WriteOptions()) as change:
+    """The counts that a mutation would commit on the newest state."""
+    head = branches.find_head(context.manifests, branch)
+    with _change(context, mutation, head.incarnation, WriteOptions()) as change:
         return WritePreview.of(branch, preview_change(context, change))
 
 
