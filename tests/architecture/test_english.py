@@ -8,7 +8,7 @@ BUDGET = 8
 
 
 def verdict(found: int, budget: int) -> str | None:
-    """What is wrong with a count; None if it is the budget."""
+    """The mismatch of a count with the budget; None if they are equal."""
     if found > budget:
         return f"{found} phrases, at most {budget}: `python -m tests.architecture.english` lists them with their lines"
     if found < budget:
