@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.architecture.english import places
 
-BUDGET = 8
+BUDGET = 6
 
 
 def verdict(found: int, budget: int) -> str | None:
