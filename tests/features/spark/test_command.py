@@ -114,7 +114,7 @@ def test_auto_takes_spark_for_what_is_large(tmp_path: Path, monkeypatch: pytest.
     assert chosen_engine("auto", None, [data, "-"]) == "embedded"
     assert chosen_engine("embedded", None, [data]) == "embedded"
     monkeypatch.setenv(SPARK_FROM_VARIABLE, "many")
-    with pytest.raises(UsageError, match="OMNIGRAPH_SPARK_FROM is 'many'"):
+    with pytest.raises(UsageError, match="invalid value for OMNIGRAPH_SPARK_FROM: 'many'"):
         chosen_engine("auto", None, [data])
 
 

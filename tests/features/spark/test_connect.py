@@ -75,6 +75,6 @@ def test_a_server_that_is_not_there_is_said_at_once(monkeypatch: pytest.MonkeyPa
     with pytest.raises(SparkUnavailable, match="invalid address of a Spark Connect server: 'http://x'"):
         connect.connect("http://x", "test", None)
     monkeypatch.setattr(connect.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SparkUnavailable, match="Spark Connect needs grpc and grpc_status") as missing:
+    with pytest.raises(SparkUnavailable, match="Spark Connect requires grpc and grpc_status") as missing:
         connect.connect("sc://127.0.0.1:1", "test", None)
     assert "pyspark[connect]" in str(missing.value)
