@@ -2,7 +2,7 @@
 components are ours only.
 
 `python -m benchmarks.analytics`, `--edges 10000000` for ten million edges; ten times as many edges as persons. The
-hand-written ones join on 64-bit hashes of the ids, which is faster than joining on ids, cache the edges and cut the
+hand-written versions join on 64-bit hashes of the ids, which is faster than joining on ids, cache the edges and cut the
 lineage in every round. Everything from reading the tables to the answer is timed, after one run on a small graph; the
 answers are compared. Goal: on Spark at most 1.3 times the hand-written one.
 """
@@ -34,7 +34,7 @@ GOAL = 1.3
 
 
 def make_graph(place: str, edges: int) -> Graph:
-    """Random edges to targets of which some are much more popular than others."""
+    """Random edges with a skewed in-degree: some targets are much more popular than others."""
     chance = np.random.default_rng(7)
     persons = max(edges // EDGES_PER_PERSON, 10)
     names = pa.array([f"person-{number:09d}" for number in range(persons)])
@@ -85,7 +85,7 @@ def written_pagerank(spark: SparkSession, graph: Graph) -> float:
 
 
 def written_components(spark: SparkSession, graph: Graph) -> int:
-    """How many components there are."""
+    """The number of components."""
     nodes, edges = _tables(spark, graph)
     both = edges.union(edges.selectExpr("dst", "src")).distinct().persist()
     labels = nodes.selectExpr("id", "id label").localCheckpoint()

@@ -1,4 +1,4 @@
-"""How much memory and time a load of any size takes: JSON lines of a social graph, loaded in a fresh process.
+"""Memory and time of a large load: JSON lines of a social graph, loaded in a fresh process.
 
 `python -m benchmarks.bulk_load --gigabytes 5`. The lines are deterministic: persons with a key, a unique mail and a
 biography, and four edges each, some of them before the person they point to. The goal is less than 2 GB of memory.
@@ -42,7 +42,7 @@ _WORDS = ("graph", "table", "branch", "commit", "lance", "edge", "node", "typed"
 
 
 def blocks(bytes_min: int, seed: int = 7) -> Iterator[str]:
-    """Lines in blocks until there are at least so many bytes. An edge may come before the person it points to."""
+    """Blocks of lines, at least ``bytes_min`` bytes in total. An edge may precede the person it points to."""
     written = first = 0
     texts = _texts(random.Random(seed))
     while written < bytes_min:
@@ -74,7 +74,7 @@ def _block(first: int, texts: list[str], end: int) -> str:
 
 
 def write(path: str, bytes_min: int) -> int:
-    """Write the lines to a file; how many bytes there are."""
+    """Write the lines to a file and return its size in bytes."""
     size = 0
     with open(path, "w", encoding="ascii") as file:
         for block in blocks(bytes_min):
@@ -83,7 +83,7 @@ def write(path: str, bytes_min: int) -> int:
 
 
 def load(path: str, root: str) -> None:
-    """What the fresh process does: make a graph, load the file, and tell what that took."""
+    """Body of the fresh process: create a graph, load the file, report time and memory."""
     graph = create(root, SCHEMA)
     start = time.perf_counter()
     result = graph.load(path, "append")
@@ -111,7 +111,7 @@ def main(bytes_min: int = 200_000_000) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=0.2, help="size of the file")
-    parser.add_argument("--load", nargs=2, metavar=("FILE", "ROOT"), help="load a file that is there")
+    parser.add_argument("--load", nargs=2, metavar=("FILE", "ROOT"), help="load an existing file")
     given = parser.parse_args()
     if given.load:
         load(*given.load)

@@ -24,13 +24,13 @@ from benchmarks.engine_queries import QUESTIONS
 from benchmarks.engine_systems import Ladybug, Omnigraph, System, installed
 
 FIRSTS = ("start", "first_open", "first_ever", "insert")
-"""What is measured besides questions."""
+"""Measurements other than questions."""
 
 LOADED = "loaded.json"
 
 
 def load(data: Data, systems: list[System], directory: Path, reload: list[str]) -> dict[str, Path]:
-    """Every system with the data in it, loaded unless it is there, and where it is."""
+    """Open every system, loading the data if it is not loaded yet; returns the path of each."""
     places: dict[str, Path] = {}
     for system in systems:
         if system.name == "duckdb_numbers":
@@ -53,7 +53,7 @@ def load(data: Data, systems: list[System], directory: Path, reload: list[str]) 
 def graph_results(
     data: Data, systems: list[System], places: dict[str, Path], only: list[str], effort: Effort
 ) -> list[Measured]:
-    """Every question and every first time that was asked for."""
+    """Results of all selected questions and first-time measurements."""
 
     def wanted(name: str) -> bool:
         return not only or name in only
@@ -118,11 +118,11 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     names = [question.name for question in QUESTIONS] + list(FIRSTS)
     parser.add_argument("--only", nargs="+", choices=names, default=[], metavar="NAME", help=", ".join(names))
     parser.add_argument("--without", nargs="+", default=[], metavar="SYSTEM", help="systems to leave out")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where data and databases stay, to be used again")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep data and databases here for the next run")
     parser.add_argument("--reload", nargs="+", default=[], metavar="SYSTEM", help="load these systems again")
     parser.add_argument("--load-only", action="store_true", help="generate and load, measure nothing")
-    parser.add_argument("--rounds", type=int, default=30, help="how often a question is asked at most")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long a question is asked at most")
+    parser.add_argument("--rounds", type=int, default=30, help="maximum number of runs of a question [default: 30]")
+    parser.add_argument("--seconds", type=float, default=20.0, help="maximum seconds spent on a question [default: 20]")
     parser.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     return parser.parse_args(given)
 

@@ -1,8 +1,8 @@
 """The social graphs of the engine benchmark: persons, who follows whom, and documents with vectors, as Parquet files.
 
-Everything follows from the size and a seed. Degrees are skewed in both directions and independently of each other. A
-few persons follow nobody; nobody follows anybody twice or themself, so that what a path or a neighbour is does not
-depend on how a system counts parallel edges.
+Everything is determined by the size and a seed. In-degrees and out-degrees are skewed independently of each other. A
+few persons have no outgoing edge. There are no parallel edges and no self-loops, so that systems which count parallel
+edges differently still find the same paths and neighbours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SKEW = 0.6
 """The weight of the person of rank r is r to the power of minus this."""
 
 SILENT = 0.03
-"""The share of persons who follow nobody."""
+"""The share of persons without outgoing edges."""
 
 CITIES = 200
 COHORT = 1_000
@@ -34,7 +34,7 @@ COHORT = 1_000
 VOCABULARY = 5_000
 CLUSTERS = 400
 QUERIES = 20
-"""Different parameters of every query, so that no system answers from the memory of the run before."""
+"""Different parameters of every query, so that no system answers from a result cache."""
 
 ROW_GROUP = 500_000
 
@@ -80,7 +80,7 @@ class Data:
 
 
 def ensure(size: Size, directory: Path) -> Data:
-    """The files of a graph, made unless they are there. The choices are written last: with them all is there."""
+    """The files of a graph, generated if missing. The choices are written last and mark the files as complete."""
     directory.mkdir(parents=True, exist_ok=True)
     done = directory / "choices.json"
     data = Data(size, directory, {})
@@ -165,7 +165,7 @@ def _ladder(count: int, random: Random, without: np.ndarray) -> np.ndarray:
 
 
 def _write_follows(path: Path, key: pa.Array, sources: np.ndarray, targets: np.ndarray, random: Random) -> None:
-    """With the keys for those who know persons by key, and with their positions for those who number them."""
+    """Edges with the keys of both ends and, for systems that number persons, with their row numbers."""
     since = random.integers(2005, 2025, len(sources))
     schema = pa.schema(
         {"from": pa.string(), "to": pa.string(), "since": pa.int32(), "source": pa.int32(), "target": pa.int32()}
@@ -208,6 +208,6 @@ def _documents(size: Size, random: Random) -> tuple[pa.Table, list[dict[str, Any
 
 
 def _starts(key: pa.Array, degrees: np.ndarray) -> list[str]:
-    """Persons who follow about as many as the average."""
+    """Persons with about the average out-degree."""
     typical = np.argsort(np.abs(degrees - degrees.mean()), kind="stable")[:QUERIES]
     return key.take(pa.array(typical)).to_pylist()

@@ -1,4 +1,4 @@
-"""The questions of the engine benchmark that are about a first time: new processes, no topology, a changed graph."""
+"""Cold-start measurements of the engine benchmark: a new process, no topology, a changed graph."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ OWN_SECONDS = 0.15
 
 
 def new_process(data: Data, places: dict[str, Path], runs: int) -> list[Measured]:
-    """The first traversal of a process when another has walked the graph before."""
+    """The first traversal of a process after another process has built the topology."""
     if "ladybug" not in places:
         return []
     values = [{"key": key} for key in data.choices["starts"]]
     engine_fresh.ask("omnigraph", places["omnigraph"], "reach3", values[0])
-    asked: dict[str, list[engine_fresh.Fresh]] = {"omnigraph": [], "ladybug": []}
+    runs_by_system: dict[str, list[engine_fresh.Fresh]] = {"omnigraph": [], "ladybug": []}
     for number in range(runs):
-        for system, found in asked.items():
+        for system, found in runs_by_system.items():
             found.append(engine_fresh.ask(system, places[system], "reach3", values[number % len(values)]))
-    ours, theirs = (engine_fresh.middle(asked[system]) for system in ("omnigraph", "ladybug"))
-    same = all(one.answer == two.answer for one, two in zip(*asked.values(), strict=True))
+    ours, theirs = (engine_fresh.middle(runs_by_system[system]) for system in ("omnigraph", "ladybug"))
+    same = all(one.answer == two.answer for one, two in zip(*runs_by_system.values(), strict=True))
     agreement = "equal" if same else f"WRONG: {ours.answer} and {theirs.answer}"
     lines = (
         ("first_open", "first traversal in a new process: open and ask", lambda run: (run.opening + run.asking, 0.0)),
@@ -71,7 +71,7 @@ def no_topology(data: Data, places: dict[str, Path], runs: int) -> list[Measured
 
 
 def after_insert(data: Data, system: Omnigraph, runs: int) -> list[Measured]:
-    """A traversal right after one edge was inserted, against the same before, on branches that are thrown away."""
+    """A traversal right after one edge was inserted, against the same before, on temporary branches."""
     graph = system.graph
     found = []
     for name in ("hop1", "reach3", "sources1k"):
@@ -108,8 +108,8 @@ def start(data: Data, places: dict[str, Path], runs: int) -> list[Measured]:
     values = {"key": data.choices["lookups"][0]}
     place = places["omnigraph"]
     whole = engine_fresh.middle([engine_fresh.ask("omnigraph", place, "point", values) for _ in range(runs)])
-    told = [engine_fresh.ask("omnigraph", place, "point", values, importtime=True) for _ in range(runs)]
-    own = engine_fresh.middle(told).own_imports
+    traced = [engine_fresh.ask("omnigraph", place, "point", values, importtime=True) for _ in range(runs)]
+    own = engine_fresh.middle(traced).own_imports
     found = "equal" if [row[0] for row in whole.answer] == [values["key"]] else f"WRONG: {whole.answer}"
     size, title = data.size.name, "import, open and point query in a new process"
     steps = f"import {whole.importing:.3f}, open {whole.opening:.3f}, query {whole.asking:.3f} s"
@@ -121,7 +121,7 @@ def start(data: Data, places: dict[str, Path], runs: int) -> list[Measured]:
         Measured(
             size,
             "start_own",
-            "of which importing our own modules",
+            "the imports of our own modules in it",
             "0.15 s",
             1.0,
             Cost(own, own, runs),

@@ -1,7 +1,7 @@
-"""What the engine benchmark measures in processes of their own, and how such a process measures itself.
+"""Measurements of the engine benchmark that need a fresh process, and the child process that takes them.
 
 `python -m benchmarks.engine_fresh SYSTEM PLACE QUESTION PARAMETERS` is the child: it imports a system, opens the data,
-asks once, and prints what each step took. Only the standard library is imported before the clock runs.
+runs one query, and prints the time of each step. Only the standard library is imported before the clock runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Fresh(NamedTuple):
     processor: float
     answer: list[list[Any]]
     own_imports: float = 0.0
-    """Seconds spent in our own modules while they were imported, if the interpreter was told to say."""
+    """Seconds spent importing our own modules; measured only with ``importtime``."""
 
 
 def ask(system: str, place: Path, question: str, parameters: dict[str, Any], *, importtime: bool = False) -> Fresh:
@@ -57,7 +57,7 @@ def middle(runs: list[Fresh]) -> Fresh:
 
 
 def child(system: str, place: str, question: str, parameters: str) -> None:
-    """Import, open, ask, and say what it took."""
+    """Import, open and query; print the time of each step."""
     from benchmarks.engine_queries import BY_NAME
 
     values = json.loads(parameters)
@@ -71,7 +71,7 @@ def child(system: str, place: str, question: str, parameters: str) -> None:
         graph = omnigraph.open(place)
         opened = time.perf_counter()
         table = graph.query(text, values).to_arrow()
-        asked = time.perf_counter()
+        answered = time.perf_counter()
         answer = [list(row.values()) for row in table.to_pylist()]
     else:
         import ladybug
@@ -80,8 +80,8 @@ def child(system: str, place: str, question: str, parameters: str) -> None:
         connection = ladybug.Connection(ladybug.Database(place))
         opened = time.perf_counter()
         answer = connection.execute(text, values).get_all()
-        asked = time.perf_counter()
-    steps = {"importing": imported - start, "opening": opened - imported, "asking": asked - opened}
+        answered = time.perf_counter()
+    steps = {"importing": imported - start, "opening": opened - imported, "asking": answered - opened}
     print(json.dumps({**steps, "processor": time.process_time(), "answer": answer}))
 
 

@@ -1,4 +1,4 @@
-"""Asking every system the same question in turn: whether they agree, and what each answer costs."""
+"""The measuring loop: every system answers the same question in turn; answers are compared and timed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECKED = 5
 
 ROUNDS_MIN = 3
 SECONDS_MAX = 60.0
-"""After this a question is not asked again, however few its runs were: one that takes so long is not noise."""
+"""Time limit of a question, which overrides ``ROUNDS_MIN``: at such a duration noise is negligible."""
 
 RECALL_MIN = 0.95
 SCORE_TOLERANCE = 1e-3
@@ -30,7 +30,7 @@ FUSED_MIN = 0.5
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a question is asked: until one of the two is spent, but three times unless that takes minutes."""
+    """The budget of a question: rounds and seconds, whichever ends first, but at least ``ROUNDS_MIN`` rounds."""
 
     rounds: int
     seconds: float
@@ -41,7 +41,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Cost:
-    """Medians: seconds until the answer is there, and seconds of processor time, which a busy machine changes less."""
+    """Medians of latency and of processor time, both in seconds; other load affects processor time less."""
 
     seconds: float
     processor: float
@@ -68,7 +68,7 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """``met``, ``missed``, or ``-`` if there was nobody to compare with."""
+        """``met``, ``missed``, or ``-`` if there was no system to compare with."""
         if self.theirs is None and self.ours is not None:
             return "-"
         wrong = self.ratio is None or self.ratio > self.goal or self.agreement.startswith("WRONG")
@@ -88,12 +88,12 @@ def middle(runs: list[tuple[float, float]]) -> Cost:
 def measure(
     graph: str, question: Question, systems: list[System], choices: Mapping[str, Any], effort: Effort
 ) -> list[Measured]:
-    """Every system that knows the question is asked in turn; one that fails drops out with what it said."""
-    asked = [system for system in systems if system.name in question.texts]
+    """Run every system that has a text for the question in turn; one that fails is dropped and its error reported."""
+    candidates = [system for system in systems if system.name in question.texts]
     parameters = question.parameters(choices)
     failures: dict[str, str] = {}
-    agreements = _compare(question, asked, parameters, failures)
-    runs = _run(question, [system for system in asked if system.name not in failures], parameters, effort)
+    agreements = _compare(question, candidates, parameters, failures)
+    runs = _run(question, [system for system in candidates if system.name not in failures], parameters, effort)
     costs = {name: middle(times) for name, times in runs.items()}
     return [
         Measured(
@@ -104,13 +104,13 @@ def measure(
             goal,
             costs.get(OURS),
             costs.get(name),
-            _said(failures, name) or agreements.get(name, "not installed"),
+            _failures_of(failures, name) or agreements.get(name, "not installed"),
         )
         for name, goal in question.goals.items()
     ]
 
 
-def _said(failures: Mapping[str, str], name: str) -> str:
+def _failures_of(failures: Mapping[str, str], name: str) -> str:
     return "; ".join(failures[system] for system in (OURS, name) if system in failures)
 
 
@@ -131,7 +131,7 @@ def _run(
 def _compare(
     question: Question, systems: list[System], parameters: list[Parameters], failures: dict[str, str]
 ) -> dict[str, str]:
-    """What is to be said about the answers of each system, ours being the measure; what fails goes to ``failures``."""
+    """Agreement of each system's answers with ours; errors are added to ``failures``."""
     answers: dict[str, list[Rows]] = {}
     for system in systems:
         try:
@@ -140,8 +140,8 @@ def _compare(
             ]
         # A system that cannot answer is a result of this benchmark, whatever the reason.
         except Exception as error:
-            said = " ".join(str(error).split())[:120]
-            failures[system.name] = f"FAILED: {system.name}: {type(error).__name__}: {said}"
+            message = " ".join(str(error).split())[:120]
+            failures[system.name] = f"FAILED: {system.name}: {type(error).__name__}: {message}"
             system.recover()
     ours = answers.pop(OURS, None)
     if ours is None:

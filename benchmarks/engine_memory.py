@@ -1,9 +1,8 @@
-"""How much memory the questions of the engine benchmark take: a fresh process asks every one and reports its peak.
+"""Peak memory of the questions of the engine benchmark, each run once in a fresh process.
 
 `python -m benchmarks.engine_memory DIR --graph large`, where DIR is what `benchmarks.engine --keep DIR` has loaded.
-What counts is anonymous memory: pages of mapped files can be dropped at any time and belong to everybody. The goal is
-2 GB for the large graph. With `--limit` the kernel refuses more than so many gigabytes of data, so that a question
-that needs more fails instead of harming the machine.
+Only anonymous memory counts: pages of mapped files are shared and can be evicted at any time. The goal is 2 GB for the
+large graph. `--limit GB` sets RLIMIT_DATA, so that a question that needs more fails instead of exhausting the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def status() -> dict[str, int]:
 
 
 class Watch:
-    """The largest anonymous memory since it was last asked: the kernel keeps a peak of all resident memory only."""
+    """Peak anonymous memory since the last call of `taken`, sampled: the kernel's own peak includes mapped files."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -84,7 +83,9 @@ def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--graph", default="large")
-    parser.add_argument("--limit", type=float, metavar="GB", help="more data than this is refused by the kernel")
+    parser.add_argument(
+        "--limit", type=float, metavar="GB", help="limit of the data segment (RLIMIT_DATA) [default: none]"
+    )
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(given)

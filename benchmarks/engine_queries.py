@@ -1,4 +1,4 @@
-"""What the engine benchmark asks: the schema, the questions in every system's language, and the goals.
+"""Workload of the engine benchmark: the schema, the questions in every system's language, and the goals.
 
 Pure values and nothing but the standard library, so that a fresh process that is being measured can import it.
 """
@@ -37,7 +37,7 @@ INSERT = "query add($from: String, $to: String) { insert Follows { from: $from, 
 
 @dataclass(frozen=True)
 class Question:
-    """One question in the languages of the systems that are asked, and how long the others may take for ours."""
+    """One question in the language of each system that can answer it, with the goals."""
 
     name: str
     title: str
@@ -186,8 +186,8 @@ QUESTIONS = (
         },
     ),
     Question(
-        "nobody",
-        "who follows nobody",
+        "no_outgoing",
+        "persons without outgoing edges",
         {"ladybug": 1.0},
         {
             "omnigraph": "query q() { match { $p: Person  not { $p follows $_ } } return { count($p) as n } }",

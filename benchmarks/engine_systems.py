@@ -1,6 +1,6 @@
 """The systems of the engine benchmark: each loads the same files in its best form and answers questions about them.
 
-Omnigraph is one of them. A system that is not installed is left out, with a word on how to install it.
+Omnigraph is one of them. A system that is not installed is skipped, with a note on how to install it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class System(Protocol):
     def ask(self, text: str, parameters: Parameters) -> Any: ...
     def rows(self, answer: Any) -> Rows: ...
     def recover(self) -> None:
-        """Whatever it takes to answer the next question after one failed: for most, nothing."""
+        """Restore a usable connection after a failed question; most systems need nothing."""
         return
 
 
@@ -75,7 +75,7 @@ class Omnigraph(System):
         graph = omnigraph.create(place, SCHEMA)
         parts: Parts = {}
         for type_name, path in (("Person", data.persons), ("Document", data.documents)):
-            parts[type_name] = timed(lambda: graph.load(reader(path), "append", type_name=type_name))  # noqa: B023 # called at once
+            parts[type_name] = timed(lambda: graph.load(reader(path), "append", type_name=type_name))  # noqa: B023 # called before the loop advances
         edges = ["from", "to", "since"]
         parts["Follows"] = timed(lambda: graph.load(reader(data.follows, edges), "append", type_name="Follows"))
         return parts
@@ -259,7 +259,7 @@ class LanceDB(System):
 
 
 class NumberedDuckDB(DuckDB):
-    """The same database, asked about the numbered edges."""
+    """The same database, queried over the numbered edges."""
 
     name = "duckdb_numbers"
 

@@ -1,9 +1,9 @@
-"""What a one-row commit costs after few and after many commits.
+"""Latency of a one-row commit as the history grows.
 
 `python -m benchmarks.history` (`--quick` for a short run). Graphs of every age take turns in one process, so that the
 rows can be compared although the machine is shared. Each is measured over whole cycles of the commit log: the manifest
-grows with each of 64 commits and is emptied into the log by the next, so a shorter window says more about its place in
-the cycle than about the age of the graph.
+grows with each of 64 commits and is emptied into the log by the next, so a shorter window measures its place in the
+cycle and not the age of the graph.
 """
 
 from __future__ import annotations

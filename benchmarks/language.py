@@ -1,4 +1,4 @@
-"""How fast queries compile: 1,000 typical ones against a schema of 50 types, from text to rewritten plan, on one core.
+"""Compile time of queries: 1,000 typical ones against a schema of 50 types, from text to rewritten plan, on one core.
 
 Deterministic: the same schema and the same queries every time. The goal is well under two seconds in total.
 """

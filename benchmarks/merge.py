@@ -3,9 +3,9 @@
 `python -m benchmarks.merge` (`--quick` for a smaller table). A branch changes some rows of a table of people; for the
 three-way merge main changes as many others, a tenth of them the same people in another property. Beside the merges the
 same rows are (a) loaded with mode `merge` into the target, and (b) given to `lance.merge_insert` on a raw table. A
-mutation of one row is the price of a publish. All of it takes turns in one process and on one disk, and nobody syncs.
+mutation of one row shows the cost of a publish. All take turns in one process and on one disk, without `fsync`.
 Small merges, and the first read of a few texts by a new handle, are measured before and after a few rows are deleted:
-among deleted rows Lance counts positions in another way.
+Lance resolves positions differently in a fragment with deletions.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Contest:
     turn: int = 0
 
     def round(self, changed: int) -> dict[str, float]:
-        """One round of everything, each on a state that no other one touched."""
+        """One round of all operations, each on a branch of its own."""
         self.turn += 1
         step = self.rows // changed
         mine = range(0, self.rows, step)
-        # As many others on main; every tenth of them is somebody whom the branch changes too.
+        # As many others on the target; every tenth is a row that the source changes too.
         others = [number + (0 if place % 10 == 0 else step // 2) for place, number in enumerate(mine)]
         score, city = float(self.turn), f"moved-{self.turn}"
         base = self.graph.snapshot().commit_id
@@ -122,7 +122,7 @@ class Contest:
 
 
 def medians(contest: Contest, changed: int, rounds: int) -> dict[str, float]:
-    """Medians of some rounds after one that does not count."""
+    """Medians of the rounds after one warm-up round."""
     contest.round(changed)
     times = [contest.round(changed) for _ in range(rounds)]
     return {name: statistics.median(item[name] for item in times) for name in times[0]}
@@ -134,10 +134,10 @@ def main() -> None:
     sizes = QUICK if parser.parse_known_args()[0].quick else FULL
     place = Path(tempfile.mkdtemp(prefix="bench-merge-"))
     try:
-        everybody = people(range(sizes.rows))
+        table = people(range(sizes.rows))
         graph = omnigraph.create(place / "graph", SCHEMA, durability="os")
-        graph.load(everybody, type_name="Person")
-        lance.write_dataset(everybody, str(place / "raw"), enable_stable_row_ids=True)
+        graph.load(table, type_name="Person")
+        lance.write_dataset(table, str(place / "raw"), enable_stable_row_ids=True)
         contest = Contest(graph, place / "raw", sizes.rows)
         print(f"{sizes.rows:,} rows, medians of {sizes.rounds} rounds, ms; ratio = three-way / merge_insert")
         for changed in sizes.changed:

@@ -1,4 +1,4 @@
-"""What this process and those it started have used, as Linux tells it: beside other work the clock tells little."""
+"""Processor time and peak memory of this process tree, from `/proc`: wall time says little on a shared machine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock, and seconds of processors of the whole tree of processes."""
+    """Wall time and processor time of the whole process tree, in seconds."""
 
     seconds: float
     processor: float
 
 
 def timed(work: Callable[[], object], used: Callable[[], float] | None = None) -> Cost:
-    """What work costs. ``used`` tells the seconds of processors so far; those of the whole tree if not given."""
+    """Time ``work``. ``used`` returns the processor seconds so far; by default those of the whole process tree."""
     used = used or processor_seconds
     start, before = time.perf_counter(), used()
     work()
@@ -27,7 +27,7 @@ def timed(work: Callable[[], object], used: Callable[[], float] | None = None) -
 
 
 def processor_seconds() -> float:
-    """Of this process and all that descend from it; those that ended count with who waited for them."""
+    """Processor time of this process and its descendants; an ended one counts with the parent that waited for it."""
     parents, used = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -47,11 +47,11 @@ def processor_seconds() -> float:
 
 
 def forget_peak() -> None:
-    """From here on ``peak_bytes`` is the peak."""
+    """Reset the peak that ``peak_bytes`` returns."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_bytes() -> int:
-    """The most memory that this process alone has held."""
+    """Peak resident memory of this process alone."""
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     return next(int(line[1]) * 1024 for line in lines if line[0] == "VmHWM:")

@@ -1,8 +1,8 @@
-"""What a Spark load costs when its input is doubled: time at most twice as much, memory of the driver the same.
+"""Scaling of a Spark load: doubling the input at most doubles the time and leaves the driver's memory constant.
 
 `python -m benchmarks.spark_growth --persons 400000 --doublings 1`: loads that many persons and twice as many, with five
 edges each, each in a process of its own. The driver is the Python process; the JVM, which has a limit of its own, and
-the workers are others. With `--repeat 3` the least of three runs counts: other work on the machine only adds.
+the workers are others. With `--repeat 3` the fastest of three runs counts: other load only adds time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from omnigraph.spark import session
 
 
 def child(directory: str, persons: int, checks: str) -> None:
-    """One load, told as JSON."""
+    """One load; prints its costs as JSON."""
     spark = session()
     warm = write_input(tempfile.mkdtemp(dir=directory), 100)
     Loads(spark, os.path.join(directory, "warm"), warm).spark("graph", checks)
@@ -37,23 +37,23 @@ def in_process(persons: int, checks: str) -> tuple[float, float, int, int]:
     try:
         command = [sys.executable, "-m", "benchmarks.spark_growth", "--child", directory]
         command += ["--persons", str(persons), "--checks", checks]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        seconds, processor, before, peak = json.loads(said.splitlines()[-1])
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        seconds, processor, before, peak = json.loads(output.splitlines()[-1])
         return seconds, processor, before, peak
     finally:
         shutil.rmtree(directory)
 
 
 def least(costs: list[tuple[float, float, int, int]]) -> tuple[float, float, int, int]:
-    """The least that each number was; of memory the most."""
+    """The shortest times and the largest memory of several runs."""
     seconds, processor, before, peak = zip(*costs, strict=True)
     return min(seconds), min(processor), max(before), max(peak)
 
 
-def main(persons: int, doublings: int, who: list[str], repeat: int) -> None:
+def main(persons: int, doublings: int, checkers: list[str], repeat: int) -> None:
     counts = [persons * 2**times for times in range(doublings + 1)]
-    for checks in who:
-        # One size after the other, so that each has its turn whatever else the machine does.
+    for checks in checkers:
+        # Sizes take turns within a round, so that other load affects all of them alike.
         rounds = [[in_process(count, checks) for count in counts] for _ in range(repeat)]
         small: tuple[float, float, int, int] | None = None
         for count, costs in zip(counts, zip(*rounds, strict=True), strict=True):

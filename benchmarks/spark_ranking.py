@@ -1,8 +1,8 @@
 """Ranking texts by relevance, in process and on Spark: the same ten documents of many, with and without an index.
 
 `python -m benchmarks.spark_ranking`, `--documents 100000` for fewer. A document has twelve words of a vocabulary in
-which some are much more common than others; two words are searched, a common and a rare one. Every way is asked once to
-warm up, then some times in turn; medians are shown, and all answers are compared.
+which some are much more common than others; two words are searched, a common and a rare one. Every way runs once to
+warm up, then several times in turn; medians are shown, and all answers are compared.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def ways(spark: SparkSession, graph: Graph) -> dict[str, Callable[[], list[dict[
 
 
 def measure(spark: SparkSession, graph: Graph, label: str, runs: int) -> None:
-    asked = ways(spark, graph)
-    answers = {name: [tuple(row.values()) for row in way()] for name, way in asked.items()}
+    contestants = ways(spark, graph)
+    answers = {name: [tuple(row.values()) for row in way()] for name, way in contestants.items()}
     assert answers["in process"] == answers["on Spark"], answers
-    taken: dict[str, list[float]] = {name: [] for name in asked}
+    taken: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(runs):
-        for name, way in asked.items():
+        for name, way in contestants.items():
             start = time.perf_counter()
             way()
             taken[name].append(time.perf_counter() - start)

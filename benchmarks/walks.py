@@ -1,7 +1,7 @@
-"""How far a call walks: modules visited and deepest stack of our own frames, for four ordinary calls.
+"""Modules visited and maximum stack depth of our own frames, for four ordinary calls.
 
-Run: ``python benchmarks/walks.py [--spark]``. A walk is what a reader has to follow, so only frames of `omnigraph`
-count: one per function call, threads included.
+Run: ``python benchmarks/walks.py [--spark]``. They measure what a reader has to follow, so only frames of
+`omnigraph` count: one per function call, threads included.
 """
 
 from __future__ import annotations

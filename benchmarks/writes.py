@@ -1,7 +1,7 @@
-"""What a graph costs on top of Lance: one-row commits and loads, against raw pylance doing the same writes.
+"""Overhead of a graph over raw Lance: one-row commits and loads, against pylance doing the same writes.
 
 `python -m benchmarks.writes` (`--quick` for a short run). Both sides take turns in one process and on one disk, so that
-the ratios hold although the machine is shared. The raw side keeps the promise of the graph: the data file, the manifest
+the ratios hold although the machine is shared. The raw side is as durable as the graph: the data file, the manifest
 and their directories are synced before a write counts as done.
 """
 
@@ -45,7 +45,7 @@ query add($name: String, $city: String, $age: I32, $score: F64, $visits: I64) {
 """
 
 SYNCING = ThreadPoolExecutor(8)
-"""The raw side syncs its files side by side too: that is the policy of the graph."""
+"""The raw side syncs its files concurrently too, as the graph does."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class RawTable:
         self._sync([file.path for fragment in fragments for file in fragment.files])
 
     def write(self, table: pa.Table) -> None:
-        """``lance.write_dataset``, as anybody would call it."""
+        """A plain call of ``lance.write_dataset``."""
         self.dataset = lance.write_dataset(table, self.dataset.uri, mode="overwrite")
         self._sync([file.path for fragment in self.dataset.get_fragments() for file in fragment.metadata.files])
 
@@ -112,7 +112,7 @@ def _sync(path: str) -> None:
 
 
 class Cost(NamedTuple):
-    """Seconds until an action is done, and seconds of processor time, which a busy machine does not change."""
+    """Wall time and processor time in seconds; other load does not change the latter."""
 
     seconds: float
     processor: float
@@ -120,7 +120,7 @@ class Cost(NamedTuple):
 
 NOTHING = Cost(0.0, 0.0)
 Measured = tuple[str, Cost, Cost, Cost]
-"""What was written; the cost of the graph, of raw Lance, and of parsing, which is in the graph's."""
+"""Name of the write; cost of the graph, of raw Lance, and of parsing, which the graph's cost includes."""
 
 
 def timed(action: Callable[[], object]) -> Cost:
@@ -134,7 +134,7 @@ def middle(costs: list[Cost]) -> Cost:
 
 
 def parsing(path: str, graph: Graph) -> None:
-    """What reading JSON lines costs without a graph behind it."""
+    """Parse JSON lines without writing them."""
     for _ in sources.read(path, graph.catalog(), None, UlidSource().new_ids, Violations()):
         pass
 
@@ -152,7 +152,7 @@ def one_row(directory: str, sizes: Sizes) -> list[Measured]:
 
 
 def loads(directory: str, count: int, rounds: int) -> list[Measured]:
-    """Every round writes a new table and two new graphs, and reads the file once more for its own sake."""
+    """Every round writes a new table and two new graphs, and parses the file once more to time parsing alone."""
     table = rows(0, count)
     path = f"{directory}/{count}.jsonl"
     with open(path, "w", encoding="ascii") as file:

@@ -9,7 +9,7 @@ PAGE = (REPOSITORY / "docs" / "user" / "configuration.md").read_text(encoding="u
 SOURCES = [path.read_text(encoding="utf-8") for path in sorted((REPOSITORY / "src").rglob("*.py"))]
 NAME = re.compile(r"\bOMNIGRAPH_[A-Z_]+")
 SUFFIX = re.compile(r"\{PREFIX\}([A-Z][A-Z_]*)|_number\(\w+, \"([A-Z_]+)\"")
-"""How the module that declares a prefix spells the rest of a name."""
+"""The rest of a name in the module that declares the prefix."""
 
 
 def _names_in_the_source() -> set[str]:

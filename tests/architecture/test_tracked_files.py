@@ -1,4 +1,4 @@
-"""What we publish works anywhere: no file knows the machine it was written on, and no link leads nowhere."""
+"""Published files work anywhere: no path of a developer's machine, and no broken link."""
 
 import re
 import subprocess

@@ -14,7 +14,7 @@ from omnigraph.manifest.refs import Damaged
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MutationResult(Profiled):
-    """What a mutation did. ``commit`` is None if nothing matched."""
+    """Outcome of a mutation. ``commit`` is None if nothing matched."""
 
     branch: str
     query_name: str
@@ -32,7 +32,7 @@ class MutationResult(Profiled):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadResult(Profiled):
-    """What a load brought in, by type; counts are rows of the input."""
+    """Outcome of a load: rows of the input, counted by type."""
 
     branch: str
     mode: str
@@ -88,7 +88,7 @@ class BranchList(list[BranchInfo]):
 
 @dataclass(frozen=True, slots=True)
 class BranchLoss:
-    """What would be lost with a branch, once cleanup gives it up: commits that no other branch has, newest first."""
+    """Commits that only this branch holds, newest first: cleanup removes them after the branch is deleted."""
 
     name: str
     head: str
@@ -97,7 +97,7 @@ class BranchLoss:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What ``verify`` found. Empty problems mean that every file of every commit it looked at is as it was written."""
+    """Findings of ``verify``. Without problems, every file of every commit it checked is as it was written."""
 
     commits: int
     files: int

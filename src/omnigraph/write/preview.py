@@ -49,5 +49,5 @@ def preview(context: WriteContext, change: Change[C]) -> Previewed:
 
 
 def is_committed(finished: Published | Previewed, commit_id: str) -> bool:
-    """Whether this very change was committed: not previewed, and not answered by an earlier commit of its key."""
+    """True if this change was committed: not previewed, and not answered by an earlier commit of its key."""
     return isinstance(finished, Published) and finished.commit.id == commit_id

@@ -88,7 +88,7 @@ def walk(monkeypatch: pytest.MonkeyPatch, form: Form | None = None, steps_max: i
     return road
 
 
-def told(result: AnalysisResult) -> tuple[Any, Any]:
+def rows_and_facts(result: AnalysisResult) -> tuple[Any, Any]:
     return result.to_arrow(), dict(result.facts)
 
 
@@ -98,9 +98,9 @@ def test_it_goes_on_wherever_it_was_interrupted(
 ) -> None:
     monkeypatch.setattr(rounds, "KEPT_EVERY", 2)
     form, ask = ALGORITHMS[name]
-    expected = told(ask(graph.analyze))
+    expected = rows_and_facts(ask(graph.analyze))
     whole = walk(monkeypatch, form)
-    assert told(ask(graph.analyze)) == expected
+    assert rows_and_facts(ask(graph.analyze)) == expected
     assert whole.made > 2
     for steps_max in range(whole.made):
         walk(monkeypatch, form, steps_max)
@@ -109,7 +109,7 @@ def test_it_goes_on_wherever_it_was_interrupted(
         kept = list(tmp_path.iterdir())
         assert all(graph.snapshot().commit_id in path.name for path in kept)
         again = walk(monkeypatch, form)
-        assert told(ask(graph.analyze, checkpoint=tmp_path)) == expected
+        assert rows_and_facts(ask(graph.analyze, checkpoint=tmp_path)) == expected
         assert (again.made < whole.made) is bool(kept)
         assert list(tmp_path.iterdir()) == []
     assert kept
@@ -135,7 +135,9 @@ def test_rounds_are_kept_every_few_and_only_for_the_same_question(
     assert other.made > 13
     assert kept.read_bytes() == content
     again = walk(monkeypatch)
-    assert told(graph.analyze.pagerank("Knows", at=expected.commit_id, checkpoint=place)) == told(expected)
+    assert rows_and_facts(graph.analyze.pagerank("Knows", at=expected.commit_id, checkpoint=place)) == rows_and_facts(
+        expected
+    )
     # Thirteen rounds were made, and the last time that they were kept was after the tenth.
     assert again.made == whole.made - 10
     assert list(place.iterdir()) == []
@@ -157,7 +159,9 @@ def test_what_is_no_checkpoint_is_said_to_be_none(
         assert kept.name in raised.value.message
         assert raised.value.hint == "delete it to restart the analysis"
     kept.write_bytes(content)
-    assert told(graph.analyze.pagerank("Knows", checkpoint=tmp_path)) == told(graph.analyze.pagerank("Knows"))
+    assert rows_and_facts(graph.analyze.pagerank("Knows", checkpoint=tmp_path)) == rows_and_facts(
+        graph.analyze.pagerank("Knows")
+    )
 
 
 @pytest.mark.s3
@@ -171,6 +175,8 @@ def test_rounds_are_kept_in_a_bucket(s3_server: Server, s3_bucket: Bucket, monke
     whole = walk(monkeypatch)
     expected = graph.analyze.pagerank("Knows")
     again = walk(monkeypatch)
-    assert told(graph.analyze.pagerank("Knows", checkpoint=s3_bucket.uri("rounds"))) == told(expected)
+    assert rows_and_facts(graph.analyze.pagerank("Knows", checkpoint=s3_bucket.uri("rounds"))) == rows_and_facts(
+        expected
+    )
     assert again.made == whole.made - 5
     assert s3_bucket.keys("rounds/") == []

@@ -1,4 +1,4 @@
-"""Results as a property: one commit, nothing else changes, and nobody's work is lost."""
+"""Results as a property: one commit, nothing else changes, and no concurrent write is lost."""
 
 from __future__ import annotations
 

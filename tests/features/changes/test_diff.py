@@ -43,7 +43,7 @@ def graph(tmp_path: Path) -> omnigraph.Graph:
     return made
 
 
-def told(diff: Any) -> list[tuple[str, str, str]]:
+def changes_of(diff: Any) -> list[tuple[str, str, str]]:
     return [(change.op.value, change.type_name, change.id) for change in diff.changes()]
 
 
@@ -57,7 +57,7 @@ FORTH = [
 
 def test_two_branches_differ_by_counts_and_changes_with_both_images(graph: omnigraph.Graph) -> None:
     diff = graph.diff("main", "b")
-    assert told(diff) == FORTH
+    assert changes_of(diff) == FORTH
     assert {key: str(counts) for key, counts in diff.counts.items()} == {"node:Person": "+1 ~1 -1", "edge:Knows": "-1"}
     assert (len(diff), diff.total.deleted, bool(diff)) == (4, 2, True)
     update = next(change for change in diff["Person"] if change.op.value == "update")
@@ -72,15 +72,15 @@ def test_two_branches_differ_by_counts_and_changes_with_both_images(graph: omnig
 
 def test_the_way_back_is_the_inverse(graph: omnigraph.Graph) -> None:
     inverse = {"insert": "delete", "delete": "insert", "update": "update"}
-    assert told(graph.diff("b", "main")) == [(inverse[op], name, id_) for op, name, id_ in FORTH]
+    assert changes_of(graph.diff("b", "main")) == [(inverse[op], name, id_) for op, name, id_ in FORTH]
 
 
 def test_moments_are_branches_commits_times_and_snapshots(graph: omnigraph.Graph) -> None:
     first, second = [commit.id for commit in graph.commits("b")][1::-1]
-    assert told(graph.diff(first, second)) == [item for item in FORTH if item[0] != "update"]
-    assert told(graph.diff(graph.snapshot("main"), graph.snapshot("b"))) == FORTH
+    assert changes_of(graph.diff(first, second)) == [item for item in FORTH if item[0] != "update"]
+    assert changes_of(graph.diff(graph.snapshot("main"), graph.snapshot("b"))) == FORTH
     early = datetime.fromtimestamp(START_US / 1_000_000 + 1.5, UTC)
-    assert [op for op, _, _ in told(graph.diff(early))] == ["insert"] * 4
+    assert [op for op, _, _ in changes_of(graph.diff(early))] == ["insert"] * 4
     assert not graph.diff("b", second)
     with pytest.raises(NotFoundError, match="no branch and no commit 'nowhere'"):
         graph.diff("main", "nowhere")
@@ -97,9 +97,9 @@ def test_a_snapshot_of_another_graph_is_refused(graph: omnigraph.Graph, tmp_path
 
 
 def test_filters_choose_kinds_types_and_operations(graph: omnigraph.Graph) -> None:
-    assert told(graph.diff("main", "b", kind="edge")) == FORTH[3:]
-    assert told(graph.diff("main", "b", type=["Knows", "Person"], op="delete")) == [FORTH[0], FORTH[3]]
-    assert told(graph.diff("main", "b", type="Note")) == []
+    assert changes_of(graph.diff("main", "b", kind="edge")) == FORTH[3:]
+    assert changes_of(graph.diff("main", "b", type=["Knows", "Person"], op="delete")) == [FORTH[0], FORTH[3]]
+    assert changes_of(graph.diff("main", "b", type="Note")) == []
     assert list(graph.diff("main", "b").changes(2)) == list(graph.diff("main", "b").changes())[:2]
     with pytest.raises(UsageError, match="unknown operation of a change: 'upsert'"):
         graph.diff("main", "b", op="upsert")

@@ -43,7 +43,7 @@ def graph(tmp_path: Path) -> omnigraph.Graph:
     return made
 
 
-def told(page: ChangePage) -> list[list[tuple[str, str, str]]]:
+def changes_of(page: ChangePage) -> list[list[tuple[str, str, str]]]:
     return [[(change.op.value, change.type_name, change.id) for change in block] for block in page]
 
 
@@ -64,7 +64,7 @@ def test_every_commit_comes_once_in_order_with_its_cause(graph: omnigraph.Graph)
     page = graph.changes("beginning")
     commits = [commit.id for commit in graph.commits()][::-1]
     assert [block.commit.id for block in page] == commits[1:]
-    assert told(page) == [FIRST, [("update", "Person", "ann")], [], LAST]
+    assert changes_of(page) == [FIRST, [("update", "Person", "ann")], [], LAST]
     assert page.blocks[2].commit.kind.value == "maintenance"
     assert (page.caught_up, page.is_partial, len(page)) == (True, False, 6)
     shown = change_page_json(page)
@@ -91,10 +91,10 @@ def test_a_reader_goes_on_where_it_stopped(graph: omnigraph.Graph) -> None:
     assert (start.blocks, start.caught_up) == ((), True)
     insert(graph, "cy")
     page = reopen(graph).changes(start.cursor)
-    assert told(page) == [[("insert", "Person", "cy")]]
-    assert told(graph.changes(start.cursor)) == told(page)
-    assert told(graph.changes(page.cursor)) == []
-    assert told(graph.changes(f"after:{page.blocks[0].commit.parents[0]}")) == told(page)
+    assert changes_of(page) == [[("insert", "Person", "cy")]]
+    assert changes_of(graph.changes(start.cursor)) == changes_of(page)
+    assert changes_of(graph.changes(page.cursor)) == []
+    assert changes_of(graph.changes(f"after:{page.blocks[0].commit.parents[0]}")) == changes_of(page)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
@@ -149,8 +149,8 @@ def test_values_are_those_of_exports_and_load_again(tmp_path: Path) -> None:
 
 def test_filters_are_part_of_the_cursor(graph: omnigraph.Graph) -> None:
     page = graph.changes("beginning", kind="edge")
-    assert told(page) == [[("insert", "Knows", "k")], [], [], [("delete", "Knows", "k")]]
-    assert told(graph.changes("beginning", type="Person", op=["insert", "update", "delete"]))[3] == LAST[:1]
+    assert changes_of(page) == [[("insert", "Knows", "k")], [], [], [("delete", "Knows", "k")]]
+    assert changes_of(graph.changes("beginning", type="Person", op=["insert", "update", "delete"]))[3] == LAST[:1]
     with pytest.raises(CursorRejected, match="another filter"):
         graph.changes(page.cursor)
     assert graph.changes(page.cursor, kind=["edge"]).caught_up
@@ -186,7 +186,7 @@ def test_a_cursor_survives_the_rename_of_its_branch(graph: omnigraph.Graph) -> N
     cursor = graph.changes(branch="b").cursor
     graph.rename_branch("b", "c")
     insert(graph, "cy", branch="c")
-    assert told(graph.changes(cursor, branch="c")) == [[("insert", "Person", "cy")]]
+    assert changes_of(graph.changes(cursor, branch="c")) == [[("insert", "Person", "cy")]]
 
 
 def test_limits_are_refused_with_what_is_allowed(graph: omnigraph.Graph) -> None:
@@ -201,7 +201,7 @@ def test_a_branch_tells_what_it_inherited_and_what_is_its_own(graph: omnigraph.G
     graph.create_branch("b")
     insert(graph, "cy", branch="b")
     insert(graph, "dee")
-    assert told(graph.changes("beginning", branch="b"))[-2:] == [LAST, [("insert", "Person", "cy")]]
+    assert changes_of(graph.changes("beginning", branch="b"))[-2:] == [LAST, [("insert", "Person", "cy")]]
 
 
 def test_cleaned_history_is_a_gap_and_a_baseline_leads_on(graph: omnigraph.Graph) -> None:
@@ -214,12 +214,12 @@ def test_cleaned_history_is_a_gap_and_a_baseline_leads_on(graph: omnigraph.Graph
         with pytest.raises(ChangeFeedGap, match="are no longer available") as raised:
             cleaned.changes(since)
         assert raised.value.facts == {"cursor": cursor, "first_unreadable_commit_id": blocks[0].commit.id}
-    assert told(cleaned.changes(f"after:{blocks[2].commit.id}")) == [LAST]
+    assert changes_of(cleaned.changes(f"after:{blocks[2].commit.id}")) == [LAST]
     baseline = cleaned.change_baseline()
     assert baseline_json(baseline)["baseline"]["snapshot_commit_id"] == graph.snapshot().commit_id
     assert b"".join(baseline.lines()) == b"".join(graph.export())
     insert(cleaned, "cy")
-    assert told(cleaned.changes(baseline.cursor)) == [[("insert", "Person", "cy")]]
+    assert changes_of(cleaned.changes(baseline.cursor)) == [[("insert", "Person", "cy")]]
 
 
 def test_a_page_ends_before_a_gap(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +234,7 @@ def test_a_page_ends_before_a_gap(graph: omnigraph.Graph, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(graph._manifests, "at", at)
     page = graph.changes(f"after:{start}")
-    assert (told(page), page.caught_up) == ([LAST], False)
+    assert (changes_of(page), page.caught_up) == ([LAST], False)
     with pytest.raises(ChangeFeedGap) as raised:
         graph.changes(page.cursor)
     assert raised.value.facts["first_unreadable_commit_id"] == third.id
@@ -253,7 +253,7 @@ def test_a_baseline_is_filtered_like_its_cursor(graph: omnigraph.Graph) -> None:
     baseline = graph.change_baseline(kind="edge", op="insert")
     assert [json.loads(line)["edge"] for line in b"".join(baseline.lines()).splitlines()] == ["Knows"]
     run(graph, 'delete Knows where from = "ann"')
-    assert told(graph.changes(baseline.cursor, kind="edge", op="insert")) == [[]]
+    assert changes_of(graph.changes(baseline.cursor, kind="edge", op="insert")) == [[]]
 
 
 def test_one_commit_tells_its_changes_page_by_page(graph: omnigraph.Graph) -> None:
@@ -291,7 +291,7 @@ def test_a_poll_reads_by_the_change_and_not_by_the_table(tmp_path: Path, monkeyp
         graph = reopen(made)
         graph.snapshot()
         meter = IoMeter(graph._store)
-        assert told(graph.changes(cursor)) == [[("update", "Item", "i77")]]
+        assert changes_of(graph.changes(cursor)) == [[("update", "Item", "i77")]]
         read.append(meter.read())
     assert read[1][0] <= read[0][0] + 2
     assert read[1][1] <= 2 * read[0][1]

@@ -1,4 +1,4 @@
-"""What the shell is offered after TAB."""
+"""Shell completion."""
 
 from pathlib import Path
 
@@ -7,20 +7,20 @@ import pytest
 from tests.features.cli.run import run, run_program
 
 
-def _asked(words: str) -> dict[str, str]:
-    """What the shell puts into the environment to ask about the last word of a line."""
+def _completion_environment(words: str) -> dict[str, str]:
+    """Environment variables with which the shell requests completions of the last word."""
     count = len(words.split()) + words.endswith(" ")
     return {"_OMNIGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": f"omnigraph {words}", "COMP_CWORD": str(count)}
 
 
 def _offered(words: str, **environment: str) -> list[str]:
-    done = run(env=_asked(words) | environment)
+    done = run(env=_completion_environment(words) | environment)
     assert (done.exit_code, done.stderr) == (0, "")
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
 def test_the_installed_program_answers_the_shell() -> None:
-    done = run_program(env=_asked("lo"))
+    done = run_program(env=_completion_environment("lo"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "plain,load\n", "")
 
 

@@ -1,4 +1,4 @@
-"""What the doctor finds: on a machine, in a graph that is well, and in graphs that are not."""
+"""Findings of `doctor`: on a machine, in an intact graph, and in damaged graphs."""
 
 import json
 from pathlib import Path

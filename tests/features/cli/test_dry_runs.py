@@ -39,9 +39,9 @@ def test_a_load_is_counted_as_its_commit_counts_it(
     before = everything(graph)
     dry = as_json(*words, "--dry-run")
     assert (dry["dry_run"], dry["branch"]) == (True, "main")
-    told = run(*words, "--dry-run")
-    assert (told.exit_code, told.stderr) == (0, "")
-    assert f"would change {sum(counts)} entities on main; nothing was changed" in told.stdout
+    result = run(*words, "--dry-run")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"would change {sum(counts)} entities on main; nothing was changed" in result.stdout
     assert everything(graph) == before
     done: Any = as_json(*words)
     assert _changes(dry) == _changes(done["commit"]) == [("node:Person", *counts)]
@@ -100,9 +100,9 @@ def test_a_branch_is_told_with_the_commits_that_only_it_has(graph: Path) -> None
 
 
 def test_writes_tell_on_request_what_every_step_did(graph: Path, tmp_path: Path) -> None:
-    told = add(graph, "Grace", "--stats")
-    assert told.stdout.startswith("ok: ")
-    assert [line.split()[-1] for line in told.stderr.splitlines()[:3]] == ["operator", "Mutation", "Read"]
+    result = add(graph, "Grace", "--stats")
+    assert result.stdout.startswith("ok: ")
+    assert [line.split()[-1] for line in result.stderr.splitlines()[:3]] == ["operator", "Mutation", "Read"]
     document = json.loads(add(graph, "Edsger", "--stats", "--json").stdout)
     assert [item["operator"] for item in document["profile"] if item["depth"] < 2] == [
         "Mutation",

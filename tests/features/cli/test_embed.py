@@ -49,8 +49,8 @@ def _vector(number: int) -> list[float]:
 
 
 def test_missing_vectors_are_filled_and_everything_else_stays(tmp_path: Path, files: list[object]) -> None:
-    told = as_json("embed", *files)
-    assert told == {
+    result = as_json("embed", *files)
+    assert result == {
         "input": str(files[1]),
         "output": str(files[3]),
         "records": 6,
@@ -80,13 +80,13 @@ def test_missing_vectors_are_filled_and_everything_else_stays(tmp_path: Path, fi
 def test_vectors_are_made_again_where_that_is_wanted(
     files: list[object], words: list[str], embedded: int, selected: int
 ) -> None:
-    told = as_json("embed", *files, *words)
-    assert (told["embedded_records"], told["selected_records"]) == (embedded, selected)
+    result = as_json("embed", *files, *words)
+    assert (result["embedded_records"], result["selected_records"]) == (embedded, selected)
 
 
 def test_vectors_are_taken_away(tmp_path: Path, files: list[object]) -> None:
-    told = as_json("embed", *files, "--clean")
-    assert (told["cleaned_records"], told["embedded_records"], told["model"]) == (1, 0, None)
+    result = as_json("embed", *files, "--clean")
+    assert (result["cleaned_records"], result["embedded_records"], result["model"]) == (1, 0, None)
     assert _lines(tmp_path / "out.jsonl")[3] == _doc(1)
 
 

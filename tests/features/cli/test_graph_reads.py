@@ -34,8 +34,8 @@ def test_export_into_a_file_replaces_it_only_when_it_succeeds(graph: Path, tmp_p
     assert out.read_text() == exported(graph, "--type", "Person")
     assert run("export", graph, "--out", out, "--type", "Nobody").exit_code == 1
     assert out.read_text() == exported(graph, "--type", "Person")
-    told = as_json("export", graph, "--out", out)
-    assert (told["entities"], told["bytes"], told["graph_commit_id"]) == (4, out.stat().st_size, head(graph))
+    result = as_json("export", graph, "--out", out)
+    assert (result["entities"], result["bytes"], result["graph_commit_id"]) == (4, out.stat().st_size, head(graph))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["graph", "out.jsonl"]
 
 
@@ -185,8 +185,8 @@ def test_queries_are_checked_and_explained_against_a_graph(graph: Path, tmp_path
     queries = tmp_path / "q.gq"
     queries.write_text(ADD)
     assert run("lint", graph, "--query", queries).stdout == "ok: nothing to remark (3 types, 1 query)\n"
-    told = as_json("lint", "--store", graph, "--query", queries)
-    assert told["schema_source"] == {"kind": "graph", "uri": str(graph)}
+    result = as_json("lint", "--store", graph, "--query", queries)
+    assert result["schema_source"] == {"kind": "graph", "uri": str(graph)}
     assert "InsertNode" in run("explain", "--store", graph, "-e", ADD).stdout
 
 
@@ -208,8 +208,8 @@ def test_damage_is_found_named_and_exits_with_1(graph: Path) -> None:
     assert str(victim.relative_to(graph)) in result.stdout
     assert result.stdout.splitlines()[-1].startswith("damaged: 1 problem in ")
     victim.unlink()
-    told = run("verify", "--quick", graph, "--json")
-    assert (told.exit_code, json.loads(told.stdout)["ok"]) == (1, False)
+    result = run("verify", "--quick", graph, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["ok"]) == (1, False)
 
 
 def test_the_lines_of_the_fixture_are_the_ones_exported(graph: Path) -> None:

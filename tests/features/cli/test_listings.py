@@ -1,4 +1,4 @@
-"""Lists in every format: the same rows for people and programs, without colour or cuts where nobody looks."""
+"""Lists in every format: the same rows for people and programs, plain and complete if not on a terminal."""
 
 import csv
 import io

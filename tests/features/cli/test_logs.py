@@ -1,4 +1,4 @@
-"""What -v tells: nothing unless asked, and in a form that programs can read."""
+"""Log output of -v: off by default, and machine-readable on request."""
 
 import json
 import logging

@@ -48,8 +48,8 @@ def test_a_graph_in_a_bucket_is_made_written_read_and_verified(
         refused = run(*words, *options)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert "--yes" in refused.stderr
-        told = run(*words, *options, "--json")
-        assert (told.exit_code, json.loads(told.stdout)["code"]) == (2, "usage")
+        refused = run(*words, *options, "--json")
+        assert (refused.exit_code, json.loads(refused.stdout)["code"]) == (2, "usage")
         dry = run(*words, *options, "--dry-run")
         assert dry.exit_code == 0, dry.output
     assert len(run("export", uri, *options).stdout.splitlines()) == 5
@@ -60,8 +60,8 @@ def test_a_graph_in_a_bucket_is_made_written_read_and_verified(
     assert as_json("branch", "list", uri, *options)["branches"] == ["main"]
 
 
-def answered(*words: str, answer: str) -> tuple[int, str]:
-    """What a command on a terminal shows when somebody answers its question, and its exit code."""
+def run_on_terminal(*words: str, answer: str) -> tuple[int, str]:
+    """Exit code and output of a command on a terminal whose prompt is answered."""
     ours, theirs = os.openpty()
     program = [sys.executable, "-m", "omnigraph", *words]
     process = subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
@@ -85,11 +85,11 @@ def test_a_person_is_asked_before_a_branch_is_lost(s3_server: Server, s3_bucket:
     graph.create_branch("b")
     options = [word for key, value in settings.items() for word in ("--storage-option", f"{key}={value}")]
     words = ("branch", "delete", "b", "--store", graph.uri, *options)
-    code, shown = answered(*words, answer="n\n")
+    code, shown = run_on_terminal(*words, answer="n\n")
     assert code == 1
     assert f"This will delete branch b at {graph.uri}. Continue? [y/N]: n" in shown
     assert shown.endswith("not confirmed; nothing was changed\r\n")
     assert [branch.name for branch in graph.branches()] == ["main", "b"]
-    code, shown = answered(*words, answer="y\n")
+    code, shown = run_on_terminal(*words, answer="y\n")
     assert code == 0
     assert [branch.name for branch in graph.branches()] == ["main"]

@@ -32,16 +32,16 @@ class Recording:
     """The deterministic embedder, with a memory."""
 
     model: str = "model-a"
-    asked: list[tuple[list[str], int, str]] = field(default_factory=list)
+    requests: list[tuple[list[str], int, str]] = field(default_factory=list)
 
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-        self.asked.append((list(texts), dimension, role))
+        self.requests.append((list(texts), dimension, role))
         return MockEmbedder().embed(texts, dimension, role)
 
     def texts(self, dimension: int = 3) -> list[str]:
         """Every text as often as it was embedded; forgets them."""
-        found = [text for texts, wanted, _ in self.asked if wanted == dimension for text in texts]
-        self.asked.clear()
+        found = [text for texts, wanted, _ in self.requests if wanted == dimension for text in texts]
+        self.requests.clear()
         return sorted(found)
 
 

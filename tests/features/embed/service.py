@@ -1,4 +1,4 @@
-"""An embedding service on the loopback interface that answers as a test tells it, and remembers what it was asked."""
+"""An embedding service on the loopback interface that returns scripted answers and records its requests."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ class Answer:
 
 
 @dataclass
-class Asked:
+class Request:
     path: str
     headers: dict[str, str]
     body: Any
@@ -35,12 +35,12 @@ class Service:
     """Gives its answers in order, the last one for ever."""
 
     answers: list[Answer]
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     url: str = ""
     over: threading.Event = field(default_factory=threading.Event)
 
     def next(self) -> Answer:
-        return self.answers[min(len(self.asked), len(self.answers)) - 1]
+        return self.answers[min(len(self.requests), len(self.answers)) - 1]
 
 
 def openai_answer(*vectors: list[float]) -> dict[str, object]:
@@ -60,8 +60,8 @@ def serving(*answers: Answer) -> Iterator[Service]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            service.asked.append(
-                Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(body))
+            service.requests.append(
+                Request(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(body))
             )
             answer = service.next()
             self.close_connection = True
@@ -86,7 +86,7 @@ def serving(*answers: Answer) -> Iterator[Service]:
                     service.over.wait(0.02)
 
         def do_GET(self) -> None:
-            service.asked.append(Asked(self.path, self._lowered(), None))
+            service.requests.append(Request(self.path, self._lowered(), None))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()

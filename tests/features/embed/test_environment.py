@@ -41,10 +41,10 @@ def test_each_provider_has_its_keys_in_order(provider: str, environ: dict[str, s
     with serving(answer) as service:
         settings = {**environ, "OMNIGRAPH_EMBED_PROVIDER": provider, "OMNIGRAPH_EMBED_BASE_URL": f"{service.url}/"}
         assert from_environment(settings).embed(["t"], 1, "query") == [(1.0,)]
-    (asked,) = service.asked
-    sent = asked.headers["x-goog-api-key"] if provider == "gemini" else asked.headers["authorization"]
+    (request,) = service.requests
+    sent = request.headers["x-goog-api-key"] if provider == "gemini" else request.headers["authorization"]
     assert sent.removeprefix("Bearer ") == key
-    assert "//" not in asked.path
+    assert "//" not in request.path
 
 
 def test_every_variable_is_heeded() -> None:

@@ -62,14 +62,14 @@ def test_missing_vectors_are_made_and_given_ones_stay(graph: omnigraph.Graph, em
     ]
     graph.load(records, mode)
     found = stored(graph)
-    assert {role for _, _, role in embedder.asked} == {"document"}
+    assert {role for _, _, role in embedder.requests} == {"document"}
     assert found["a"]["vec"] == found["a"]["named"] == found["n"]["vec"] == vector("apples")
     assert found["a"]["wide"] == vector("apples", 5)
     assert (found["b"]["vec"], found["b"]["named"]) == ([1, 0, 0], [0, 1, 0])
     assert found["c"]["vec"] == vector("boats")
     assert not {"vec", "named", "wide"} & {*found["none"], *found["blank"]}
     wide, narrow = (
-        [text for texts, size, _ in embedder.asked if size == wanted for text in texts] for wanted in (5, 3)
+        [text for texts, size, _ in embedder.requests if size == wanted for text in texts] for wanted in (5, 3)
     )
     assert sorted(narrow) == ["apples", "boats"], "no text twice, whatever property or type it is for"
     assert wide == ["apples"]
@@ -92,7 +92,7 @@ def test_what_did_not_change_is_not_embedded_again(graph: omnigraph.Graph, embed
     own = [0.0, 0.0, 1.0]
     graph.load([doc(slug, text=f"text {slug}") for slug in "abcdef"] + [doc("own", text="mine", vec=own), doc("late")])
     graph.mutate('query q() { delete Doc where slug = "b" }')
-    embedder.asked.clear()
+    embedder.requests.clear()
     again = [
         doc("a", text="text a", year=7),
         doc("b", text="text b"),
@@ -123,7 +123,7 @@ def test_rows_of_one_id_have_the_vectors_of_their_own_texts(tmp_path: Path, embe
     schema = "node Doc { text: String? vec: Vector(3)? @embed(text) }"
     graph = omnigraph.create(tmp_path / "unkeyed", schema, durability="os", embedder=embedder)
     graph.load([{"type": "Doc", "data": {"id": "x", "text": "one"}}])
-    embedder.asked.clear()
+    embedder.requests.clear()
     twice = [{"type": "Doc", "data": {"id": "x", "text": text}} for text in ("one", "two")]
     graph.load(twice)
     assert embedder.texts() == ["two"]
@@ -182,7 +182,7 @@ class Failing(Recording):
     error: Exception = field(default_factory=lambda: EmbeddingUnavailable("no answer"))
 
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-        if self.asked:
+        if self.requests:
             raise self.error
         return super().embed(texts, dimension, role)
 
@@ -218,13 +218,13 @@ def test_a_vector_of_no_use_is_an_error(graph: omnigraph.Graph, wrong: list[list
 def test_nothing_is_embedded_for_rows_that_are_wrong(graph: omnigraph.Graph, embedder: Recording) -> None:
     with pytest.raises(ViolationError):
         graph.load([doc("a", text="apples", year=4000), doc("b", text="boats")])
-    assert embedder.asked == []
+    assert embedder.requests == []
 
 
 def test_an_embedder_is_given_a_bounded_number_of_texts(graph: omnigraph.Graph, embedder: Recording) -> None:
     rows = 2 * limits.TEXTS_PER_CALL + 10
     graph.load([note(f"n{number}", body=f"text {number}") for number in range(rows)])
-    assert [len(texts) for texts, _, _ in embedder.asked] == [limits.TEXTS_PER_CALL, limits.TEXTS_PER_CALL, 10]
+    assert [len(texts) for texts, _, _ in embedder.requests] == [limits.TEXTS_PER_CALL, limits.TEXTS_PER_CALL, 10]
 
 
 def test_a_service_that_is_busy_is_asked_again(graph: omnigraph.Graph) -> None:
@@ -232,7 +232,7 @@ def test_a_service_that_is_busy_is_asked_again(graph: omnigraph.Graph) -> None:
     with serving(busy, busy, good) as service:
         remote = RemoteEmbedder(OpenAi(), service.url, "m", "key", Patience(backoff_ms=1))
         omnigraph.open(graph.uri, embedder=remote).load([note("n", body="text")])
-        assert [asked.body["input"] for asked in service.asked] == [["text"]] * 3
+        assert [request.body["input"] for request in service.requests] == [["text"]] * 3
     assert stored(graph)["n"]["vec"] == pytest.approx([0.6, 0.0, 0.8])
 
 

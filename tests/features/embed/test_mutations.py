@@ -38,7 +38,7 @@ def test_an_insert_makes_missing_vectors_and_keeps_given_ones(graph: omnigraph.G
         insert Doc { slug: "blank", text: " " }
         insert Note { slug: "n", body: "apples" }""",
     )
-    assert {role for _, _, role in embedder.asked} == {"document"}
+    assert {role for _, _, role in embedder.requests} == {"document"}
     assert embedder.texts() == ["apples", "boats"], "no text twice, whatever property or type it is for"
     found = stored(graph)
     assert found["a"]["vec"] == found["a"]["named"] == found["n"]["vec"] == vector("apples")
@@ -52,7 +52,7 @@ def test_an_insert_over_a_node_keeps_the_vector_of_a_text_that_stays(
     graph: omnigraph.Graph, embedder: Recording
 ) -> None:
     graph.load([doc("a", text="apples", vec=OWN), doc("b", text="boats")])
-    embedder.asked.clear()
+    embedder.requests.clear()
     run(graph, 'insert Doc { slug: "a", text: "apples", year: 7 } insert Doc { slug: "b", text: "birds" }')
     assert embedder.texts() == ["birds"]
     assert stored(graph)["a"]["vec"] == OWN
@@ -61,7 +61,7 @@ def test_an_insert_over_a_node_keeps_the_vector_of_a_text_that_stays(
 
 def test_an_update_of_the_text_makes_its_vectors_anew(graph: omnigraph.Graph, embedder: Recording) -> None:
     graph.load([doc("a", text="apples"), doc("b", text="boats", vec=OWN), doc("c", text="cars"), note("n", body="old")])
-    embedder.asked.clear()
+    embedder.requests.clear()
     run(graph, 'update Doc set { text: "pears" } where slug = "a" update Note set { body: "new" } where slug = "n"')
     assert embedder.texts() == ["new", "pears"]
     run(graph, 'update Doc set { text: "boats" } where slug = "b"')
@@ -93,18 +93,18 @@ def test_the_last_statement_about_a_node_decides_its_vector(graph: omnigraph.Gra
 
 def test_an_update_without_a_text_gives_up_the_vector(graph: omnigraph.Graph, embedder: Recording) -> None:
     graph.load([doc("a", text="apples"), note("n", body="body")])
-    embedder.asked.clear()
+    embedder.requests.clear()
     run(graph, 'update Doc set { text: null } where slug = "a"')
     assert "vec" not in stored(graph)["a"]
     with pytest.raises(ViolationError, match=r"missing required property Note\.vec \(Vector\(3\)\)"):
         run(graph, 'update Note set { body: " " } where slug = "n"')
-    assert embedder.asked == []
+    assert embedder.requests == []
 
 
 def test_an_update_of_something_else_embeds_nothing(graph: omnigraph.Graph, embedder: Recording) -> None:
     omnigraph.open(graph.uri).load([doc("a", text="apples")])
     run(graph, 'update Doc set { year: 7 } where slug = "a"')
-    assert embedder.asked == []
+    assert embedder.requests == []
     assert "vec" not in stored(graph)["a"]
     run(graph, 'update Doc set { vec: null } where slug = "a"')
     assert stored(graph)["a"]["vec"] == vector("apples"), "a vector that is missing is made, as by a load"
@@ -149,7 +149,7 @@ def test_nothing_is_embedded_for_a_mutation_that_breaks_a_rule(graph: omnigraph.
     for statement in broken:
         with pytest.raises(ViolationError):
             run(graph, f'insert Doc {{ slug: "a", text: "apples" }} {statement}')
-    assert embedder.asked == []
+    assert embedder.requests == []
     assert stored(graph) == {}
 
 
@@ -181,7 +181,7 @@ def test_a_mutation_that_is_prepared_again_embeds_no_text_again(graph: omnigraph
         """Another writer commits while the first text is embedded."""
 
         def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
-            if not self.asked:
+            if not self.requests:
                 run(omnigraph.open(graph.uri), 'insert Doc { slug: "other" }')
             return super().embed(texts, dimension, role)
 

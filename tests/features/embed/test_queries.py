@@ -65,7 +65,7 @@ def test_a_text_finds_what_its_own_vector_finds(
     by_vector = slugs(graph, NEAREST.replace("String", "Vector(3)"), {"t": vector(text)})
     assert by_text == by_vector
     assert by_text[0] == slug
-    assert embedder.asked == [([text], 3, "query")]
+    assert embedder.requests == [([text], 3, "query")]
 
 
 def test_a_literal_is_embedded_as_well(graph: omnigraph.Graph) -> None:
@@ -81,7 +81,7 @@ def test_equal_texts_are_embedded_once_and_those_of_one_dimension_together(
         "order { rrf(nearest($d.vec, $t), nearest($d.named, $u), nearest($d.wide, $t), bm25($d.text, $t)) } limit 3 }"
     )
     graph.query(query, {"t": "boats", "u": "apples"})
-    assert embedder.asked == [(["apples", "boats"], 3, "query"), (["boats"], 5, "query")]
+    assert embedder.requests == [(["apples", "boats"], 3, "query"), (["boats"], 5, "query")]
 
 
 def test_a_variable_that_was_reached_is_ranked_by_text_too(graph: omnigraph.Graph) -> None:
@@ -104,7 +104,7 @@ def test_an_optional_variable_is_ranked_by_text_too(graph: omnigraph.Graph) -> N
 def test_a_query_without_such_a_text_embeds_nothing(graph: omnigraph.Graph, embedder: Recording) -> None:
     slugs(graph, NEAREST.replace("String", "Vector(3)"), {"t": [1, 0, 0]})
     slugs(graph, 'query q() { match { $d: Doc search($d.text, "boats") } return { $d.slug } }')
-    assert embedder.asked == []
+    assert embedder.requests == []
 
 
 def test_without_an_embedder_only_a_query_that_needs_one_fails(graph: omnigraph.Graph) -> None:
@@ -127,7 +127,7 @@ def test_a_model_other_than_the_recorded_one_is_an_error_that_names_both(graph: 
     query = NEAREST.replace("$d.vec", "$d.named")
     with pytest.raises(EmbeddingError, match=r"Doc\.named.*'model-a'.*'model-b'"):
         opened.query(query, {"t": "boats"})
-    assert other.asked == []
+    assert other.requests == []
     assert slugs(opened, NEAREST, {"t": "boats"})[0] == "b"
     assert slugs(graph, query, {"t": "boats"})[0] == "b"
 
@@ -135,7 +135,7 @@ def test_a_model_other_than_the_recorded_one_is_an_error_that_names_both(graph: 
 def test_a_null_text_is_near_to_nothing(graph: omnigraph.Graph, embedder: Recording) -> None:
     assert slugs(graph, NEAREST.replace("String", "String?")) == []
     assert slugs(graph, NEAREST.replace("String", "Vector(3)?")) == []
-    assert embedder.asked == []
+    assert embedder.requests == []
 
 
 @pytest.mark.parametrize("wrong", [[], [[1.0]], [[1.0, 2.0, float("nan")]], [[1.0, 0.0, 0.0]] * 2])

@@ -1,4 +1,4 @@
-"""Services are asked as specified, again where it may help, and what they answer is not trusted."""
+"""Embedding services: requests follow the specification, transient errors are retried, responses are validated."""
 
 import math
 import pickle
@@ -58,22 +58,22 @@ def slept(client: RemoteEmbedder) -> list[float]:
 def test_an_openai_service_is_asked_with_bearer_model_input_and_dimensions() -> None:
     with serving(GOOD) as service:
         assert embedder(service).embed(["some text"], 2, "query") == [(0.6000000238418579, 0.800000011920929)]
-    (asked,) = service.asked
-    assert asked.path == "/v1/embeddings"
-    assert asked.headers["authorization"] == "Bearer secret"
-    assert asked.headers["content-type"] == "application/json"
-    assert asked.body == {"model": "a-model", "input": ["some text"], "dimensions": 2}
+    (request,) = service.requests
+    assert request.path == "/v1/embeddings"
+    assert request.headers["authorization"] == "Bearer secret"
+    assert request.headers["content-type"] == "application/json"
+    assert request.body == {"model": "a-model", "input": ["some text"], "dimensions": 2}
 
 
 @pytest.mark.parametrize(("role", "task"), [("query", "RETRIEVAL_QUERY"), ("document", "RETRIEVAL_DOCUMENT")])
 def test_gemini_is_asked_with_its_key_its_body_and_the_task_of_the_role(role: EmbeddingRole, task: str) -> None:
     with serving(GEMINI_GOOD) as service:
         assert embedder(service, Gemini()).embed(["some text"], 2, role) == [(0.0, 1.0)]
-    (asked,) = service.asked
-    assert asked.path == "/v1/models/a-model:embedContent"
-    assert asked.headers["x-goog-api-key"] == "secret"
-    assert "authorization" not in asked.headers
-    assert asked.body == {
+    (request,) = service.requests
+    assert request.path == "/v1/models/a-model:embedContent"
+    assert request.headers["x-goog-api-key"] == "secret"
+    assert "authorization" not in request.headers
+    assert request.body == {
         "model": "models/a-model",
         "content": {"parts": [{"text": "some text"}]},
         "taskType": task,
@@ -85,26 +85,26 @@ def test_several_texts_go_in_one_request_and_come_back_in_their_order() -> None:
     swapped = {"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]}
     with serving(Answer(swapped)) as service:
         assert embedder(service).embed(["one", "two"], 2, "document") == [(1, 0), (0, 1)]
-    assert [asked.body["input"] for asked in service.asked] == [["one", "two"]]
+    assert [request.body["input"] for request in service.requests] == [["one", "two"]]
 
 
 def test_more_texts_than_a_request_may_hold_go_in_several() -> None:
     answers = [Answer(openai_answer([1, 0], [0, 1])), Answer(openai_answer([1, 0]))]
     with serving(*answers) as service:
         assert embedder(service, OpenAi(texts_max=2)).embed(["a", "b", "c"], 2, "document") == [(1, 0), (0, 1), (1, 0)]
-    assert [asked.body["input"] for asked in service.asked] == [["a", "b"], ["c"]]
+    assert [request.body["input"] for request in service.requests] == [["a", "b"], ["c"]]
 
 
 def test_gemini_is_asked_once_per_text() -> None:
     with serving(GEMINI_GOOD) as service:
         assert embedder(service, Gemini()).embed(["a", "b"], 2, "document") == [(0, 1), (0, 1)]
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
 
 
 def test_no_texts_need_no_request() -> None:
     with serving(GOOD) as service:
         assert embedder(service).embed([], 2, "document") == []
-    assert not service.asked
+    assert not service.requests
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 599])
@@ -112,7 +112,7 @@ def test_an_overloaded_service_is_asked_again_after_a_pause(status: int) -> None
     with serving(Answer({"error": "later"}, status), GOOD) as service:
         client = embedder(service)
         assert len(client.embed(["text"], 2, "query")) == 1
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
     assert slept(client) == [0.2]
 
 
@@ -121,7 +121,7 @@ def test_pauses_double_and_the_last_failure_is_told() -> None:
         client = embedder(service)
         with pytest.raises(EmbeddingUnavailable, match="500") as caught:
             client.embed(["text"], 2, "query")
-    assert len(service.asked) == 4
+    assert len(service.requests) == 4
     assert slept(client) == [0.2, 0.4, 0.8]
     assert caught.value.facts["status"] == 500
     assert "broken" in caught.value.message
@@ -135,7 +135,7 @@ def test_a_refused_request_is_not_repeated(status: int) -> None:
         pytest.raises(EmbeddingError, match=str(status)) as caught,
     ):
         embedder(service).embed(["text"], 2, "query")
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
     assert not caught.value.retryable
     assert "secret" not in str(caught.value)
 
@@ -144,14 +144,14 @@ def test_a_redirect_is_not_followed_because_the_key_would_go_with_it() -> None:
     with serving(GOOD) as other, serving(Answer({}, 302, headers={"Location": other.url})) as service:
         with pytest.raises(EmbeddingError, match="302"):
             embedder(service).embed(["text"], 2, "query")
-        assert not other.asked
+        assert not other.requests
 
 
 def test_a_silent_service_is_given_up_and_asked_again() -> None:
     with serving(Answer(silent=True), GOOD) as service:
         client = embedder(service, timeout_ms=150)
         assert len(client.embed(["text"], 2, "query")) == 1
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
 
 
 def test_a_service_that_answers_in_drops_does_not_hold_us_longer_than_the_timeout() -> None:
@@ -162,9 +162,9 @@ def test_a_service_that_answers_in_drops_does_not_hold_us_longer_than_the_timeou
         embedder(service, timeout_ms=200, attempts=1).embed(["text"], 2, "query")
 
 
-@pytest.mark.parametrize(("told", "pause"), [("7", 7), ("99999", 600), ("soon", 0.2), ("-1", 0.2), ("0", 0.2)])
-def test_a_service_is_left_alone_for_as_long_as_it_asks(told: str, pause: float) -> None:
-    with serving(Answer({}, 429, headers={"Retry-After": told}), GOOD) as service:
+@pytest.mark.parametrize(("retry_after", "pause"), [("7", 7), ("99999", 600), ("soon", 0.2), ("-1", 0.2), ("0", 0.2)])
+def test_a_service_is_left_alone_for_as_long_as_it_asks(retry_after: str, pause: float) -> None:
+    with serving(Answer({}, 429, headers={"Retry-After": retry_after}), GOOD) as service:
         client = embedder(service, deadline_ms=0)
         assert len(client.embed(["text"], 2, "query")) == 1
     assert slept(client) == [pause]
@@ -176,7 +176,7 @@ def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
         with pytest.raises(EmbeddingUnavailable, match="within 60000 ms"):
             client.embed(["text"], 2, "query")
     assert slept(client) == []
-    assert len(service.asked) == 1
+    assert len(service.requests) == 1
 
 
 def test_requests_keep_their_pace_and_waiting_for_it_does_not_use_up_the_deadline() -> None:
@@ -187,7 +187,7 @@ def test_requests_keep_their_pace_and_waiting_for_it_does_not_use_up_the_deadlin
         assert slept(client) == [2, 2]
         pickled = pickle.loads(pickle.dumps(replace(client, sleep=time.sleep, monotonic=time.monotonic)))
     assert pickled.patience.requests_per_minute == 30
-    assert len(service.asked) == 3
+    assert len(service.requests) == 3
 
 
 def test_nobody_listening_is_asked_as_often_as_allowed() -> None:
@@ -206,7 +206,7 @@ def test_the_deadline_ends_the_attempts_before_a_pause_that_would_pass_it() -> N
         with pytest.raises(EmbeddingUnavailable, match=r"within 500 ms.*503"):
             client.embed(["text"], 2, "query")
     assert slept(client) == [0.2]
-    assert len(service.asked) == 2
+    assert len(service.requests) == 2
 
 
 def test_the_deadline_is_for_all_texts_together() -> None:
@@ -246,7 +246,7 @@ def test_without_a_deadline_every_attempt_is_made() -> None:
         client = embedder(service, deadline_ms=0, attempts=6, backoff_ms=100_000)
         with pytest.raises(EmbeddingUnavailable):
             client.embed(["text"], 2, "query")
-    assert len(service.asked) == 6
+    assert len(service.requests) == 6
 
 
 MISSHAPEN = {
@@ -283,7 +283,7 @@ def test_an_answer_of_no_use_is_an_error_and_not_asked_for_again(body: object) -
     with serving(Answer(body)) as service:
         with pytest.raises(EmbeddingError) as caught:
             embedder(service).embed(["text"], 2, "query")
-        assert len(service.asked) == 1
+        assert len(service.requests) == 1
     assert not caught.value.retryable
 
 

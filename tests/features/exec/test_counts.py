@@ -1,4 +1,4 @@
-"""Rows that nobody looks at are counted and not made; the numbers are those of the rows."""
+"""Rows that the query does not return are counted without being materialised, with the same counts."""
 
 from collections import Counter
 from typing import Any

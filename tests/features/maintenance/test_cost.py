@@ -1,4 +1,4 @@
-"""What is paid after optimize, in requests and bytes: nothing for a second call, little more than fresh for queries."""
+"""Cost after optimize, in requests and bytes: a second call is free, and queries cost little more than fresh."""
 
 from collections.abc import Iterator
 from pathlib import Path

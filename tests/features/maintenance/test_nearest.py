@@ -48,8 +48,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many rows the index was asked for, each time."""
+def requested_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of rows of each request to the index."""
     counts: list[int] = []
     original = nearest.nearest_rows
 
@@ -91,14 +91,14 @@ def recall(monkeypatch: pytest.MonkeyPatch, graph: omnigraph.Graph, condition: s
 
 
 def test_the_index_finds_nearly_all_of_the_ten_closest(
-    indexed: omnigraph.Graph, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert recall(monkeypatch, indexed) >= 0.95
-    assert asked == [50] * 40
+    assert requested_rows == [50] * 40
 
 
 def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
-    tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, eager: None, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment_builders, "GRAPH_VECTORS_MIN", 4_000)
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
@@ -112,45 +112,45 @@ def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
     (index,) = [item for item in described if item.index_type.startswith("IVF")]
     assert (index.index_type, len(index.segments)) == ("IVF_HNSW_SQ", 2)
     assert recall(monkeypatch, graph) >= 0.95
-    assert len(asked) == 40
+    assert len(requested_rows) == 40
 
 
 def test_conditions_that_leave_many_are_met_and_the_index_is_asked_for_more(
-    indexed: omnigraph.Graph, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert recall(monkeypatch, indexed, "$d.group < 20") >= 0.95
-    assert set(asked) == {200}
+    assert set(requested_rows) == {200}
 
 
 def test_conditions_that_leave_few_are_answered_exactly(
-    indexed: omnigraph.Graph, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for condition in ("$d.group = 7", "$d.group < 2"):
         assert recall(monkeypatch, indexed, condition) == 1.0
-    assert asked == []
+    assert requested_rows == []
 
 
 def test_later_pages_and_the_order_are_those_of_the_exact_answer(
-    indexed: omnigraph.Graph, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vector = next(questions(1))
     whole = ask(indexed, vector, limit=30)
     assert whole == exact(monkeypatch, indexed, vector, limit=30)
     assert ask(indexed, vector, limit=10, more="offset 20") == whole[20:]
-    assert len(asked) == 2
+    assert len(requested_rows) == 2
 
 
-def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, asked: list[int]) -> None:
+def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, requested_rows: list[int]) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     graph.load(docs(np.ones((3_000, DIMENSION), np.float32)), "append", type_name="Doc")
     graph.optimize()
     expected = [f"d{number:06}" for number in range(1, 11)]
     assert ask(graph, np.ones(DIMENSION, np.float32)) == expected
-    assert asked
+    assert requested_rows
 
 
 def test_changed_rows_and_rows_that_are_not_covered_are_seen(
-    tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, eager: None, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     vectors = matrix(2, 3_000)
@@ -167,7 +167,7 @@ def test_changed_rows_and_rows_that_are_not_covered_are_seen(
     assert found[0] == "d003000"
     assert not {"d001234", "d003001"} & {*found}
     assert ask(graph, far[0])[0] == "d001234"
-    assert len(asked) == 3
+    assert len(requested_rows) == 3
 
 
 def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path, eager: None) -> None:

@@ -1,4 +1,4 @@
-"""What optimize does to files and indexes, and that nothing else is different afterwards."""
+"""Optimize rewrites files and builds indexes, and changes nothing else."""
 
 import base64
 import threading

@@ -1,4 +1,4 @@
-"""Optimize beside four writers that extend indexes themselves, and readers: nobody notices anybody."""
+"""Optimize beside four writers that extend indexes themselves, and readers, without interference."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -35,7 +35,7 @@ Conflict = tuple[str, str, str, str | None]
 
 
 ABSENT, UNKNOWN = object(), object()
-"""What stands for a value of an entity that is not there, and for one that nobody knows."""
+"""Placeholders for a value of an absent entity, and for a value that the model does not predict."""
 
 
 def empty() -> Tables:

@@ -1,4 +1,4 @@
-"""What differs between two versions of a table, and what finding it out reads."""
+"""Differences between two versions of a table, and the bytes read to find them."""
 
 import base64
 from dataclasses import replace
@@ -50,7 +50,7 @@ def compare(
     return table_changes(graph._store, graph.catalog().nodes["Doc"], before, after, ids)
 
 
-def told(changes: TableChanges) -> dict[str, Any]:
+def changes_by_kind(changes: TableChanges) -> dict[str, Any]:
     """Ids by what happened to them, with the changed properties of updates."""
     updated = {
         id_: [name for name, mask in changes.differs.items() if mask[row].as_py()]
@@ -72,12 +72,12 @@ def test_inserts_updates_and_deletes_are_told_with_the_changed_properties(graph:
     run(graph, 'update Doc set {rank: 20, tags: ["b"]} where name = "d2"')
     run(graph, 'insert Doc {name: "new"}')
     changes = compare(graph, before, pin(graph))
-    assert told(changes) == {"inserted": ["new"], "deleted": ["d1"], "updated": {"d2": ["rank", "tags"]}}
+    assert changes_by_kind(changes) == {"inserted": ["new"], "deleted": ["d1"], "updated": {"d2": ["rank", "tags"]}}
     assert changes.before.column("rank").to_pylist() == [2]
     assert changes.after.column("rank").to_pylist() == [20]
     back = compare(graph, pin(graph), before)
-    assert told(back) == {"inserted": ["d1"], "deleted": ["new"], "updated": {"d2": ["rank", "tags"]}}
-    assert told(compare(graph, before, pin(graph), ["d2", "d3"])) == {"updated": {"d2": ["rank", "tags"]}}
+    assert changes_by_kind(back) == {"inserted": ["d1"], "deleted": ["new"], "updated": {"d2": ["rank", "tags"]}}
+    assert changes_by_kind(compare(graph, before, pin(graph), ["d2", "d3"])) == {"updated": {"d2": ["rank", "tags"]}}
 
 
 def test_what_is_written_again_as_it_was_is_no_change(graph: omnigraph.Graph) -> None:
@@ -99,13 +99,13 @@ def test_compaction_is_no_change(graph: omnigraph.Graph) -> None:
     assert changed.lance_version != before.lance_version
     assert compare(graph, before, changed).is_empty
     run(graph, 'update Doc set {rank: 7} where name = "d0-1"')
-    assert told(compare(graph, before, pin(graph))) == {"updated": {"d0-1": ["rank"]}}
+    assert changes_by_kind(compare(graph, before, pin(graph))) == {"updated": {"d0-1": ["rank"]}}
 
 
 def test_a_table_that_is_missing_on_one_side_has_everything_on_the_other(graph: omnigraph.Graph) -> None:
     graph.load([doc("a"), doc("b")])
-    assert told(compare(graph, None, pin(graph))) == {"inserted": ["a", "b"]}
-    assert told(compare(graph, pin(graph), None)) == {"deleted": ["a", "b"]}
+    assert changes_by_kind(compare(graph, None, pin(graph))) == {"inserted": ["a", "b"]}
+    assert changes_by_kind(compare(graph, pin(graph), None)) == {"deleted": ["a", "b"]}
 
 
 def test_blobs_are_compared_by_size_and_place_and_only_then_by_bytes(graph: omnigraph.Graph) -> None:
@@ -117,7 +117,7 @@ def test_blobs_are_compared_by_size_and_place_and_only_then_by_bytes(graph: omni
     graph.load([doc("same", body=b"abc"), doc("other", body=b"abd"), doc("longer", body=b"abcd"), doc("null")])
     graph.load([doc("large", body=large), doc("empty", body=b""), doc("absent", body=b"")])
     changes = compare(graph, before, pin(graph))
-    assert told(changes) == {"updated": {name: ["body"] for name in ("absent", "longer", "null", "other")}}
+    assert changes_by_kind(changes) == {"updated": {name: ["body"] for name in ("absent", "longer", "null", "other")}}
     sizes = [None if value is None else value["size"] for value in changes.after.column("body").to_pylist()]
     assert sizes == [0, 4, None, 3]
 
@@ -133,7 +133,7 @@ def test_a_property_that_a_version_does_not_have_is_null_there_and_a_rename_is_n
     later["place"] = replace(entity.properties["rank"], name="place")
     later["added"] = PropertyIR(99, "added", PropertyType(Scalar.STRING, nullable=True))
     changes = table_changes(graph._store, replace(entity, properties=later), before, pin(graph))
-    assert told(changes) == {"updated": {"a": ["place"]}}
+    assert changes_by_kind(changes) == {"updated": {"a": ["place"]}}
     assert changes.after.column("added").to_pylist() == [None]
 
 
@@ -143,7 +143,10 @@ def test_versions_of_two_branches_are_compared_like_any_others(graph: omnigraph.
     run(graph, 'delete Doc where name = "d1"', branch="b")
     run(graph, "update Doc set {rank: 100} where rank < 3")
     here, there = pin(graph), graph.snapshot("b").state.tables[KEY]
-    assert told(compare(graph, here, there)) == {"deleted": ["d1"], "updated": {"d0": ["rank"], "d2": ["rank"]}}
+    assert changes_by_kind(compare(graph, here, there)) == {
+        "deleted": ["d1"],
+        "updated": {"d0": ["rank"], "d2": ["rank"]},
+    }
 
 
 def test_what_is_read_follows_the_change_and_not_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

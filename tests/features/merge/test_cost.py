@@ -1,4 +1,4 @@
-"""What a merge asks of the store, counted in requests and in bytes."""
+"""Cost of a merge on an object store, in requests and bytes."""
 
 from collections.abc import Callable
 from pathlib import Path

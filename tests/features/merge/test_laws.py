@@ -208,7 +208,7 @@ class MergeMachine(RuleBasedStateMachine):
         preview = self.graph.merge_preview(source, target)
         assert preview.outcome.value == outcome
         assert preview.base == self.model.base(self.model.heads[source], self.model.heads[target])
-        assert told(preview.conflicts) == conflicts
+        assert in_model_terms(preview.conflicts) == conflicts
         if conflicts:
             with pytest.raises(MergeConflicts):
                 self.graph.merge(source, target)
@@ -231,7 +231,7 @@ class MergeMachine(RuleBasedStateMachine):
         assert not [conflict for conflict in conflicts if conflict.kind.is_of_rows]
 
 
-def told(conflicts: Any) -> set[Conflict]:
+def in_model_terms(conflicts: Any) -> set[Conflict]:
     """Conflicts in the model's terms."""
     unnamed = ("unique_violation", "cardinality_violation")
     return {

@@ -1,4 +1,4 @@
-"""Merges that meet writers: exactly the captured source is merged, and nothing that anybody wrote is lost."""
+"""Merges that meet writers: exactly the captured source is merged, and no concurrent write is lost."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

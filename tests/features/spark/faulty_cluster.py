@@ -131,7 +131,7 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
     spark.sparkContext._jsc.sc().conf().set("spark.speculation.multiplier", "2")
     data = directory / "data.jsonl"
     data.write_text("".join(f'{{"type": "Person", "data": {{"name": "p{number}"}}}}\n' for number in range(ROWS)))
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     for disturbed in (fails_twice, fails_always, slow, killed):
         SliceWriter.write_split = disturbed  # type: ignore[method-assign] # what the tasks of this load will run
         graph = create(directory / disturbed.__name__, "node Person {\n name: String @key\n}\n", durability="os")
@@ -141,7 +141,7 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
         except (SparkError, StorageError) as error:
             failed = [type(error).__name__, error.message]
         names = [name for batch in graph.snapshot().batches("node:Person") for name in batch.column("name").to_pylist()]
-        told[disturbed.__name__] = {
+        report[disturbed.__name__] = {
             "rows": len(names),
             "different": len(set(names)),
             "commits": len(list(graph.commits())),
@@ -149,8 +149,8 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
             "failed": failed,
             "fragments": fragments(graph),
         }
-    told["copies"] = sorted(path.name for path in directory.glob("slow-*"))
-    return told
+    report["copies"] = sorted(path.name for path in directory.glob("slow-*"))
+    return report
 
 
 def analysis_without_an_executor(spark: Any, graph: Graph) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What others do while a load is at work: right after its input was checked, once or again and again."""
+"""Concurrent writes during a load, injected right after its input was checked, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omnigraph.spark.load.checks.on_cluster import Validation
 from omnigraph.write.load import bulk as bulk_load
 
 CHECKS: dict[str, tuple[Any, str]] = {"cluster": (Validation, "prepare"), "driver": (bulk_load, "_prepare")}
-"""Who checks an input, and where that is."""
+"""The function that checks the input, for each place of the checks."""
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, checks: str, action: Callable[[int], object]) -> list[int]:

@@ -75,27 +75,27 @@ def executors(spark: Any) -> list[str]:
     return sorted({row.said for row in rows})
 
 
-def main(asked: dict[str, Any]) -> None:
-    spark = session(asked["master"], asked["python_path"])
-    told: dict[str, Any] = {"executors": executors(spark)}
-    store, options = asked["store"], asked["options"]
+def main(request: dict[str, Any]) -> None:
+    spark = session(request["master"], request["python_path"])
+    report: dict[str, Any] = {"executors": executors(spark)}
+    store, options = request["store"], request["options"]
     graph = create(store, SCHEMA, storage_options=options)
-    first = load(graph, asked["files"], "append", spark=spark, partitions=PARTITIONS, checks="driver")
-    second = load(graph, asked["merged"], "merge", spark=spark, partitions=PARTITIONS, checks="cluster")
-    told["loaded"] = [first.total, second.total]
+    first = load(graph, request["files"], "append", spark=spark, partitions=PARTITIONS, checks="driver")
+    second = load(graph, request["merged"], "merge", spark=spark, partitions=PARTITIONS, checks="cluster")
+    report["loaded"] = [first.total, second.total]
     # Tables of these sizes are worth neither an index nor a job.
     limits.INDEX_ROWS_MIN = limits.SPARK_TABLE_ROWS_MIN = 0  # type: ignore[misc] # see above
-    told["optimized"] = optimize_json(graph.optimize(engine="spark", spark=spark))["tables"]
+    report["optimized"] = optimize_json(graph.optimize(engine="spark", spark=spark))["tables"]
     for kind in ("Person", "Knows"):
-        told[kind] = read(spark, store, options, kind)
-    told["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(asked["directory"]))
-    told["analysis"] = faulty_cluster.analysis_without_an_executor(spark, graph)
+        report[kind] = read(spark, store, options, kind)
+    report["disturbed"] = faulty_cluster.disturbed_loads(spark, Path(request["directory"]))
+    report["analysis"] = faulty_cluster.analysis_without_an_executor(spark, graph)
     edit(graph)
-    mark = Path(asked["directory"]) / "killed"
+    mark = Path(request["directory"]) / "killed"
     merged = faulty_cluster.disturbed_merge(spark, graph, "theirs", "ours", mark)
-    told["merged"] = [merged.engine, [asdict(item) for item in merged.tables], mark.exists()]
+    report["merged"] = [merged.engine, [asdict(item) for item in merged.tables], mark.exists()]
     spark.stop()
-    print("told", json.dumps(told))
+    print("report", json.dumps(report))
 
 
 def edit(graph: Graph) -> None:

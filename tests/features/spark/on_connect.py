@@ -62,7 +62,7 @@ def main(directory: Path) -> None:
 
     frame = spark.createDataFrame([("frame", 1)], "name string, age int")
     stored = spark.read.format("omnigraph").options(store=graph.uri, type="Person")
-    told = {
+    report = {
         "kind": type(check_session(spark)).__module__,
         "lines": answer(lambda: load(data, partitions=3, progress=seen.append)),
         "cluster": answer(lambda: load(data, "merge", partitions=3, checks="cluster", resume=True)),
@@ -79,15 +79,15 @@ def main(directory: Path) -> None:
         "read": (register(spark), stored.load().where("age >= 0").count())[1],
         "again": type(session()).__module__,
     }
-    told |= asked(graph, spark)
-    told["stages"] = list(dict.fromkeys(progress.stage for progress in seen))
-    told["rows"] = seen[-1].rows
-    told["jvm"] = any(name.startswith("py4j.java_gateway") for name in sys.modules) and spark_gateway()
-    print("told", json.dumps(told))
+    report |= query_answers(graph, spark)
+    report["stages"] = list(dict.fromkeys(progress.stage for progress in seen))
+    report["rows"] = seen[-1].rows
+    report["jvm"] = any(name.startswith("py4j.java_gateway") for name in sys.modules) and spark_gateway()
+    print("report", json.dumps(report))
 
 
-def asked(graph: Graph, spark: Any) -> dict[str, Any]:
-    """What queries, views and algorithms say, and whether that is what the embedded engine says."""
+def query_answers(graph: Graph, spark: Any) -> dict[str, Any]:
+    """Answers of queries, views and algorithms, compared with the embedded engine."""
     graph.create_branch(WALKS)
     ways = [(number, (number + 1) % 10) for number in range(10)] + [(3, 20), (3, 3), (5, 3)]
     edges = [{"edge": "Knows", "from": f"p{one}", "to": f"p{other}", "data": {}} for one, other in ways]

@@ -1,4 +1,4 @@
-"""What came of a load, however it was made, in a form that can be compared."""
+"""Outcomes of loads by any engine, in a comparable form."""
 
 from __future__ import annotations
 

@@ -53,14 +53,14 @@ class Cluster:
                 start_new_session=True,
             )
 
-    def said(self, name: str, ready: re.Pattern[str]) -> str:
-        """Wait for what a process says when it is ready."""
+    def wait_until_ready(self, name: str, ready: re.Pattern[str]) -> str:
+        """Wait for the line that a process logs when it is ready, and return the match."""
         log = self._log(name)
         deadline = time.monotonic() + STARTED_SECONDS_MAX
         while time.monotonic() < deadline and self.processes[name].poll() is None:
-            said = ready.search(log.read_text(errors="replace"))
-            if said is not None:
-                return said.group(1)
+            found = ready.search(log.read_text(errors="replace"))
+            if found is not None:
+                return found.group(1)
             time.sleep(0.05)
         raise AssertionError(f"{name} did not start:\n{log.read_text(errors='replace')[-3_000:]}")
 
@@ -139,13 +139,13 @@ def standalone(directory: Path, hosts: Sequence[str] = (LOOPBACK, LOOPBACK)) -> 
         cluster = Cluster(directory, environment | {"SPARK_LOCAL_DIRS": str(directory)})
         try:
             cluster.start("master", _MASTER)
-            cluster.url = cluster.said("master", _MASTER_READY)
+            cluster.url = cluster.wait_until_ready("master", _MASTER_READY)
             names = {f"worker-{number}": host for number, host in enumerate(hosts)}
             for name, host in names.items():
                 size = ("--cores", "1", "--memory", "768m", "--work-dir", str(directory / name))
                 cluster.start(name, _WORKER, *size, cluster.url, host=host)
             for name in names:
-                cluster.said(name, _WORKER_READY)
+                cluster.wait_until_ready(name, _WORKER_READY)
             yield cluster
         finally:
             cluster.stop()

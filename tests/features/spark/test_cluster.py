@@ -36,9 +36,9 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Run:
-    """What a driver told, and what it was given."""
+    """The report of a driver, and its input."""
 
-    told: dict[str, Any]
+    report: dict[str, Any]
     bucket: Bucket
     files: list[str]
     more: list[str]
@@ -61,8 +61,8 @@ def merged() -> list[dict[str, Any]]:
     return [person(number, -number) for number in range(PEOPLE - 50, PEOPLE + 50)]
 
 
-def run_driver(asked: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
-    program = [sys.executable, "-m", on_cluster.__name__, json.dumps(asked)]
+def run_driver(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
+    program = [sys.executable, "-m", on_cluster.__name__, json.dumps(request)]
     paths = os.pathsep.join([str(PACKAGES), str(REPOSITORY)])
     run = subprocess.run(
         program,
@@ -74,9 +74,9 @@ def run_driver(asked: dict[str, Any], environment: dict[str, str]) -> dict[str, 
         timeout=240,
     )
     assert run.returncode == 0, run.stderr[-5_000:]
-    [line] = [line for line in run.stdout.splitlines() if line.startswith("told ")]
-    told: dict[str, Any] = json.loads(line.removeprefix("told "))
-    return told
+    [line] = [line for line in run.stdout.splitlines() if line.startswith("report ")]
+    report: dict[str, Any] = json.loads(line.removeprefix("report "))
+    return report
 
 
 def rows(graph: Graph, key: str) -> list[dict[str, Any]]:
@@ -89,57 +89,62 @@ def ran(s3_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Run:
     directory, bucket = tmp_path_factory.mktemp("cluster"), s3_server.bucket()
     files = [write_lines(directory / "all.jsonl", records())]
     more = [write_lines(directory / "more.jsonl", merged())]
-    asked: dict[str, Any] = {"store": bucket.uri("graph"), "files": files, "merged": more, "directory": str(directory)}
+    request: dict[str, Any] = {
+        "store": bucket.uri("graph"),
+        "files": files,
+        "merged": more,
+        "directory": str(directory),
+    }
     with standalone(directory, HOSTS) as cluster:
-        asked |= {"master": cluster.url, "python_path": str(PACKAGES), "options": s3_server.storage_options()}
-        return Run(run_driver(asked, dict(cluster.environment)), bucket, files, more)
+        request |= {"master": cluster.url, "python_path": str(PACKAGES), "options": s3_server.storage_options()}
+        return Run(run_driver(request, dict(cluster.environment)), bucket, files, more)
 
 
 def test_a_cluster_loads_optimizes_and_reads_what_the_embedded_engine_does(
     ran: Run, s3_server: Server, tmp_path: Path
 ) -> None:
-    told, bucket = ran.told, ran.bucket
+    report, bucket = ran.report, ran.bucket
     embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
     totals = [embedded.load(ran.files, "append").total, embedded.load(ran.more, "merge").total]
-    assert told["loaded"] == totals
-    assert {table["engine"] for table in told["optimized"]} == {"spark"}
-    indexes = [index for table in told["optimized"] for index in table["indexes"]]
+    assert report["loaded"] == totals
+    assert {table["engine"] for table in report["optimized"]} == {"spark"}
+    indexes = [index for table in report["optimized"] for index in table["indexes"]]
     assert len(indexes) == 7
     assert all(index["rows_covered"] == index["rows"] for index in indexes)
     graph = open_graph(bucket.uri("graph"), storage_options=s3_server.storage_options())
     assert lines(graph) == lines(embedded)
     assert graph.verify().is_clean
     assert bucket.keys("graph/jobs/") == []
-    assert (told["Person"], told["Knows"]) == (rows(embedded, "node:Person"), rows(embedded, "edge:Knows"))
+    assert (report["Person"], report["Knows"]) == (rows(embedded, "node:Person"), rows(embedded, "edge:Knows"))
     # Both workers took part, and each had the package from where the driver said.
-    assert len({directory for directory, _ in map(json.loads, told["executors"])}) == 2
-    assert {file for _, file in map(json.loads, told["executors"])} == {omnigraph.__file__}
+    assert len({directory for directory, _ in map(json.loads, report["executors"])}) == 2
+    assert {file for _, file in map(json.loads, report["executors"])} == {omnigraph.__file__}
 
 
 def test_disturbed_loads_bring_every_row_once_or_none(ran: Run) -> None:
-    told, rows = ran.told["disturbed"], faulty_cluster.ROWS
+    report, rows = ran.report["disturbed"], faulty_cluster.ROWS
     for name in ("fails_twice", "killed", "slow"):
-        found = told[name]
+        found = report[name]
         assert (found["rows"], found["different"], found["commits"]) == (rows, rows, 2), name
         assert found["failed"] is None
         assert found["clean"]
         # Six parts; what disturbed attempts wrote lies beside them and belongs to nobody.
         assert found["fragments"] > 6, name
-    failed = told["fails_always"]
+    failed = report["fails_always"]
     assert failed["failed"] == ["StorageError", "the disk is away"]
     assert (failed["rows"], failed["commits"], failed["clean"]) == (0, 1, True)
     # Both copies of the slow task wrote their rows, and the first never came back.
-    assert told["copies"] == ["slow-0", "slow-1"]
+    assert report["copies"] == ["slow-0", "slow-1"]
 
 
 def test_an_analysis_that_loses_an_executor_makes_its_blocks_again(ran: Run) -> None:
-    told = ran.told["analysis"]
-    before, lost, after = told["blocks"]
+    report = ran.report["analysis"]
+    before, lost, after = report["blocks"]
     assert before == after == faulty_cluster.BLOCKS
     assert lost < before
-    spark, embedded = told["iterations"]
+    spark, embedded = report["iterations"]
     assert spark == embedded > faulty_cluster.LOST_AFTER_ROUNDS
-    assert told["difference"] < 1e-12
+    assert report["difference"] < 1e-12
 
 
 def test_a_merge_whose_executor_is_killed_is_the_merge_of_the_embedded_engine(
@@ -151,7 +156,7 @@ def test_a_merge_whose_executor_is_killed_is_the_merge_of_the_embedded_engine(
     on_cluster.edit(embedded)
     merged = embedded.merge("theirs", "ours")
     assert [(item.key, item.adopted) for item in merged.tables] == [("edge:Knows", False), ("node:Person", False)]
-    assert ran.told["merged"] == ["spark", [asdict(item) for item in merged.tables], True]
+    assert ran.report["merged"] == ["spark", [asdict(item) for item in merged.tables], True]
     graph = open_graph(ran.bucket.uri("graph"), storage_options=s3_server.storage_options())
     assert lines(graph, "ours") == lines(embedded, "ours")
     assert graph.verify(deep=True).is_clean

@@ -114,7 +114,7 @@ def test_auto_takes_spark_for_what_is_large(tmp_path: Path, monkeypatch: pytest.
     assert chosen_engine("auto", None, [data, "-"]) == "embedded"
     assert chosen_engine("embedded", None, [data]) == "embedded"
     monkeypatch.setenv(SPARK_FROM_VARIABLE, "many")
-    with pytest.raises(UsageError, match="OMNIGRAPH_SPARK_FROM: 'many'"):
+    with pytest.raises(UsageError, match="invalid value for OMNIGRAPH_SPARK_FROM: 'many'"):
         chosen_engine("auto", None, [data])
 
 
@@ -149,16 +149,18 @@ def test_a_rate_is_told_once_it_says_something() -> None:
 def test_progress_tells_stages_tasks_and_rows(spark: SparkSession, tmp_path: Path) -> None:
     graph = create(tmp_path / "graph", SCHEMA, durability="os")
     data = write_lines(tmp_path / "data.jsonl", LINES)
-    told: list[LoadProgress] = []
-    graph.load_spark(data, "append", spark=spark, partitions=8, progress=told.append)
-    assert list(dict.fromkeys(seen.stage for seen in told)) == ["reading", "checking"]
-    assert all(seen.tasks_done <= seen.tasks for seen in told)
-    assert max(seen.tasks for seen in told if seen.stage == "reading") in (0, 8), "0 if it was over before it was asked"
-    assert {seen.rows for seen in told if seen.stage == "checking"} == {4}
-    assert {seen.rows for seen in told if seen.stage == "reading"} <= {0, 1, 2, 3, 4}
-    seconds = [seen.seconds for seen in told if seen.stage == "reading"]
+    reports: list[LoadProgress] = []
+    graph.load_spark(data, "append", spark=spark, partitions=8, progress=reports.append)
+    assert list(dict.fromkeys(seen.stage for seen in reports)) == ["reading", "checking"]
+    assert all(seen.tasks_done <= seen.tasks for seen in reports)
+    assert max(seen.tasks for seen in reports if seen.stage == "reading") in (0, 8), (
+        "0 if it ended before the first poll"
+    )
+    assert {seen.rows for seen in reports if seen.stage == "checking"} == {4}
+    assert {seen.rows for seen in reports if seen.stage == "reading"} <= {0, 1, 2, 3, 4}
+    seconds = [seen.seconds for seen in reports if seen.stage == "reading"]
     assert seconds == sorted(seconds)
-    assert all(seen.seconds > 0 for seen in told if seen.stage == "checking"), "what reading took is known then"
+    assert all(seen.seconds > 0 for seen in reports if seen.stage == "checking"), "what reading took is known then"
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
 
 
@@ -170,10 +172,10 @@ def test_rows_are_told_while_tasks_still_run(
     size, write = Path(data).stat().st_size, SliceWriter.write_split
 
     def waits(writer: SliceWriter, split: FileSplit) -> InputSlice:
-        """The last task goes on once the rows of another one were told."""
+        """The last task continues once rows of another one were reported."""
         deadline = time.monotonic() + 60
         while split.end == size and not seen_rows.exists():
-            assert time.monotonic() < deadline, "nothing was told"
+            assert time.monotonic() < deadline, "nothing was reported"
             time.sleep(0.02)
         return write(writer, split)
 

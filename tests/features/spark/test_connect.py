@@ -35,23 +35,23 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
             program, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=240
         )
     assert run.returncode == 0, run.stderr[-5_000:]
-    [line] = [line for line in run.stdout.splitlines() if line.startswith("told ")]
-    told = json.loads(line.removeprefix("told "))
-    assert (told["kind"], told["again"], told["jvm"]) == (*["pyspark.sql.connect.session"] * 2, False)
+    [line] = [line for line in run.stdout.splitlines() if line.startswith("report ")]
+    report = json.loads(line.removeprefix("report "))
+    assert (report["kind"], report["again"], report["jvm"]) == (*["pyspark.sql.connect.session"] * 2, False)
     people = on_connect.PEOPLE
-    assert (told["lines"], told["cluster"], told["rejected"], told["mapped"], told["frame"]) == (
+    assert (report["lines"], report["cluster"], report["rejected"], report["mapped"], report["frame"]) == (
         people + 1,
         people + 1,
         0,
         2,
         1,
     )
-    assert (told["stages"], told["rows"]) == (["reading", "checking"], people + 1)
-    assert (told["exported"], told["read"]) == (people + 4, people + 3)
-    assert told["queries"] == dict.fromkeys(on_connect.QUERIES, True)
-    assert told["views"] == {"w_Knows": "edge:Knows", "w_Person": "node:Person"}
-    assert told["sql"] == 14
-    assert (told["brought"], told["components"], told["triangles"], told["ranks"]) == (1, True, True, 2)
+    assert (report["stages"], report["rows"]) == (["reading", "checking"], people + 1)
+    assert (report["exported"], report["read"]) == (people + 4, people + 3)
+    assert report["queries"] == dict.fromkeys(on_connect.QUERIES, True)
+    assert report["views"] == {"w_Knows": "edge:Knows", "w_Person": "node:Person"}
+    assert report["sql"] == 14
+    assert (report["brought"], report["components"], report["triangles"], report["ranks"]) == (1, True, True, 2)
     for name, error, message in [
         ("timeout", "LimitExceeded", "longer than 1"),
         ("too many", "LimitExceeded", "63 nodes exceed the message size of Spark Connect"),
@@ -62,8 +62,8 @@ def test_what_a_session_of_spark_connect_can_do_and_what_it_says_it_cannot(spark
         ("wrong sql", "UsageError", "load[0].columns.name: "),
         ("failing sql", "SparkError", "'Ada'"),
     ]:
-        assert told[name][0] == error, told[name]
-        assert message in told[name][1]
+        assert report[name][0] == error, report[name]
+        assert message in report[name][1]
     graph = open_graph(tmp_path / "graph")
     assert len(lines(graph)) == people + 4
     assert graph.verify().is_clean

@@ -1,4 +1,4 @@
-"""Tables that Spark can read become entities through a mapping; mistakes are found and told where they are."""
+"""Tables that Spark can read become entities through a mapping; mistakes are reported with their position."""
 
 from __future__ import annotations
 

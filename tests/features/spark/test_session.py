@@ -1,4 +1,4 @@
-"""Sessions: Java is found or brought, what is missing is said, and Lance does not stand in the way."""
+"""Sessions: Java is found or installed, missing parts are reported, and Lance does not interfere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a graph are needed, found out without any code of the engine: refs, manifests, pins, fragments.
+"""Referenced files of a graph, computed without the engine from refs, manifests, pins and fragments.
 
 Only for graphs on local disk whose writers publish one commit a swap.
 """

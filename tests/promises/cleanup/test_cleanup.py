@@ -1,4 +1,4 @@
-"""What cleanup keeps, what it gives up and deletes, and when."""
+"""Cleanup: the commits it keeps and gives up, the files it deletes, and when."""
 
 from __future__ import annotations
 

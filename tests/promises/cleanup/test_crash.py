@@ -1,4 +1,4 @@
-"""A cleanup that is killed anywhere has harmed nobody, and the next one finishes its work."""
+"""A cleanup that is killed at any point does no harm, and the next one finishes its work."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ CELLS += [(writer, pause) for writer in CREATORS for pause in CREATION_PAUSES]
 DIAGONAL = [cell for number, cell in enumerate(CELLS) if number % 5 == 0]
 VARIANTS = list(product(("os", "fsync"), (1, 2)))
 UNNAMED = ("first manifest", "ref")
-"""Where cleanup finds a new branch without a name, and deletes it."""
+"""Pauses at which the new branch has no name yet: cleanup deletes it."""
 NAMED = "confirmation"
-"""Where cleanup finds it with its name, and keeps what it needs."""
+"""The pause at which the new branch has its name: cleanup keeps its files."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Journals of long jobs: what they name stays as long as somebody may go on with it."""
+"""Journals of long jobs: their files stay as long as the job may be resumed."""
 
 from __future__ import annotations
 

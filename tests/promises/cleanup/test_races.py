@@ -36,12 +36,12 @@ def test_nobody_notices_optimize_and_cleanup(
     writers = [pool.submit(workers.write, graph.uri, number, steps, grace) for number in range(WRITERS)]
     readers = [pool.submit(workers.read, graph.uri, number, steps // 8, grace) for number in range(READERS)]
     deleted = _care_until_done(graph, [*writers, *readers], grace)
-    told = [future.result() for future in (*writers, *readers)]
-    assert [error for one in told for error in one.errors] == []
-    assert sum(one.steps for one in told) == WRITERS * steps + READERS * (steps // 8)
+    reports = [future.result() for future in (*writers, *readers)]
+    assert [error for one in reports for error in one.errors] == []
+    assert sum(one.steps for one in reports) == WRITERS * steps + READERS * (steps // 8)
     table = omnigraph.open(graph.uri).snapshot().to_arrow("node:Person")
     found = dict(zip(table["name"].to_pylist(), table["age"].to_pylist(), strict=True))
-    assert found == {name: age for one in told for name, age in one.people.items()}
+    assert found == {name: age for one in reports for name, age in one.people.items()}
     assert deleted > 0
     graph.cleanup(keep=2, grace="0s")
     check_tidy(graph)

@@ -1,4 +1,4 @@
-"""What the processes of the races do. A step that takes longer than the grace period may fail, every other may not."""
+"""Workloads of the race tests. A step may fail only if it takes longer than the grace period."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ DELETE = "query q($name: String) { delete Person where name = $name }"
 
 
 @dataclass
-class Told:
-    """What a process tells of its steps."""
+class WorkerReport:
+    """Steps and errors of one worker process."""
 
     steps: int = 0
     longest: float = 0.0
     errors: list[str] = field(default_factory=list)
     """Of steps that took less than the grace period."""
     people: dict[str, int] = field(default_factory=dict)
-    """What it left on main."""
+    """The people that the worker left on main, with their ages."""
 
     @contextmanager
     def step(self, name: str, grace: float, *allowed: type[Exception]) -> Iterator[None]:
@@ -49,43 +49,43 @@ class Told:
         self.longest = max(self.longest, time.monotonic() - begin)
 
 
-def write(uri: str, number: int, steps: int, grace: float) -> Told:
+def write(uri: str, number: int, steps: int, grace: float) -> WorkerReport:
     """Write to main and to branches of its own."""
-    graph, choose, told = omnigraph.open(uri, durability="os"), random.Random(number), Told()
+    graph, choose, report = omnigraph.open(uri, durability="os"), random.Random(number), WorkerReport()
     branches: list[str] = []
     actions: list[Callable[[], None]] = [
-        *[lambda: _insert(graph, choose, told, number)] * 4,
-        *[lambda: _change(graph, choose, told)] * 2,
-        lambda: _replace_notes(graph, number, told),
-        lambda: _branch(graph, choose, branches, f"w{number}-{told.steps}"),
+        *[lambda: _insert(graph, choose, report, number)] * 4,
+        *[lambda: _change(graph, choose, report)] * 2,
+        lambda: _replace_notes(graph, number, report),
+        lambda: _branch(graph, choose, branches, f"w{number}-{report.steps}"),
     ]
     for _ in range(steps):
-        with told.step("write", grace, ContentionError, ReadSetConflict, HistoryCleaned):
+        with report.step("write", grace, ContentionError, ReadSetConflict, HistoryCleaned):
             choose.choice(actions)()
-    return told
+    return report
 
 
-def _insert(graph: Graph, choose: random.Random, told: Told, number: int) -> None:
-    name, age = f"w{number}-{told.steps}", choose.randrange(100)
+def _insert(graph: Graph, choose: random.Random, report: WorkerReport, number: int) -> None:
+    name, age = f"w{number}-{report.steps}", choose.randrange(100)
     graph.mutate(INSERT, {"name": name, "age": age})
-    told.people[name] = age
+    report.people[name] = age
 
 
-def _change(graph: Graph, choose: random.Random, told: Told) -> None:
-    if not told.people:
+def _change(graph: Graph, choose: random.Random, report: WorkerReport) -> None:
+    if not report.people:
         return
-    name = choose.choice(sorted(told.people))
+    name = choose.choice(sorted(report.people))
     if choose.random() < 0.3:
         graph.mutate(DELETE, {"name": name})
-        del told.people[name]
+        del report.people[name]
     else:
         age = choose.randrange(100)
         graph.mutate(UPDATE, {"name": name, "age": age})
-        told.people[name] = age
+        report.people[name] = age
 
 
-def _replace_notes(graph: Graph, number: int, told: Told) -> None:
-    notes = [{"type": "Note", "data": {"text": f"w{number}-{told.steps}-{turn}"}} for turn in range(5)]
+def _replace_notes(graph: Graph, number: int, report: WorkerReport) -> None:
+    notes = [{"type": "Note", "data": {"text": f"w{number}-{report.steps}-{turn}"}} for turn in range(5)]
     graph.load(notes, "overwrite")
 
 
@@ -101,16 +101,16 @@ def _branch(graph: Graph, choose: random.Random, branches: list[str], name: str)
         graph.mutate(INSERT, {"name": f"{name}-{turn}", "age": turn}, branch=name)
 
 
-def read(uri: str, number: int, steps: int, grace: float) -> Told:
+def read(uri: str, number: int, steps: int, grace: float) -> WorkerReport:
     """Hold snapshots for half of the grace period, and read them twice."""
-    graph, choose, told = omnigraph.open(uri, durability="os"), random.Random(number), Told()
+    graph, choose, report = omnigraph.open(uri, durability="os"), random.Random(number), WorkerReport()
     for _ in range(steps):
         # A branch may be deleted, and a commit given up, right before somebody wants to read it.
-        with told.step("read", grace, HistoryCleaned, NotFoundError):
+        with report.step("read", grace, HistoryCleaned, NotFoundError):
             at = choose.choice([None, *(commit.id for commit in graph.commits(limit=4))])
             branch = choose.choice([info.name for info in graph.branches()]) if at is None else None
             snapshot = graph.snapshot(branch, at=at)
             before = b"".join(snapshot.export())
             time.sleep(choose.random() * grace / 2)
             assert b"".join(pickle.loads(pickle.dumps(snapshot)).export()) == before
-    return told
+    return report

@@ -1,4 +1,4 @@
-"""Where the graph lies, and the processes that work on it."""
+"""Fixtures of the concurrency tests: the location of the graph, and a pool of processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one of several processes does. Run in processes of their own; answers are plain values.
+"""Workloads of concurrent writers, each run in its own process; results are plain values.
 
 Only errors that a program may see in a race are caught here. Anything else ends the worker and fails the test.
 """

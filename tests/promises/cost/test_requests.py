@@ -1,4 +1,4 @@
-"""What reading and writing a graph costs in an object store, counted."""
+"""Requests of reads and writes on an object store, counted."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What a stranger sees of a graph, and what must be true of it whatever happened to its last writer."""
+"""Observations of a graph by a fresh process, and the invariants that hold after any crash of a writer."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def look(uri: str, options: Options = None) -> Seen | None:
 
 
 def check_sound(uri: str, options: Options = None, names: Sequence[str] = (), durability: str = "fsync") -> None:
-    """Nothing is missing or damaged, and anybody can write at once, on every branch; what is not there can be made.
+    """Check that nothing is missing or damaged and that every branch accepts a write immediately.
 
-    `names` are branches that must be there or can be made.
+    `names` are branches that must exist, or whose name must be free to create.
     """
     try:
         graph = omnigraph.open(uri, storage_options=options, durability=durability)

@@ -1,4 +1,4 @@
-"""What a dead writer leaves behind is in nobody's way."""
+"""Leftovers of a crashed writer do not block other writers."""
 
 from pathlib import Path
 

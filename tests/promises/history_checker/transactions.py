@@ -1,4 +1,4 @@
-"""What clients did and saw, as values."""
+"""Operations of clients and their results, as values."""
 
 from __future__ import annotations
 

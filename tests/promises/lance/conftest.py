@@ -1,4 +1,4 @@
-"""What the Lance tests share: a place for datasets, a table of people, and an S3 server that counts.
+"""Fixtures of the Lance tests: a directory for datasets, a table of people, and an S3 server that counts.
 
 The tests in this directory use Lance only, none of our package. Each of them holds one fact the storage design rests
 on, so that an upgrade of Lance which changes the fact fails here, by name, before anything else does.
@@ -141,10 +141,10 @@ class S3:
         return lance.dataset(self.uri(name), storage_options=self.options, **arguments)
 
     def requests(self) -> list[Request]:
-        """Everything the server was asked since the last call."""
-        asked = list(self.proxy.requests())
+        """The requests that the server received since the last call."""
+        received = list(self.proxy.requests())
         self.proxy.reset()
-        return asked
+        return received
 
     def counts(self) -> dict[str, int]:
         """Requests by kind since the last call; a GET that lists counts as LIST, not as GET."""

@@ -1,4 +1,4 @@
-"""What Lance does and does not do for durability: fsync, failing writes, checksums, the shape of errors."""
+"""Durability of Lance: fsync, failing writes, checksums, the types of errors."""
 
 import platform
 import signal

@@ -1,4 +1,4 @@
-"""What Lance asks of the object store: the cost promises of the design, counted request by request."""
+"""Requests that Lance sends to an object store: the cost assumptions of the design, counted."""
 
 import hashlib
 
@@ -14,7 +14,7 @@ from tests.support.faults.fault import RespondAt
 pytestmark = pytest.mark.s3
 
 PUTS = ("data", "_transactions", "_versions")
-"""What a commit with data writes, in this order."""
+"""The writes of a commit with data, in this order."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Saying to the graph what was said to the model, and reading the graph in the model's terms."""
+"""Operations of the model applied to the graph, and the graph read back in the model's terms."""
 
 from __future__ import annotations
 

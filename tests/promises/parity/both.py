@@ -28,15 +28,15 @@ from tests.features.exec.people import FixedClock
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LIMITS = ("timeout", "memory_limit", "cancel", "profile", "engine")
-"""What only one of the two is asked with."""
+LIMITS = ("timeout", "memory_limit", "cancel", "stats", "engine")
+"""Options that only one of the two engines supports; such a query runs on that engine alone."""
 
 
 class BothEngines(Graph):
     """A graph whose every query runs embedded and on Spark. The embedded answer is returned."""
 
     spark: SparkSession
-    asked: int = 0
+    queries_run: int = 0
 
     def query(self, text: str, params: Any = None, **how: Any) -> Any:
         if any(name in how for name in LIMITS):
@@ -48,7 +48,7 @@ class BothEngines(Graph):
                 self._on_spark(text, params, how)
             raise
         self._on_spark(text, params, how, wanted.table)
-        self.asked += 1
+        self.queries_run += 1
         return wanted
 
     def _on_spark(self, text: str, params: Any, how: dict[str, Any], wanted: pa.Table | None = None) -> None:

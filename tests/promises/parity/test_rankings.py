@@ -50,7 +50,7 @@ def test_fused_rankings_are_equal_however_they_are_divided(
 ) -> None:
     with divided(spark, partitions):
         assert len(graph.query(FUSED)) == 20
-        assert graph.asked == 1
+        assert graph.queries_run == 1
 
 
 def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: BothEngines) -> None:
@@ -72,7 +72,7 @@ def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: B
         with divided(spark, 3):
             found.append(len(graph.query(RANKED)))
     assert found == [17, 17, 15, 18, 18]
-    assert graph.asked == 5
+    assert graph.queries_run == 5
 
 
 def test_words_are_counted_once_and_scored_where_they_are(

@@ -74,6 +74,6 @@ def test_arithmetic_of_a_condition_that_does_not_fit_is_an_error(people: People)
 
 
 def test_every_query_was_asked_twice(people: People) -> None:
-    before = people.graph.asked  # type: ignore[attr-defined] # a graph of this suite
+    before = people.graph.queries_run  # type: ignore[attr-defined] # a graph of this suite
     people.ask("$p: Person", "$p")
-    assert people.graph.asked == before + 1  # type: ignore[attr-defined] # as above
+    assert people.graph.queries_run == before + 1  # type: ignore[attr-defined] # as above

@@ -1,4 +1,4 @@
-"""The promise after a power cut, as a pure function of what a worker said and what was found."""
+"""The promise after a power cut, as a pure function of a worker's log and the recovered graph."""
 
 from __future__ import annotations
 

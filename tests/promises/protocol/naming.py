@@ -46,7 +46,7 @@ CHANGES = [
 
 @dataclass(frozen=True)
 class Answer:
-    """What a party was told. ``incarnation`` is the one that a create makes, if it succeeds."""
+    """The response to one client. ``incarnation`` is the one that a successful create makes."""
 
     change: Change
     outcome: str

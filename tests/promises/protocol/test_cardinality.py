@@ -23,7 +23,7 @@ YAN = [
     edge("Needs", "yan", "f", "y2"),
     edge("Needs", "yan", "g", "y3"),
 ]
-"""What another writer adds meanwhile, so that both sides of a merge changed every table but one."""
+"""A concurrent write, so that both sides of a merge changed every table but one."""
 
 
 def after(case: Case, *more: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

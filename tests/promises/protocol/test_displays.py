@@ -1,4 +1,4 @@
-"""How things look when shown: in a notebook as tables, elsewhere as text, and never as markup of the data."""
+"""Displays: HTML tables in a notebook, text in a terminal, with all data escaped."""
 
 from html.parser import HTMLParser
 from pathlib import Path

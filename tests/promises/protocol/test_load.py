@@ -78,18 +78,18 @@ def test_tables_of_several_types_are_one_commit(graph: omnigraph.Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "type_name", "told"),
+    ("data", "type_name", "hint_part"),
     [
         ({"type": "Person", "data": {"name": "a"}}, None, "a single record goes into a list"),
         ({"Person": PEOPLE}, "Person", "leave out type_name"),
     ],
 )
 def test_a_mapping_that_is_no_set_of_tables_is_refused(
-    graph: omnigraph.Graph, data: Any, type_name: str | None, told: str
+    graph: omnigraph.Graph, data: Any, type_name: str | None, hint_part: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
         graph.load(data, type_name=type_name)
-    assert told in (refused.value.hint or "")
+    assert hint_part in (refused.value.hint or "")
 
 
 def test_a_table_needs_the_name_of_its_type(graph: omnigraph.Graph) -> None:

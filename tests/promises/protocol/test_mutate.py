@@ -1,4 +1,4 @@
-"""What a mutation does to a graph: statements in order, one commit, or nothing at all."""
+"""Mutations: statements run in order and become one atomic commit."""
 
 import pytest
 

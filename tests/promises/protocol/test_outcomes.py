@@ -1,4 +1,4 @@
-"""Done, not done, unknown: what a caller is told when the store loses answers or goes away."""
+"""Outcomes of a write (done, not done, unknown) when the store loses responses or becomes unreachable."""
 
 import pytest
 

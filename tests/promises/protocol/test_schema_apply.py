@@ -100,8 +100,8 @@ def test_a_renamed_type_and_property_keep_their_data_and_their_table(graph: omni
     assert "node:Person" not in graph.snapshot().counts()
     assert [row.get("years") for row in contents(graph)["Human"]] == [1, 2, None]
     graph.load([{"type": "Human", "data": {"name": "bo", "years": 7}}, edge("Knows", "bo", "cy", "k2")], "merge")
-    asked = "query q() { match { $p: Human $p knows $q } return { $p.years, $q.name } order { $q.name asc } }"
-    assert reopen(graph).query(asked).to_pylist() == [
+    query = "query q() { match { $p: Human $p knows $q } return { $p.years, $q.name } order { $q.name asc } }"
+    assert reopen(graph).query(query).to_pylist() == [
         {"p.years": 1, "q.name": "bo"},
         {"p.years": 7, "q.name": "cy"},
     ]
@@ -239,8 +239,8 @@ def test_older_commits_keep_their_schema_and_their_rows(graph: omnigraph.Graph) 
     for handle in (graph, reopen(graph)):
         old = handle.snapshot(at=before)
         assert (contents(old), old.schema_text()) == (seen, text)
-        asked = 'query q() { match { $p: Person { email: "b@x" } } return { $p.age } }'
-        assert handle.query(asked, at=before).to_pylist() == [{"p.age": 2}]
+        query = 'query q() { match { $p: Person { email: "b@x" } } return { $p.age } }'
+        assert handle.query(query, at=before).to_pylist() == [{"p.age": 2}]
 
 
 def test_a_difference_across_schemas_is_told_under_the_newer_one(graph: omnigraph.Graph) -> None:
@@ -285,7 +285,7 @@ def test_a_plan_shows_what_would_be_done_and_does_nothing(graph: omnigraph.Graph
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "told"),
+    ("text", "error", "message"),
     [
         ("node Person {", CompileError, "expected"),
         (changed(("age: I32?", "age: I64?")), MigrationRefused, r"OG-MF-106.*changing the type of property age"),
@@ -295,10 +295,10 @@ def test_a_plan_shows_what_would_be_done_and_does_nothing(graph: omnigraph.Graph
     ids=["syntax", "type", "key", "hint"],
 )
 def test_what_cannot_be_done_changes_nothing(
-    graph: omnigraph.Graph, text: str, error: type[Exception], told: str
+    graph: omnigraph.Graph, text: str, error: type[Exception], message: str
 ) -> None:
     head, files = graph.snapshot().commit_id, sorted(Path(graph.uri).rglob("*"))
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         graph.apply_schema(text)
     assert (graph.snapshot().commit_id, sorted(Path(graph.uri).rglob("*"))) == (head, files)
 
@@ -320,8 +320,8 @@ def test_indexes_of_columns_that_stay_go_on_answering(graph: omnigraph.Graph) ->
         assert graph.optimize().commits
         graph.apply_schema(indexed.replace("email: String?", "mail: String? @rename_from(email)"))
         assert not graph.optimize().commits
-    asked = 'query q() { match { $p: Person { mail: "b@x" } } return { $p.name } }'
-    assert graph.query(asked).to_pylist() == [{"p.name": "bo"}]
+    query = 'query q() { match { $p: Person { mail: "b@x" } } return { $p.name } }'
+    assert graph.query(query).to_pylist() == [{"p.name": "bo"}]
 
 
 # --- races -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a graph tells about its work: spans where the application traces, and nothing that costs where it does not."""
+"""Telemetry: spans if the application traces, and no overhead if it does not."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""What can go wrong, and at which counted operation. Values only; `tracer` and `proxy` carry them out.
+"""Faults, each at a counted operation. Values only; `tracer` and `proxy` carry them out.
 
 `n` counts from 1. An operation is a file system call for the tracer and a request for the proxy; a fault that reaches
 an operation is reported as `hit`, so a sweep notices when it aimed past the end.

@@ -172,7 +172,7 @@ class Proxy:
     def _strike(
         self, injection: Injection | None, position: int, request: Request
     ) -> tuple[bool, KillAt | RespondAt | DropAt | None]:
-        """Whether the store must not see the request, and the fault that spoils its answer."""
+        """True if the store must not see the request, and the fault that spoils the response."""
         if injection is None or position == 0:
             return False, None
         match injection.fault:

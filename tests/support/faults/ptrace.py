@@ -90,7 +90,7 @@ def entry(tid: int) -> tuple[int, tuple[int, ...]]:
 
 
 def result(tid: int) -> int:
-    """What the finished system call returns; errors are negative."""
+    """Return value of the finished system call; errors are negative."""
     (value,) = struct.unpack_from("=q", _syscall_info(tid), 24)
     return int(value)
 

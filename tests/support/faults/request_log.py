@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 class Kind(StrEnum):
-    """What a request costs: the classes of the price list of an object store."""
+    """Price classes of requests to an object store."""
 
     PUT = "PUT"
     GET = "GET"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One counted request. `status` is what the store said, None if it never saw the request."""
+    """One counted request. `status` is the store's response, None if the request never reached it."""
 
     index: int
     kind: Kind
@@ -68,5 +68,5 @@ class Log:
             return tuple(self._requests)
 
     def counts(self) -> dict[str, int]:
-        """How many of each kind; kinds that did not occur are missing."""
+        """The number of requests of each kind; kinds that did not occur are missing."""
         return dict(Counter(request.kind.value for request in self.requests()))

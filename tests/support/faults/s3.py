@@ -40,7 +40,7 @@ class S3Error(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestTrace:
-    """What a run did: the requests inside its window; `hit` is the one that went wrong."""
+    """Outcome of a run: the requests inside its window; `hit` is the one that went wrong."""
 
     requests: tuple[Request, ...]
     returncode: int
@@ -238,7 +238,7 @@ def _boto3_options(endpoint: str) -> dict[str, Any]:
 
 
 def _child_variables(proxy: Proxy) -> dict[str, str]:
-    """What Lance, boto3 and `faults.window` read; a web proxy of the machine must not come in between."""
+    """Environment variables of Lance, boto3 and `faults.window`, with any web proxy of the machine disabled."""
     return {
         "AWS_ACCESS_KEY_ID": _ACCESS_KEY,
         "AWS_SECRET_ACCESS_KEY": _SECRET_KEY,

@@ -2,8 +2,8 @@
 
 Owns everything that depends on the processor. Knows nothing about waiting, counting or faults: that is `tracer`.
 
-Not seen: stores through a shared mapping, which Lance's writers do not use. io_uring would not be seen either, so a
-traced program is told that the kernel has none.
+Not seen: stores through a shared mapping, which Lance's writers do not use. io_uring would not be seen either, so the
+filter reports it as unsupported to the traced program.
 """
 
 import errno
@@ -17,7 +17,7 @@ from tests.support.faults.window import ARM, DISARM
 
 
 class Space(Enum):
-    """Whether a call fails on a full disk."""
+    """True if the call fails on a full disk."""
 
     NEEDED = "needed"
     NOT_NEEDED = "not needed"
@@ -26,7 +26,7 @@ class Space(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Which argument is what. Paths are pairs (directory descriptor or None for the working directory, pointer)."""
+    """The roles of the arguments. Paths are pairs (directory descriptor or None for the working directory, pointer)."""
 
     name: str
     x86_64: int | None

@@ -38,7 +38,7 @@ class TracerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a run did. `returncode` is negative for a signal, as in `subprocess`; `hit` is the call that went wrong."""
+    """Outcome of a run. `returncode` is negative for a signal, as in `subprocess`; `hit` is the failed call."""
 
     calls: tuple[Call, ...]
     returncode: int
@@ -121,7 +121,7 @@ def _run(
 
 @cache
 def why_unavailable() -> str | None:
-    """Why tracing is not possible here, or None if it is. Tries it once."""
+    """The reason why tracing is not possible here, or None. Tries it once."""
     if this_machine() is None:
         return "the tracer knows Linux on x86_64 and aarch64 only"
     with tempfile.TemporaryDirectory() as directory:

@@ -20,7 +20,7 @@ from tests.support.faults.launch import install_filter
 from tests.support.faults.warm import MESSAGE_BYTES_MAX
 
 _LATE = ("duckdb", "lance.optimize", "obstore", "pyarrow.json", "tests.promises.crash.writers")
-"""What the package imports when it is first needed, and the writers of the crash tests."""
+"""Modules that the package imports on first use, and the writers of the crash tests."""
 
 _NOT_NEEDED = ("omnigraph.cli", "omnigraph.spark", "omnigraph.wire", "omnigraph.__main__")
 

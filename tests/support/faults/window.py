@@ -1,8 +1,8 @@
-"""How a program under test says which part of it counts.
+"""The measured window of a program under test.
 
 Called inside the child. Outside of a fault test both calls do nothing, so a writer script also runs on its own. The
-tracer is told by a prctl whose number means nothing to the kernel: it needs no file, works from any thread and is seen
-by the seccomp filter. The proxy is told by a request to the address in `CONTROL_VARIABLE`.
+tracer is notified by a prctl with a number unknown to the kernel: it needs no file, works from any thread and is seen
+by the seccomp filter. The proxy is notified by a request to the address in `CONTROL_VARIABLE`.
 """
 
 import ctypes

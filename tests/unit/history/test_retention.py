@@ -1,4 +1,4 @@
-"""Which commits stay: every rule by itself, and merge bases against their definition."""
+"""Retention of commits: every rule alone, and merge bases against their definition."""
 
 from __future__ import annotations
 

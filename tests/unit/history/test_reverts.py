@@ -1,4 +1,4 @@
-"""Which commits a revert is about, and what undoing them is told as."""
+"""Selection of the commits that a revert undoes, and the description of the result."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How diagnostics are drawn, collected and given to machines."""
+"""Diagnostics: rendering, collection and JSON form."""
 
 import pytest
 

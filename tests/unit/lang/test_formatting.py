@@ -1,4 +1,4 @@
-"""What formatted texts look like: goldens for layout, blank lines and the places of comments."""
+"""Golden files of formatted texts: layout, blank lines and the places of comments."""
 
 from itertools import product
 

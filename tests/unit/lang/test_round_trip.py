@@ -1,4 +1,4 @@
-"""What the formatters promise: the same meaning, the same text the second time, and no comment lost."""
+"""Formatters preserve the meaning, are idempotent, and lose no comment."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What must stay valid: every form of the language, in the positions where it is easily refused by mistake."""
+"""Valid queries: every form of the language, in the positions where it is easily refused by mistake."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is still wanted of rows, operator by operator."""
+"""Liveness: the columns that later operators need, operator by operator."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One golden case or more for every schema rule: a text, what is said, and the place it is said about."""
+"""One golden case or more for every schema rule: a text, its message, and the position of the message."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Where the rounds of an analysis are kept: a file named by the commit, the algorithm and all it was told."""
+"""Checkpoints of iterative analyses: one file per commit, algorithm and set of parameters."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from omnigraph.storage.objects.backends import open_objects, parse_root
 
 
 def rounds_of(
-    directory: str | os.PathLike[str] | None, snapshot: Snapshot, algorithm: str, told: Mapping[str, object]
+    directory: str | os.PathLike[str] | None, snapshot: Snapshot, algorithm: str, settings: Mapping[str, object]
 ) -> Rounds:
-    """The rounds of one analysis, kept below a local directory or ``s3://...`` if one is given.
+    """The rounds of one analysis, checkpointed below a local directory or ``s3://...`` if one is given.
 
-    Nodes are numbered by the tables of the commit, so vectors of the same commit fit, whoever made them.
+    Node numbers derive from the tables of the commit, so a checkpoint of the same commit fits in any process.
     """
     if directory is None:
         return NOTHING_KEPT
     store = snapshot.store
     objects = open_objects(parse_root(directory), store.options, store.durability)
-    digest = hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
     return KeptRounds(objects, f"{algorithm}-{snapshot.commit_id}-{digest}.npz")

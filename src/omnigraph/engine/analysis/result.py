@@ -1,4 +1,4 @@
-"""What an algorithm found: a row for every node, facts about the whole, and writing it back."""
+"""Results of an algorithm: one row per node, facts about the whole graph, and writing values back."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class Analysis:
 
 
 def is_on_spark(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges) -> bool:
-    """Whether the analysis runs on Spark: by the caller's choice, or by the number of edges."""
+    """True if the analysis runs on Spark: by the caller's choice, or by the number of edges."""
     if check_engine(target.engine) != AUTO:
         return target.engine == BY_SPARK
     return is_for_spark(sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges))

@@ -99,8 +99,8 @@ class TableDiff:
 class Diff:
     """The changes that turn the first snapshot into the second.
 
-    Entities are found by id and types by what they are, so a renamed type is no change. Values are told under the
-    schema of the second snapshot. ``before`` is None for the difference to an empty graph.
+    Entities are matched by id and types by their stable id, so a renamed type is no change. Values have the types of
+    the second snapshot's schema. ``before`` is None for the difference to an empty graph.
     """
 
     before: Snapshot | None = field(repr=False)

@@ -19,8 +19,8 @@ held in memory otherwise, some of them twice."""
 
 
 @contextmanager
-def merging_elsewhere(engine: str, spark: Any | None) -> Iterator[DistributedMerge | None]:
-    """Who merges tables that are too large here. ``spark`` is a session, None for the one of this machine."""
+def distributed_merge(engine: str, spark: Any | None) -> Iterator[DistributedMerge | None]:
+    """The merger of tables that are too large for this process. ``spark`` is a session, None for a local one."""
     is_possible = engine == BY_SPARK or has_spark()
     if check_engine(engine) == EMBEDDED or not is_possible:
         yield None

@@ -32,7 +32,7 @@ class MergeResult:
     commit: GraphCommit | None
     repeated: bool = False
     engine: str = EMBEDDED
-    """Who merged the rows: ``spark`` if it merged at least one table."""
+    """The engine that merged the rows: ``spark`` if it merged at least one table."""
 
     def __repr__(self) -> str:
         return f"<MergeResult {self.source} into {self.target}: {self.outcome.value}>" + table_lines(self.tables)
@@ -40,7 +40,7 @@ class MergeResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MergePreview:
-    """What a merge would do, and with which settings. It is bound to the two heads it was made of."""
+    """Outcome and settings of a merge that is not committed, valid for the two heads it was computed from."""
 
     source: str
     target: str

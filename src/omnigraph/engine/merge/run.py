@@ -11,7 +11,7 @@ from omnigraph.core.commit import CommitKind
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
 from omnigraph.engine.idempotency import earlier_commit
-from omnigraph.engine.merge.choice import merging_elsewhere
+from omnigraph.engine.merge.choice import distributed_merge
 from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
 from omnigraph.errors import PreconditionFailed, UsageError
 from omnigraph.history.conflicts import Resolution, read_resolutions
@@ -97,8 +97,8 @@ def _merge(
             source.branch, target.branch, outcome, None, source.head, (), earlier.actor, earlier, repeated=True
         )
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
-    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
-        prepare = partial(prepare_merge, context.manifests, source, rules, elsewhere)
+    with distributed_merge(engine.name, engine.spark) as distributed:
+        prepare = partial(prepare_merge, context.manifests, source, rules, distributed)
         change = Change(
             target.incarnation,
             prepare,
@@ -132,9 +132,9 @@ def preview(
     """The counts and conflicts of a merge of the two heads. Writes nothing."""
     source_head, target_head = _heads(context, source, target)
     rules = _rules(context, source_head, target_head, policy, resolutions)
-    with merging_elsewhere(engine.name, engine.spark) as elsewhere:
+    with distributed_merge(engine.name, engine.spark) as distributed:
         decision = decide_merge(
-            context.manifests, source_head, context.manifests.capture(target_head), rules, elsewhere
+            context.manifests, source_head, context.manifests.capture(target_head), rules, distributed
         )
     return MergePreview(
         source_head.branch,

@@ -64,7 +64,7 @@ class QueryResult(Profiled):
         return self.table
 
     def to_batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The rows in batches, each computed when it is asked for."""
+        """The rows in batches, each computed on demand."""
         yield from self.rows.batches(rows_max)
 
     def to_reader(self, rows_max: int = BATCH_ROWS) -> pa.RecordBatchReader:

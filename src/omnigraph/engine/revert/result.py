@@ -1,4 +1,4 @@
-"""What reverts and their previews answer."""
+"""Results of reverts and of their previews."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ class RevertResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RevertPreview:
-    """What a revert would do. In its conflicts the source is the state before the undone commits, the base the state
-    after them, and the target the head."""
+    """Outcome of a revert that is not committed.
+
+    In its conflicts the source is the state before the undone commits, the base the state after them, and the target
+    the head.
+    """
 
     branch: str
     head: str

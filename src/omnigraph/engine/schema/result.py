@@ -1,4 +1,4 @@
-"""What a schema change did: its steps and its commit."""
+"""Result of a schema change: its steps and its commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``cleanup`` answers: commits by what became of them, files and bytes by kind."""
+"""Result of ``cleanup``: commits by their fate, files and bytes by kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omnigraph.write.upkeep.cleanup import CleanupOutcome, CleanupSettings
 
 @dataclass(frozen=True)
 class CleanupResult:
-    """What a cleanup did, or after a dry run what it would do."""
+    """Outcome of a cleanup, or of its dry run."""
 
     dry_run: bool
     keep: int | None

@@ -30,7 +30,7 @@ def describe(outcome: TableOutcome) -> str:
 
 
 def changes(outcome: TableOutcome) -> str:
-    """What was done to one table, in words; empty if nothing was."""
+    """Text about the changes of one table; empty if there were none."""
     done = []
     if outcome.rows_rewritten or outcome.deleted_rows_removed:
         done.append(f"{outcome.fragments_before} -> {outcome.fragments_after} fragments")
