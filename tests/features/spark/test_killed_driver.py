@@ -75,7 +75,7 @@ def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) 
         ("some tasks done", "merge"),
         pytest.param("tasks done", "append", marks=pytest.mark.long),
         pytest.param("staged", "merge", marks=pytest.mark.long),
-        ("published", "append"),
+        pytest.param("published", "append", marks=pytest.mark.long),
     ],
 )
 def test_a_killed_driver_leaves_all_rows_or_none_and_the_next_load_works(
