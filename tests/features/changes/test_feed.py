@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 import omnigraph
 from omnigraph.core import limits
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.history import commit_changes, feed
 from omnigraph.engine.history.feed import ChangePage
 from omnigraph.errors import (
@@ -23,7 +24,6 @@ from omnigraph.errors import (
     NotFoundError,
     UsageError,
 )
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.wire.changes import baseline_json, change_page_json, commit_changes_json
 from tests.features.changes.histories import Step, applied, make_history, steps
@@ -279,11 +279,11 @@ def test_a_long_history_is_told_from_the_log(tmp_path: Path) -> None:
     assert [change.id for page in found for change in page.changes()] == [f"p{number}" for number in range(150)]
 
 
-def test_a_poll_reads_by_the_change_and_not_by_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "TIERS", ((1, 1),))
+def test_a_poll_reads_by_the_change_and_not_by_the_table(tmp_path: Path) -> None:
+    tuning = Tuning(fold_tiers=((1, 1),))
     read = []
     for rows in (5_000, 50_000):
-        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }")
+        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }", tuning=tuning)
         names = pa.array([f"i{n}" for n in range(rows)])
         made.load(pa.table({"name": names, "rank": pa.array(range(rows))}), type_name="Item")
         cursor = made.changes().cursor

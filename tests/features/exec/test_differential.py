@@ -27,7 +27,6 @@ from omnigraph.exec.shape import order, partitions, row_groups
 from omnigraph.exec.topology import cache
 from omnigraph.exec.walk import counting, reach
 from omnigraph.storage.tables.array_cache import ArrayCache
-from omnigraph.write import limits
 from tests.features.exec.compare import assert_same, expected, read_data
 from tests.features.exec.generate import (
     Query,
@@ -42,6 +41,7 @@ from tests.features.exec.generate import (
 )
 from tests.features.exec.naive import Data, TooLarge
 from tests.features.exec.people import NOW_MS, FixedClock
+from tests.support.tuning import retuned
 
 MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
 
@@ -130,7 +130,7 @@ def places(rng: Random, graph: Graph, schema: Schema) -> Iterator[Place]:
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))
     yield Place({"at": commit}, first.data)
     # Compacted and indexed, whatever the size; vectors excepted, whose index gives other neighbours.
-    with patch.object(limits, "INDEX_ROWS_MIN", 0), patch.object(limits, "NGRAM_INDEX_ROWS_MIN", 0):
+    with retuned(graph, index_rows_min=0, ngram_index_rows_min=0):
         made = graph.optimize("side")
     assert any(table.indexes_built for table in made.tables)
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))

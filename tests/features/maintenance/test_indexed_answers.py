@@ -13,6 +13,7 @@ from omnigraph.errors import OmnigraphError
 from omnigraph.exec import lookup
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.tables.filters import RowFilter
+from tests.support.tuning import EAGER
 
 SCHEMA = """
 node Thing {
@@ -97,9 +98,9 @@ def change(graph: omnigraph.Graph) -> None:
 
 
 @pytest.fixture
-def pair(tmp_path: Path, eager: None) -> tuple[omnigraph.Graph, omnigraph.Graph]:
+def pair(tmp_path: Path) -> tuple[omnigraph.Graph, omnigraph.Graph]:
     plain = omnigraph.create(tmp_path / "plain", SCHEMA, durability="os")
-    indexed = omnigraph.create(tmp_path / "indexed", SCHEMA, durability="os")
+    indexed = omnigraph.create(tmp_path / "indexed", SCHEMA, durability="os", tuning=EAGER)
     fill(plain)
     fill(indexed)
     indexed.optimize()

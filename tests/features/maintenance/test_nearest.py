@@ -12,6 +12,7 @@ import pytest
 import omnigraph
 from omnigraph.exec import nearest
 from omnigraph.storage.index import segment_builders
+from tests.support.tuning import EAGER
 
 SCHEMA = """
 node Doc {
@@ -98,10 +99,10 @@ def test_the_index_finds_nearly_all_of_the_ten_closest(
 
 
 def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
-    tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment_builders, "GRAPH_VECTORS_MIN", 4_000)
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     vectors = np.random.default_rng(3).standard_normal((6_000, DIMENSION)).astype(np.float32)
     graph.load(docs(vectors), "append", type_name="Doc")
     graph.optimize()
@@ -140,8 +141,8 @@ def test_later_pages_and_the_order_are_those_of_the_exact_answer(
     assert len(asked) == 2
 
 
-def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, asked: list[int]) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_equal_distances_are_answered_exactly(tmp_path: Path, asked: list[int]) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     graph.load(docs(np.ones((3_000, DIMENSION), np.float32)), "append", type_name="Doc")
     graph.optimize()
     expected = [f"d{number:06}" for number in range(1, 11)]
@@ -150,9 +151,9 @@ def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, asked
 
 
 def test_changed_rows_and_rows_that_are_not_covered_are_seen(
-    tmp_path: Path, eager: None, asked: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     vectors = matrix(2, 3_000)
     graph.load(docs(vectors), "append", type_name="Doc")
     graph.optimize()
@@ -170,8 +171,8 @@ def test_changed_rows_and_rows_that_are_not_covered_are_seen(
     assert len(asked) == 3
 
 
-def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path, eager: None) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     graph.load(docs(matrix(2, 1_100)), "append", type_name="Doc")
     graph.optimize()
     assert len(ask(graph, matrix(2, 1)[0], limit=5_000)) == 1_100 - len(range(0, 1_100, 97))

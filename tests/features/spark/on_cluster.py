@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import load, register
 from omnigraph.wire.maintenance import optimize_json
-from omnigraph.write import limits
 from tests.features.spark import faulty_cluster
 from tests.features.spark.standalone import LOOPBACK, QUICK
 
@@ -79,12 +79,12 @@ def main(asked: dict[str, Any]) -> None:
     spark = session(asked["master"], asked["python_path"])
     told: dict[str, Any] = {"executors": executors(spark)}
     store, options = asked["store"], asked["options"]
-    graph = create(store, SCHEMA, storage_options=options)
+    # Without it, tables of these sizes are worth neither an index nor a job.
+    tuning = Tuning(index_rows_min=0, spark_table_rows_min=0)
+    graph = create(store, SCHEMA, storage_options=options, tuning=tuning)
     first = load(graph, asked["files"], "append", spark=spark, partitions=PARTITIONS, checks="driver")
     second = load(graph, asked["merged"], "merge", spark=spark, partitions=PARTITIONS, checks="cluster")
     told["loaded"] = [first.total, second.total]
-    # Tables of these sizes are worth neither an index nor a job.
-    limits.INDEX_ROWS_MIN = limits.SPARK_TABLE_ROWS_MIN = 0  # type: ignore[misc] # see above
     told["optimized"] = optimize_json(graph.optimize(engine="spark", spark=spark))["tables"]
     for kind in ("Person", "Knows"):
         told[kind] = read(spark, store, options, kind)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.spark.cluster import limits as spark_limits
 from omnigraph.spark.query.relevance import Relevance
-from omnigraph.storage.stage import fold
-from omnigraph.write import limits
 from tests.promises.parity.both import BothEngines, made_both
 from tests.promises.parity.test_generated_queries import divided
 
@@ -34,11 +33,10 @@ def docs(start: int, stop: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def graph(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> BothEngines:
+def graph(tmp_path: Path, spark: SparkSession) -> BothEngines:
     """Documents in fragments of their own, one without any word of the queries. Every table is worth an index."""
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
-    monkeypatch.setattr(fold, "TIERS", ((0, 0),))
-    made = made_both(tmp_path / "g", SCHEMA, docs(0, 20), spark)
+    tuning = Tuning(index_rows_min=0, fold_tiers=((0, 0),))
+    made = made_both(tmp_path / "g", SCHEMA, docs(0, 20), spark, tuning)
     made.load([{"type": "Doc", "data": {"key": "x", "text": "nothing", "v": None}}], "append")
     made.load(docs(20, 45), "append")
     return made

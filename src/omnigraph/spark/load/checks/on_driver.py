@@ -41,7 +41,7 @@ class SliceKeys(InputKeys):
     """Keys of an input that tasks wrote. Its sources are input tables, and its lines are row addresses in them."""
 
     def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
-        super().__init__(connection)
+        super().__init__(connection, grouped_rows=whole.store.tuning.grouped_rows)
         self._whole = whole
         self._is_located = is_located
         """True for places in the sources. Otherwise a place is a table and an address, which needs no lookup."""
