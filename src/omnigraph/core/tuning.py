@@ -1,8 +1,9 @@
 """``Tuning``: thresholds and sizes of the engine that one graph may be opened with.
 
-None changes an answer or what a commit means: they choose between ways that give the same result, and bound memory,
-files and requests. The defaults are measured; each states its unit and its reason. A value is handed in where a graph
-is opened or created and travels with its store, so two graphs of one process may differ.
+None changes what is stored or what a commit means: they choose between ways that give the same result, and bound
+memory, files, requests and pages. Only ``nearest`` may differ, because an index of vectors is approximate. The defaults
+are measured; each states its unit and its reason. A value is handed in where a graph is opened or created and travels
+with its store, so two graphs of one process may differ.
 """
 
 from __future__ import annotations
@@ -84,3 +85,100 @@ class Tuning:
     walked_rows_max: int = 50_000
     """Rows of a fragment that Lance may walk for one read, at 6 to 40 ns a row: about the price of a read of its
     own."""
+
+    mapped_rows_min: int = 50_000
+    """Smallest fragment, in rows, whose ids get a map; ids of smaller ones are looked up in storage."""
+
+    pushed_rows_min: int = 50_000
+    """Smallest table, in rows, that storage filters; smaller ones are filtered column by column in memory, because a
+    storage filter costs more than it saves."""
+
+    compared_rows_max: int = 200_000
+    """Largest table, in rows, whose columns in memory are compared instead of using an index, which is faster."""
+
+    indexed_values_min: int = 20
+    """Distinct values that an indexed column must be able to have; with fewer, each value selects too many rows."""
+
+    indexed_edges_min: int = 50_000
+    """Smallest edge table, in rows, that is looked up by its index; neighbour lists of fewer edges are built within
+    milliseconds."""
+
+    changed_share: float = 16
+    """Neighbour lists of an earlier version are reused while at most one edge in this many has changed; every step pays
+    for the changes again."""
+
+    exact_nodes_max: int = 1_000
+    """Nodes up to which ``nearest`` computes every distance, which takes milliseconds."""
+
+    whole_column_share: int = 8
+    """A column is read whole for more than one row in this many: sequential reads are cheaper than seeks."""
+
+    counted_share: int = 8
+    """Walks are counted in arrays over all nodes or edges when more than one in this many would be materialised as a
+    row."""
+
+    collapsed_rows_min: int = 64
+    """Fewer rows are not collapsed: comparing costs more than it saves."""
+
+    chunk_rows_min: int = 16
+    """Rows of a scan that a limit reads first. Most limits are small."""
+
+    chunk_growth: int = 4
+    """Factor by which each further chunk of such a scan is larger: few chunks, if a filter keeps few rows."""
+
+    selected_rows_min: int = 4096
+    """Rows from which the first ones are selected without sorting all. For fewer rows all keys are read together:
+    several reads from storage cost more than sorting."""
+
+    selected_share: int = 4
+    """Selection is used for at most one row in this many; otherwise everything is sorted."""
+
+    divided_rows_min: int = 16_384
+    """Fewer rows are neither partitioned nor sampled when memory is limited."""
+
+    rows_at_once_max: int = 2**62
+    """Rows sorted or compared together even if memory is not limited."""
+
+    result_rows_max: int = 65_536
+    """Rows up to which a result is read eagerly, so that errors such as an overflow are raised by the query itself."""
+
+    graph_vectors_min: int = 250_000
+    """Smallest segment, in vectors, that gets a graph of neighbours (HNSW). Below, scanning quantized vectors is as
+    fast and has better recall, and building takes a hundredth of the time: 0.4 against 43 s for 50,000 vectors of 64
+    numbers."""
+
+    filtered_ids_max: int = 2_000
+    """Ids of a load whose committed vectors are looked up with a filter; more are joined by their hashes, which reads
+    the whole id column once."""
+
+    feed_page_bytes: int = 4 * 1024 * 1024
+    """Approximate size of a page of the change feed in bytes. A larger single change has a page of its own."""
+
+    feed_page_commits: int = 128
+    """Commits on one page of the change feed: each is compared with its parent before the page is returned."""
+
+    checkpoint_rounds: int = 5
+    """Rounds of an analysis between two checkpoints, and so the most that are repeated after a crash."""
+
+    analysed_batch_rows: int = 65_536
+    """Rows of a node table that are read together when the result of an analysis is written back."""
+
+    partition_rows: int = 1_000_000
+    """Target rows per Spark task that reads a table; a fragment is never divided."""
+
+    broadcast_bytes: int = 16 * 1024 * 1024
+    """Maximum estimated size, in bytes, of a table that Spark broadcasts instead of shuffling it. Spark's own default
+    is 10 MB, for relations whose size it knows."""
+
+    grouped_facts: int = 1_000_000
+    """Target facts per Spark task that groups keys: half a second of work, and small enough to stay in memory."""
+
+    merged_rows: int = 250_000
+    """Target rows per reading and per merging Spark task of a merge, over all versions: about 60,000 entities."""
+
+    driver_check_rows: int = 20_000_000
+    """Maximum input rows that the Spark driver checks on its own with any cluster: it takes two thirds of the
+    cluster's time."""
+
+    driver_check_cores: int = 4
+    """Maximum cores of a cluster that is no faster than the driver: the driver's key database uses as many threads."""

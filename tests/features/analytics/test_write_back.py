@@ -128,8 +128,7 @@ def test_too_many_others_end_it_without_a_change(graph: Graph, monkeypatch: pyte
 
 
 def test_a_large_result_goes_through_disk(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = tuned(graph, buffered_rows_max=10)
-    monkeypatch.setattr(write_back, "BATCH_ROWS", 7)
+    graph = tuned(graph, buffered_rows_max=10, analysed_batch_rows=7)
     ranks = graph.analyze.pagerank("Knows")
     interfering(graph, 1, monkeypatch)
     ranks.write("rank")

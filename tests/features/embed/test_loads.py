@@ -2,11 +2,10 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -18,7 +17,6 @@ from omnigraph.embed.providers import OpenAi
 from omnigraph.embed.remote import Patience, RemoteEmbedder
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable, OmnigraphError, ViolationError
 from omnigraph.write import limits
-from omnigraph.write.vectors import committed_vectors
 from tests.features.bulk.loading import THROUGH_DISK
 from tests.features.embed.documents import SCHEMA, Recording, doc, note, stored, vector
 from tests.features.embed.service import Answer, openai_answer, serving
@@ -35,11 +33,10 @@ def graph(tmp_path: Path, embedder: Recording, tuning: Tuning) -> omnigraph.Grap
 
 
 @pytest.fixture(params=["memory", "disk", "hashed"], autouse=True)
-def tuning(request: pytest.FixtureRequest) -> Iterator[Tuning]:
+def tuning(request: pytest.FixtureRequest) -> Tuning:
     """Every way a load takes: in memory, through disk, and with committed ids found by their hashes."""
-    ids_max = 0 if request.param == "hashed" else committed_vectors.IDS_PER_FILTER_MAX
-    with patch.object(committed_vectors, "IDS_PER_FILTER_MAX", ids_max):
-        yield Tuning() if request.param == "memory" else Tuning(**THROUGH_DISK)
+    tuning = Tuning() if request.param == "memory" else Tuning(**THROUGH_DISK)
+    return replace(tuning, filtered_ids_max=0) if request.param == "hashed" else tuning
 
 
 def data_files(graph: omnigraph.Graph) -> set[str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from omnigraph.core.tuning import Tuning
-from omnigraph.spark.cluster import limits as spark_limits
 from omnigraph.spark.query.relevance import Relevance
 from tests.promises.parity.both import BothEngines, made_both
 from tests.promises.parity.test_generated_queries import divided
+from tests.support.tuning import retuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +46,7 @@ def graph(tmp_path: Path, spark: SparkSession) -> BothEngines:
 def test_fused_rankings_are_equal_however_they_are_divided(
     spark: SparkSession, graph: BothEngines, partitions: int
 ) -> None:
-    with divided(spark, partitions):
+    with divided(spark, graph, partitions):
         assert len(graph.query(FUSED)) == 20
         assert graph.asked == 1
 
@@ -67,7 +67,7 @@ def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: B
     found = []
     for step in range(5):
         change(step)
-        with divided(spark, 3):
+        with divided(spark, graph, 3):
             found.append(len(graph.query(RANKED)))
     assert found == [17, 17, 15, 18, 18]
     assert graph.asked == 5
@@ -76,7 +76,6 @@ def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: B
 def test_words_are_counted_once_and_scored_where_they_are(
     spark: SparkSession, graph: BothEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_limits, "PARTITION_ROWS", 1)
     scored: list[Relevance] = []
     made = Relevance.frame
 
@@ -90,7 +89,8 @@ def test_words_are_counted_once_and_scored_where_they_are(
         """The tasks of every job that planning runs."""
         scored.clear()
         spark.sparkContext.setJobGroup(group, "")
-        graph.query(FUSED, engine="spark", spark=spark)
+        with retuned(graph, partition_rows=1):
+            graph.query(FUSED, engine="spark", spark=spark)
         tracker = spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]

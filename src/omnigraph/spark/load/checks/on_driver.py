@@ -122,7 +122,7 @@ class Rejecting:
 def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
     """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
     names = _key_columns(table.entity)
-    for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
+    for fragments in fragment_groups(store, table.pin, store.tuning.partition_rows):
         for batch in scan(
             store.apart(),
             table.pin,
