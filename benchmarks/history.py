@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Sequence
 
 from benchmarks.writes import INSERT, SCHEMA, Cost, rows, timed
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph, create
-from omnigraph.history.state import RECENT_COMMITS_MAX
 
 AGES, QUICK_AGES = (0, 500, 1_000, 3_000), (0, 200)
 CYCLES = 3
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 
 def commit(graph: Graph, number: int) -> Cost:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
     from omnigraph.core.ports import Embedder
     from omnigraph.core.profile import OperatorProfile
+    from omnigraph.core.tuning import Tuning
     from omnigraph.engine.analysis.result import AnalysisResult
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
@@ -87,6 +88,7 @@ _MODULES = {
     "RevertResult": "engine.revert.result",
     "SchemaResult": "engine.schema.result",
     "Snapshot": "engine.snapshot",
+    "Tuning": "core.tuning",
     "VerifyProblem": "engine.results",
     "VerifyReport": "engine.results",
     "WritePreview": "engine.previews",
@@ -132,6 +134,7 @@ __all__ = [
     "RevertResult",
     "SchemaResult",
     "Snapshot",
+    "Tuning",
     "VerifyProblem",
     "VerifyReport",
     "WritePreview",

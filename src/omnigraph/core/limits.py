@@ -1,9 +1,9 @@
 """Limits of the languages and of the change feed, with unit and reason.
 
 A package keeps its limits in its own ``limits.py``; ``core`` holds those that several packages share. A constant of one
-module's own tuning (a batch size, a number of retries) stays in that module. No limit is tuned per machine: it exists
-so that a mistake or an attack ends in a clear error before it exhausts the process. ``docs/user/limits.md`` lists the
-limits a user can reach; change both together.
+module's own (a batch size, a number of retries) stays in that module; a threshold that tests vary is a field of
+``core.tuning``. No limit is tuned per machine: it exists so that a mistake or an attack ends in a clear error before it
+exhausts the process. ``docs/user/limits.md`` lists the limits a user can reach; change both together.
 """
 
 from __future__ import annotations
@@ -46,12 +46,6 @@ FEED_CHANGES_PER_PAGE: Final = 1_000
 
 FEED_CHANGES_PER_PAGE_MAX: Final = 8_192
 """Largest page a reader may request: a page is held in memory."""
-
-FEED_BYTES_PER_PAGE: Final = 4 * 1024 * 1024
-"""Approximate size of a page in bytes. A larger single change has a page of its own."""
-
-FEED_COMMITS_PER_PAGE: Final = 128
-"""Commits on one page: each is compared with its parent before the page is returned."""
 
 FEED_KEPT_BYTES: Final = 256 * 1024 * 1024
 """Memory for the changes of commits larger than a page, so that the next page does not compare them again."""

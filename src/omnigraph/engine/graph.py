@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine import ports
 from omnigraph.engine.history.snapshots import Moment, head_snapshot, resolve_moment, snapshot_at
 from omnigraph.engine.load_options import LoadOptions, takes
@@ -116,6 +117,11 @@ class Graph:
     def storage_options(self) -> Mapping[str, str]:
         """The options of the object store that the graph was opened with."""
         return self._store.options
+
+    @property
+    def tuning(self) -> Tuning:
+        """The thresholds and sizes that the graph was opened with."""
+        return self._store.tuning
 
     @property
     def id(self) -> str:
@@ -656,7 +662,7 @@ class Graph:
         from omnigraph.engine.upkeep.optimize import maintain, workers_for
         from omnigraph.write.upkeep.optimize import OptimizeSettings
 
-        settings = OptimizeSettings(compact, index, workers_for(engine, spark))
+        settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store.tuning.spark_table_rows_min))
         return maintain(self._context, branch, types, WriteOptions(actor), progress, settings)
 
     @logged("cleanup")
@@ -689,13 +695,14 @@ def open_graph(
     storage_options: Mapping[str, str] | None = None,
     durability: Durability | str = Durability.FSYNC,
     embedder: Embedder | None = None,
+    tuning: Tuning | None = None,
 ) -> Graph:
     """Open a graph. Object stores take ``storage_options``, or for S3 the usual ``AWS_*`` variables.
 
     The ``embedder`` turns texts of ``nearest`` and of ``@embed`` properties into vectors, for example
-    ``omnigraph.embed.from_environment()``.
+    ``omnigraph.embed.from_environment()``. ``tuning`` changes thresholds and sizes of the engine.
     """
-    return Graph(Store(uri, storage_options, durability), embedder=embedder)
+    return Graph(Store(uri, storage_options, durability, tuning or Tuning()), embedder=embedder)
 
 
 def repair(
@@ -724,11 +731,12 @@ def create(
     clock: Clock | None = None,
     ids: IdSource | None = None,
     embedder: Embedder | None = None,
+    tuning: Tuning | None = None,
 ) -> Graph:
     """Create a graph with a schema text, and open it."""
     from omnigraph.engine.schema.creation import create_from_text
 
-    store = Store(uri, storage_options, durability)
+    store = Store(uri, storage_options, durability, tuning or Tuning())
     clock = clock or SystemClock()
     ids = ids or UlidSource(clock)
     create_from_text(store, schema, clock, ids, actor)

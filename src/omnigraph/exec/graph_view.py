@@ -27,10 +27,6 @@ INDEXED_STARTS_MAX = 20
 INDEXED_HOPS_MAX = 2
 """Traversals with more starts or hops use neighbour lists: a lookup costs a millisecond per start and hop."""
 
-INDEXED_EDGES_MIN = 50_000
-"""Neighbour lists of fewer edges are built within milliseconds."""
-
-
 VIEWS_MAX = 256
 """Cached table views; a view is small, but its layout takes a moment to read."""
 
@@ -127,6 +123,6 @@ class GraphView:
     def prefers_index(self, pins: Pins) -> bool:
         """True if traversals from a few nodes use the index: it exists, and neighbour lists do not yet."""
         edge = pins[0]
-        if edge.rows < INDEXED_EDGES_MIN or self.derived.topologies.find(pins) is not None:
+        if edge.rows < self.store.tuning.indexed_edges_min or self.derived.topologies.find(pins) is not None:
             return False
         return edge.is_indexed(SOURCE) and edge.is_indexed(TARGET)

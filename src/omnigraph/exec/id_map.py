@@ -27,9 +27,6 @@ WORD = 8
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 _MASK = 2**64 - 1
 
-MAPPED_ROWS_MIN = 50_000
-"""Smaller fragments are looked up in storage."""
-
 MAPS_MAX = 256
 """Maps kept open by one process; they are memory-mapped and cost no private memory."""
 

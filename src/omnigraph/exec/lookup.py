@@ -23,12 +23,6 @@ from omnigraph.storage.tables.filters import AllOf, Comparison, Membership, RowF
 ITEMS_MAX = 200
 """Items of a list that are looked up: each costs about 30 us, a scan of a few hundred thousand rows 10 ms."""
 
-VALUES_MIN = 20
-"""Distinct values a column must be able to have; with fewer, each value selects too many rows."""
-
-IN_MEMORY_ROWS_MAX = 200_000
-"""Up to this size a column in memory is compared instead of using its index, which is faster."""
-
 SCANNED_ROWS_MAX = 500_000
 """Uncovered rows up to which an n-gram index is used: storage scans them faster than the executor."""
 
@@ -117,8 +111,9 @@ def _index(table: TableView, column: str) -> Coverage | None:
     declared = table.entity.properties.get(column)
     if declared is None or not table.is_indexed(column):
         return None
-    is_narrow = declared.type.enum_values is not None and len(declared.type.enum_values) < VALUES_MIN
-    is_held = table.rows <= IN_MEMORY_ROWS_MAX and table.columns.known(table.pin, column) is not None
+    tuning, values = table.store.tuning, declared.type.enum_values
+    is_narrow = values is not None and len(values) < tuning.indexed_values_min
+    is_held = table.rows <= tuning.compared_rows_max and table.columns.known(table.pin, column) is not None
     if is_narrow or is_held or pa.types.is_boolean(table_schema(table.entity).field(column).type):
         return None
     return table.index(column, IndexKind.BTREE)

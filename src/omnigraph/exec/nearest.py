@@ -19,9 +19,6 @@ from omnigraph.query.ir import Score, Slice, Sort
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import nearest_rows
 
-EXACT_NODES_MAX = 1_000
-"""Up to this number of nodes every distance is computed, which takes milliseconds."""
-
 PROPOSED_MIN = 50
 """Minimum number of candidates. Distances in the index are quantised, so the best few are chosen from more."""
 
@@ -61,7 +58,7 @@ def closest(operator: Score, frame: Frame, wanted: int, uses: list[Coverage]) ->
     alive[-1] = False
     survivors = int(np.count_nonzero(alive))
     proposed = max(PROPOSED_MIN, PROPOSED_FACTOR * wanted * table.rows // max(survivors, 1))
-    if survivors <= EXACT_NODES_MAX or proposed > PROPOSED_MAX:
+    if survivors <= table.store.tuning.exact_nodes_max or proposed > PROPOSED_MAX:
         return frame
     query = tuple(float(number) for number in ranking.query.value if isinstance(number, int | float))
     chosen = _chosen(table, column, query, alive, wanted, proposed)

@@ -15,7 +15,7 @@ from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.nearest import closest, wanted_rows
 from omnigraph.exec.ranking import score
 from omnigraph.exec.scan import scan_rows
-from omnigraph.exec.shape.order import SELECT_ROWS_MIN, bounds
+from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader
@@ -40,10 +40,6 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 from omnigraph.query.variables import walk
-
-CHUNK_ROWS_MIN = 16
-CHUNK_GROWTH = 4
-"""A limit first reads ``CHUNK_ROWS_MIN`` rows of a scan; each further chunk is larger by this factor."""
 
 
 @dataclass
@@ -71,6 +67,7 @@ class Runner:
     """Cached right sides of cross joins that run once per chunk."""
 
     def __post_init__(self) -> None:
+        self._tuning = self.graph.store.tuning
         self._searcher = self.graph.derived.searcher
         self.evaluator = Evaluator(self._searcher, self.budget)
 
@@ -106,7 +103,7 @@ class Runner:
             case Expand():
                 return self._expand(operator, demand)
             case ShortestPath():
-                frame = _collapsed(self._input(operator, demand), demand)
+                frame = self._collapsed(self._input(operator, demand), demand)
                 return shortest_rows(operator, frame, self.graph, self.budget)
             case CrossJoin():
                 return self._cross(operator, demand)
@@ -140,7 +137,7 @@ class Runner:
     def _filtered(self, operator: Filter, frame: Frame) -> Frame:
         rows, reader = np.arange(frame.length), FrameReader(frame, self.evaluator)
         reads = [reader.read(expression) for expression in _fetched(operator.predicate)]
-        size = rows_at_once(reads, rows, self.budget, frame.nbytes)
+        size = rows_at_once(reads, rows, self.budget, frame.nbytes, self._tuning)
         if frame.length <= size:
             return frame.where(self.evaluator.mask(operator.predicate, frame))
         starts = range(0, frame.length, size)
@@ -156,12 +153,12 @@ class Runner:
         keys = [(reader.read(key.expression), key.descending) for key in operator.keys]
         rows = np.arange(frame.length)
         wanted = frame.length if stop is None else min(stop, frame.length)
-        if frame.length < SELECT_ROWS_MIN:
+        if frame.length < self._tuning.selected_rows_min:
             reader.prepare(rows)
-        size = rows_at_once([read for read, _ in keys], rows, self.budget, frame.nbytes)
+        size = rows_at_once([read for read, _ in keys], rows, self.budget, frame.nbytes, self._tuning)
         if size < frame.length:
             self.graph.remarks.append(f"sorted in parts of about {size:,} rows")
-        return frame.take(ordered(keys, rows, wanted, size))
+        return frame.take(ordered(keys, rows, wanted, size, self._tuning))
 
     def _slice(self, operator: Slice, demand: Demand) -> Frame:
         assert not demand.may_collapse
@@ -183,11 +180,12 @@ class Runner:
         """Rows of a pipeline over growing chunks of its scan, until there are enough."""
         top, scan = pipeline[0], pipeline[-1]
         self._sides.update({id(operator): None for operator in pipeline if isinstance(operator, CrossJoin)})
-        chunk = self._chunks[id(scan)] = Chunk(0, CHUNK_ROWS_MIN)
+        chunk = self._chunks[id(scan)] = Chunk(0, self._tuning.chunk_rows_min)
         made = [self.frame(top, demand)]
         rows = made[0].length
         while rows < stop and chunk.whole is not None and chunk.stop < chunk.whole.length:
-            chunk.start, chunk.stop = chunk.stop, chunk.stop + (chunk.stop - chunk.start) * CHUNK_GROWTH
+            rows_next = (chunk.stop - chunk.start) * self._tuning.chunk_growth
+            chunk.start, chunk.stop = chunk.stop, chunk.stop + rows_next
             made.append(self.frame(top, demand))
             rows += made[-1].length
         if chunk.whole is not None and chunk.stop < chunk.whole.length:
@@ -195,9 +193,10 @@ class Runner:
         return stacked(made)
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> Frame:
-        left, right = _collapsed(self.frame(operator.left, demand), demand), self._sides.get(id(operator))
+        left = self._collapsed(self.frame(operator.left, demand), demand)
+        right = self._sides.get(id(operator))
         if right is None:
-            right = _collapsed(self.frame(operator.right, demand), demand)
+            right = self._collapsed(self.frame(operator.right, demand), demand)
         if id(operator) in self._sides:
             self._sides[id(operator)] = right
         self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
@@ -206,7 +205,7 @@ class Runner:
     def _joined(self, operator: AntiJoin | OptionalJoin, demand: Demand) -> Frame:
         frame = self._input(operator, demand)
         if isinstance(operator, OptionalJoin):
-            frame = _collapsed(frame, demand)
+            frame = self._collapsed(frame, demand)
         wanted = inner_demand(operator, demand)
         matches = self._blocks.run(operator.inner, frame, lambda: self.frame(operator.inner, wanted))
         if isinstance(operator, AntiJoin):
@@ -248,8 +247,15 @@ class Runner:
         else:
             made = count_reached(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is None:
-            made = expand_rows(step, _collapsed(frame, demand), self.graph, self.evaluator, self.budget)
+            made = expand_rows(step, self._collapsed(frame, demand), self.graph, self.evaluator, self.budget)
         return made.kept(demand.variables, demand.reads)
+
+    def _collapsed(self, frame: Frame, demand: Demand) -> Frame:
+        """The rows with equal ones collapsed, if the demand allows it; done before an operator multiplies rows."""
+        if not demand.may_collapse:
+            return frame
+        is_counted = demand.multiplicity is Multiplicity.COUNTED
+        return collapse(frame, self._tuning.collapsed_rows_min, counted=is_counted)
 
 
 def _fetched(predicate: ir.Expr) -> list[ir.Expr]:
@@ -270,10 +276,3 @@ def _pipeline(operator: Operator) -> list[Operator]:
                 return []
         found.append(operator)
     return found if len(found) > 1 else []
-
-
-def _collapsed(frame: Frame, demand: Demand) -> Frame:
-    """The rows with equal ones collapsed, if the demand allows it; done before an operator multiplies rows."""
-    if not demand.may_collapse:
-        return frame
-    return collapse(frame, counted=demand.multiplicity is Multiplicity.COUNTED)

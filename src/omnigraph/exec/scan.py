@@ -13,9 +13,6 @@ from omnigraph.query import expressions as ir
 from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType
 
-PUSHED_ROWS_MIN = 50_000
-"""Smaller tables are filtered column by column in memory; a storage filter costs more than it saves."""
-
 
 def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Rows:
     """Row numbers that satisfy the predicate, ascending."""
@@ -54,7 +51,7 @@ def _narrow(table: TableView, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluat
             found = evaluator.matching(conjunct, table)
             rows = np.zeros(0, np.int64) if found is None else np.sort(found)
             return rows, tuple(other for other in conjuncts if other is not conjunct)
-    if table.rows >= PUSHED_ROWS_MIN:
+    if table.rows >= table.store.tuning.pushed_rows_min:
         for conjunct in conjuncts:
             comparison = pushed(table, conjunct)
             if comparison is not None:

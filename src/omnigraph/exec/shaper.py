@@ -14,7 +14,7 @@ from omnigraph.exec.run import Runner
 from omnigraph.exec.shape.group import group
 from omnigraph.exec.shape.order import Key, bounds
 from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
-from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
+from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader, Shaped
 from omnigraph.query import expressions as ir
@@ -36,6 +36,7 @@ class Shaper:
     profiler: Profiler = field(default_factory=Profiler)
 
     def __post_init__(self) -> None:
+        self._tuning = self.graph.store.tuning
         self._runner = Runner(self.graph, self.budget, self.profiler)
 
     def run(self, query: QueryIR) -> ResultRows:
@@ -48,9 +49,9 @@ class Shaper:
     def _run(self, query: QueryIR) -> ResultRows:
         schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
         shaped = self._shaped(query.root, query.columns)
-        fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held, self._tuning)
         result = ResultRows(schema, shaped.length, shaped.columns, fitting, self.budget)
-        if result.length <= min(BATCH_ROWS, fitting):
+        if result.length <= min(self._tuning.result_rows_max, fitting):
             # Small results are read eagerly, so that errors such as an overflow are raised here.
             result.table()
         return result
@@ -69,7 +70,7 @@ class Shaper:
                 return self._projected(operator, under_distinct=False)
             case Group():
                 frame = self._runner.frame(operator.input, shaped_demand(operator))
-                return group(operator, frame, self._runner.evaluator)
+                return group(operator, frame, self._runner.evaluator, self._tuning)
             case Distinct(input=Project() as projection):
                 self.budget.check()
                 with self.profiler.step(projection, describe) as step:
@@ -90,23 +91,23 @@ class Shaper:
     def _projected(self, operator: Project, *, under_distinct: bool) -> Shaped:
         frame = self._runner.frame(operator.input, shaped_demand(operator, under_distinct=under_distinct))
         if under_distinct:
-            frame = collapse(frame, counted=False)
+            frame = collapse(frame, self._tuning.collapsed_rows_min, counted=False)
         reader = FrameReader(frame, self._runner.evaluator)
         reads = [reader.read(column.expression) for column in operator.columns]
         return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)
 
     def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
-        size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held)
+        size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held, self._tuning)
         self._say_parts("compared", size, shaped)
         scalars = [read for read, column in zip(shaped.reads, columns, strict=True) if _is_ordered(column)]
         return shaped.at(different(shaped.reads, scalars[0] if scalars else None, shaped.rows, size))
 
     def _sorted(self, shaped: Shaped, order: tuple[SortKey, ...], stop: int | None) -> Shaped:
         keys = [_key(shaped, key) for key in order]
-        size = rows_at_once([read for read, _ in keys], shaped.rows, self.budget, shaped.held)
+        size = rows_at_once([read for read, _ in keys], shaped.rows, self.budget, shaped.held, self._tuning)
         self._say_parts("sorted", size, shaped)
         wanted = shaped.length if stop is None else min(stop, shaped.length)
-        return shaped.at(ordered(keys, shaped.rows, wanted, size))
+        return shaped.at(ordered(keys, shaped.rows, wanted, size, self._tuning))
 
     def _say_parts(self, what: str, size: int, shaped: Shaped) -> None:
         if size < shaped.length:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
 from omnigraph.exec.columns import Columns, Spread
-from omnigraph.exec.id_map import MAPPED_ROWS_MIN, IdMaps, hash_text
+from omnigraph.exec.id_map import IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import known_indexes, look_up
@@ -41,9 +41,6 @@ GATHERED_MAX = 100_000
 
 TAIL_ROWS_MAX = 50_000
 """Uncovered rows up to which an index is used: scanning them takes a millisecond or two."""
-
-WHOLE_COLUMN_SHARE = 8
-"""A column is read whole for more than one row in this many: sequential reads are cheaper than seeks."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +108,9 @@ class TableView:
         values: dict[str, pa.Array] = {}
         spread: Spread | None = None
         bound = rows if (rows >= 0).all() else rows[rows >= 0]
+        are_many = len(rows) * self.store.tuning.whole_column_share > self.rows
         for name in names:
-            if self.columns.known(self.pin, name) is not None or len(rows) * WHOLE_COLUMN_SHARE > self.rows:
+            if are_many or self.columns.known(self.pin, name) is not None:
                 values[name] = _gather(self.column(name), rows)
             elif len(rows) <= GATHERED_MAX and is_short(self.schema.field(name).type):
                 spread = spread or Spread.of(self.layout, bound)
@@ -136,12 +134,13 @@ class TableView:
         return np.sort(np.fromiter(self._rows_by_id(ids).values(), np.int64))
 
     def _rows_by_id(self, ids: Sequence[str]) -> dict[str, int]:
-        mapped = [part for part in self.layout.parts if part.rows >= MAPPED_ROWS_MIN] if self.id_maps else []
+        rows_min = self.store.tuning.mapped_rows_min
+        mapped = [part for part in self.layout.parts if part.rows >= rows_min] if self.id_maps else []
         if not mapped or self.id_maps is None or len(ids) > MAPPED_IDS_MAX:
             return self._numbered(find_ids(self.store, self.pin, ids))
         if not self.id_maps.is_worthwhile(self.pin, mapped, is_indexed=self.is_indexed("id")):
             return self._numbered(find_ids(self.store, self.pin, ids))
-        others = [part.fragment for part in self.layout.parts if part.rows < MAPPED_ROWS_MIN]
+        others = [part.fragment for part in self.layout.parts if part.rows < rows_min]
         found = self._numbered(find_ids_in(self.store, self.pin, others, ids)) if others else {}
         maps = [(part, self.id_maps.get(self.store, self.pin, part)) for part in mapped]
         wanted = [text for text in dict.fromkeys(ids) if text not in found]

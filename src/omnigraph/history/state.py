@@ -16,9 +16,6 @@ from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 
-RECENT_COMMITS_MAX = 64
-"""Commits kept in the manifest. Older ones are moved to the commit log, all in one write, so that this is rare."""
-
 COMMIT_LOG_KEY = "log:commits"
 COMMIT_LOG_LOCATION = "__commits"
 _HEAD = "graph_head"

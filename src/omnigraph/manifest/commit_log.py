@@ -18,7 +18,7 @@ from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.history.commits import first_parents
-from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, RECENT_COMMITS_MAX, ManifestState
+from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.fold import fold_in_order
 from omnigraph.storage.tables.filters import Comparison
@@ -52,7 +52,7 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
 
     Commits of the version being written stay: the state at one of them is computed by undoing the later ones.
     """
-    if len(state.commits) <= RECENT_COMMITS_MAX or state.log is None:
+    if len(state.commits) <= store.tuning.recent_commits_max or state.log is None:
         return state
     # A version number is meaningless without its incarnation: a fork carries commits of its parent's manifest.
     newest = tuple(commit for commit in state.commits if _is_of(state, commit))

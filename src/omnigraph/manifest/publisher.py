@@ -42,12 +42,6 @@ from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
 
-ATTEMPTS_MAX = 200
-"""Swaps attempted for one write. With n writers one in n wins each round, so this suffices for very many of them."""
-
-GROUP_MAX = 64
-"""Writes published in one swap: one manifest holds that many commits."""
-
 Restage = Callable[[Capture, Decision], PublishPlan]
 """Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
 
@@ -122,7 +116,8 @@ class Publisher:
         with door.lock:
             # The queue may be longer than a group, and then this ticket is not in the first batch.
             while ticket.is_open:
-                batch = [door.waiting.popleft() for _ in range(min(len(door.waiting), GROUP_MAX))]
+                count = min(len(door.waiting), self.manifests.store.tuning.published_commits_max)
+                batch = [door.waiting.popleft() for _ in range(count)]
                 self._publish_batch(plan.base.incarnation, batch, ticket)
         return ticket.outcome()
 
@@ -131,9 +126,10 @@ class Publisher:
             return self._doors.setdefault(incarnation, _Door())
 
     def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
+        swaps_max = self.manifests.store.tuning.swaps_max
         try:
             seconds = max(ticket.seconds for ticket in batch)
-            with Contention(self.manifests, incarnation, ATTEMPTS_MAX, seconds) as attempts:
+            with Contention(self.manifests, incarnation, swaps_max, seconds) as attempts:
                 for attempt in attempts:
                     # While this writer waited for its turn other processes may have published. A swap on an outdated
                     # state would be lost, and the turn wasted.
@@ -143,7 +139,7 @@ class Publisher:
                     if not any(ticket.is_open for ticket in batch):
                         return
             for ticket in batch:
-                _fail(ticket, ContentionError(f"{ATTEMPTS_MAX} others published first", hint="try again"))
+                _fail(ticket, ContentionError(f"{swaps_max} others published first", hint="try again"))
         except OmnigraphError as error:
             for ticket in batch:
                 _fail(ticket, error)

@@ -25,9 +25,6 @@ from omnigraph.storage.checked_reads import CheckedReads, wants_checks
 from omnigraph.storage.publish.swap import ManifestVersion, is_newest, latest_manifest, read_manifest
 from omnigraph.storage.tables.store import Store
 
-WARM_SECONDS_MAX = 600
-"""Maximum age of a cached state that is used without a lookup. Cleanup deletes the files it pins only much later."""
-
 
 @dataclass(frozen=True)
 class Capture:
@@ -77,7 +74,7 @@ class Manifests:
         """The newest cached state; reads the store only if there is none, or it was not verified recently."""
         with self._lock:
             known = self._states.get(incarnation)
-            is_recent = abs(time.time() - self._seen.get(incarnation, 0)) < WARM_SECONDS_MAX
+            is_recent = abs(time.time() - self._seen.get(incarnation, 0)) < self.store.tuning.warm_seconds_max
         return known if known is not None and is_recent else self.fresh(incarnation)
 
     def fresh(self, incarnation: str) -> ManifestState:

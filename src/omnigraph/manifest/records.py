@@ -14,9 +14,6 @@ from omnigraph.storage.tables.store import Store
 
 DIRECTORY = "cleanup"
 
-RECORDS_KEPT = 100
-"""Newest records that are kept. A cleanup overtaken by that many finds its base deleted and stops."""
-
 
 def newest_record(store: Store, known: Record) -> Record:
     """The current record: one LIST, and a GET if it is newer than the known one."""
@@ -60,9 +57,9 @@ def was_nameless(store: Store, incarnation: str, since: int) -> bool:
 
 
 def drop_old_records(store: Store) -> None:
-    """Delete records beyond ``RECORDS_KEPT``."""
+    """Delete all but the newest records."""
     files = sorted(_records(store), key=_number)
-    for file in files[:-RECORDS_KEPT]:
+    for file in files[: -store.tuning.cleanup_records_max]:
         store.objects.delete(file.path)
 
 

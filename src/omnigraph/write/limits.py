@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-BUFFERED_ROWS_MAX: Final = 50_000
-"""Rows of a load kept in memory. Up to here Python sets are faster than starting a database; beyond it they are slower
-and take hundreds of bytes per row."""
-
 BUFFERED_BYTES_MAX: Final = 64 * 1024 * 1024
 """Bytes of a load kept in memory: wide rows (vectors, blobs) reach this long before the limit in rows."""
-
-FRAGMENT_BYTES: Final = 128 * 1024 * 1024
-"""Bytes of rows written as one fragment: large enough to scan well, small enough to hold two of them."""
-
-PENDING_BYTES_MAX: Final = 256 * 1024 * 1024
-"""Bytes waiting for full fragments in all types together: a load of a thousand types must not hold as many."""
 
 KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 """Memory of the database that checks ids, unique tuples and endpoints of a large load; the rest spills to disk. Twice
@@ -26,9 +16,6 @@ KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
 
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Read-ahead of key columns, in bytes. The database is slower than any disk, so more would only wait in memory."""
-
-GROUPED_ROWS: Final = 20_000_000
-"""Rows whose hashes the database groups in one round; fifty million did not fit into memory."""
 
 KEY_DATABASE_THREADS_MAX: Final = 4
 """Threads of that database. Each has its own memory: with 32 threads, 5 million rows did not fit."""
@@ -41,16 +28,6 @@ EMBEDDED_TEXTS_BYTES: Final = 64 * 1024 * 1024
 
 TEXTS_PER_CALL: Final = 128
 """Texts per call of an embedder: the timeout of a provider is per call, and its requests accept as many."""
-
-INDEX_ROWS_MIN: Final = 10_000
-"""Smallest table, in rows, that gets an index. Below, a full scan is as fast: a lookup by value took 1.0 ms either way
-at 10,000 rows, and 2.4 ms against 0.8 ms at 50,000."""
-
-VECTOR_INDEX_ROWS_MIN: Final = 10_000
-"""The same for vectors: below, an exact scan of all distances takes a few milliseconds."""
-
-NGRAM_INDEX_ROWS_MIN: Final = 250_000
-"""The same for n-grams: below, comparing every text takes at most 20 ms, and building the index seconds."""
 
 OPTIMIZE_BATCH_ROWS: Final = 1_000_000
 """Rows of the tables that one commit of ``optimize`` maintains; a larger table has a commit of its own."""
@@ -73,6 +50,3 @@ CLEANUP_ATTEMPTS_MAX: Final = 5
 
 CLEANUP_THREADS: Final = 8
 """Datasets swept, or states read, in parallel: the threads mostly wait for the store."""
-
-SPARK_TABLE_ROWS_MIN: Final = 100_000
-"""Smallest table, in rows, that ``optimize`` maintains on Spark: below, starting a job takes longer than the work."""

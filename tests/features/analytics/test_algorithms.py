@@ -16,8 +16,9 @@ import pytest
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.exec.analytics import algorithms, triangles
+from omnigraph.exec.analytics import algorithms
 from omnigraph.exec.analytics.steps import EdgeArrays, EdgeBlock, Kernel, Vector, block_of, smaller_behind
+from omnigraph.exec.analytics.triangles import triangles_among
 from tests.features.analytics.shapes import SHAPES, Node, Shape, random_shape
 
 EVERY = ("Knows", "Likes", "Lives", "Hosts")
@@ -218,10 +219,15 @@ def test_an_earlier_commit_is_analysed_as_it_was(tmp_path: Path) -> None:
     assert (then.facts["components"], then.commit_id, then.branch) == (1, before, None)
 
 
-def test_triangles_are_found_whatever_is_looked_at_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = SHAPES["dense"].graph(tmp_path / "g")
-    monkeypatch.setattr(triangles, "WEDGES_MAX", 5)
-    check_counts(graph, SHAPES["dense"], ("Knows",))
+@pytest.mark.parametrize("wedges_max", [1, 5, 100])
+def test_triangles_are_found_however_many_wedges_are_checked_together(wedges_max: int) -> None:
+    drawn = networkx.gnp_random_graph(20, 0.5, seed=3)
+    sources, targets = np.array(sorted(drawn.to_directed().edges)).T
+    parts = list(triangles_among(sources, targets, wedges_max))
+    found = [frozenset(corners) for part in parts for corners in zip(*map(np.ndarray.tolist, part), strict=True)]
+    assert len(parts) > 1
+    assert len(set(found)) == len(found)
+    assert {*found} == {frozenset(clique) for clique in networkx.enumerate_all_cliques(drawn) if len(clique) == 3}
 
 
 def test_too_few_iterations_are_told(tmp_path: Path) -> None:

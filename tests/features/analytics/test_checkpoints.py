@@ -13,12 +13,12 @@ from omnigraph.engine.analysis import run
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
-from omnigraph.exec.analytics import rounds
 from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.steps import Kernel, Vector
 from tests.features.analytics.shapes import SCHEMA, Shape, knows, names, random_shape
 from tests.support.faults.s3 import Bucket, Server
+from tests.support.tuning import tuned
 
 Ask = Callable[..., AnalysisResult]
 
@@ -96,7 +96,7 @@ def rows_and_facts(result: AnalysisResult) -> tuple[Any, Any]:
 def test_it_goes_on_wherever_it_was_interrupted(
     graph: Graph, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds, "KEPT_EVERY", 2)
+    graph = tuned(graph, checkpoint_rounds=2)
     form, ask = ALGORITHMS[name]
     expected = rows_and_facts(ask(graph.analyze))
     whole = walk(monkeypatch, form)

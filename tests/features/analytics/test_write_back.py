@@ -10,8 +10,8 @@ import pytest
 from omnigraph.engine.analysis import write_back
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import ContentionError, NotFoundError, UsageError, ViolationError
-from omnigraph.write import limits
 from tests.features.analytics.shapes import SHAPES, random_shape
+from tests.support.tuning import tuned
 
 SET_NOTE = "query note($n: String, $t: String) { update Person set { note: $t } where name = $n }"
 
@@ -127,8 +127,7 @@ def test_too_many_others_end_it_without_a_change(graph: Graph, monkeypatch: pyte
 
 
 def test_a_large_result_goes_through_disk(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 10)
-    monkeypatch.setattr(write_back, "BATCH_ROWS", 7)
+    graph = tuned(graph, buffered_rows_max=10, analysed_batch_rows=7)
     ranks = graph.analyze.pagerank("Knows")
     interfering(graph, 1, monkeypatch)
     ranks.write("rank")

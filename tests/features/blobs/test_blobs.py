@@ -14,6 +14,7 @@ import omnigraph
 from omnigraph.engine.blobs import READ_BYTES_MAX
 from omnigraph.errors import BlobRangeError, CorruptionError, NotFoundError, UsageError
 from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX
+from tests.support.tuning import tuned
 
 SCHEMA = """
 node Doc { slug: String @key
@@ -227,10 +228,8 @@ def test_a_delete_leaves_the_values_of_the_others(sized: omnigraph.Graph) -> Non
     assert image(sized, "d300000") == content(300_000)
 
 
-def test_a_large_load_writes_blobs_as_a_small_one_does(
-    graph: omnigraph.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("omnigraph.write.limits.BUFFERED_ROWS_MAX", 0)
+def test_a_large_load_writes_blobs_as_a_small_one_does(graph: omnigraph.Graph, tmp_path: Path) -> None:
+    graph = tuned(graph, buffered_rows_max=0)
     records = [*(doc(f"d{size}", content(size)) for size in SIZES), doc("none", None)]
     file = tmp_path / "large.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
-from unittest.mock import patch
 
 from omnigraph.core.commit import CommitKind
 from omnigraph.engine.graph import Graph
@@ -13,20 +12,21 @@ from omnigraph.errors import KeyConflictError, ViolationError
 from omnigraph.manifest import branches
 from omnigraph.rows.read_json import read_objects
 from omnigraph.rows.violations import Violations
-from omnigraph.write import limits
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.rows import load_rows
+from tests.support.tuning import retuned
 
 Record = Mapping[str, Any]
 
 
-@contextmanager
-def through_disk(fragment_bytes: int = 1) -> Iterator[None]:
-    """Every load is a large one."""
-    small = {"BUFFERED_ROWS_MAX": 0, "FRAGMENT_BYTES": fragment_bytes, "GROUPED_ROWS": 2}
-    with patch.multiple(limits, **small):
-        yield
+THROUGH_DISK = {"buffered_rows_max": 0, "fragment_bytes": 1, "grouped_rows": 2}
+"""Fields of a tuning with which every load is a large one."""
+
+
+def through_disk(graph: Graph, **fields: int) -> AbstractContextManager[None]:
+    """Every load of a handle is a large one, for a while."""
+    return retuned(graph, **{**THROUGH_DISK, **fields})
 
 
 def load_sources(

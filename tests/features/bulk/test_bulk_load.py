@@ -16,11 +16,11 @@ from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.errors import KeyConflictError, ViolationError
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.storage.stage import staging
-from omnigraph.write import limits
 from omnigraph.write.load import bulk as bulk_load
 from omnigraph.write.load import fragments as bulk_fragments
 from omnigraph.write.load.mode import LoadMode
 from tests.features.bulk.loading import lines, load_sources, through_disk
+from tests.support.tuning import retuned
 
 SCHEMA = """
 node Person {
@@ -84,7 +84,7 @@ def test_a_load_holds_a_bounded_number_of_rows_however_many_there_are(graph: Gra
     batch_bytes = 600
     records = [person(number) for number in range(3_000)]
     with (
-        through_disk(fragment_bytes=4 * batch_bytes),
+        through_disk(graph, fragment_bytes=4 * batch_bytes),
         patch.object(bulk_fragments.FragmentWriter, "add", watched),
     ):
         load_sources(graph, "main", {"big": records}, LoadMode.APPEND, batch_rows=20)
@@ -104,8 +104,7 @@ def test_many_types_together_hold_no_more_than_one(graph: Graph) -> None:
 
     records = [record for number in range(200) for record in (person(number), note(f"n{number}", "x"))]
     with (
-        through_disk(fragment_bytes=10**9),
-        patch.object(limits, "PENDING_BYTES_MAX", 2_000),
+        through_disk(graph, fragment_bytes=10**9, pending_bytes_max=2_000),
         patch.object(bulk_fragments.FragmentWriter, "add", watched),
     ):
         load_sources(graph, "main", {"big": records}, LoadMode.APPEND, batch_rows=2)
@@ -121,7 +120,7 @@ def test_input_is_read_once_and_goes_through_disk_from_the_limit_on(graph: Graph
             yield person(number)
 
     with (
-        patch.object(limits, "BUFFERED_ROWS_MAX", 39),
+        retuned(graph, buffered_rows_max=39),
         patch.object(bulk_load, "load_bulk", wraps=bulk_load.load_bulk) as through,
     ):
         told: list[int] = []
@@ -134,6 +133,19 @@ def test_input_is_read_once_and_goes_through_disk_from_the_limit_on(graph: Graph
     assert result.nodes == {"Person": 40}
 
 
+@pytest.mark.parametrize(("mode", "counts"), [(LoadMode.MERGE, (2, 3, 0)), (LoadMode.OVERWRITE, (5, 0, 4))])
+def test_a_preview_through_disk_counts_as_the_commit_does(
+    graph: Graph, mode: LoadMode, counts: tuple[int, int, int]
+) -> None:
+    graph.load([person(number) for number in range(4)], "append")
+    with through_disk(graph):
+        preview = graph.load_preview([person(number, 7) for number in range(1, 6)], mode.value)
+        assert len(lines(graph, "main")) == 4
+        graph.load([person(number, 7) for number in range(1, 6)], mode.value)
+    for tables in (preview.tables, next(graph.commits()).tables):
+        assert [(item.key, item.inserted, item.updated, item.deleted) for item in tables] == [("node:Person", *counts)]
+
+
 # --- nothing is left -----------------------------------------------------------------------------------
 
 
@@ -141,7 +153,7 @@ def test_a_violation_leaves_no_file(graph: Graph, temporary: Path) -> None:
     blob = "base64:" + "A" * 400_000
     records = [*(person(number) for number in range(20)), note("n", "x", blob), knows(1, 99)]
     before = data_files(graph)
-    with through_disk(), pytest.raises(ViolationError, match="big:22: dst 'p99' not found in Person"):
+    with through_disk(graph), pytest.raises(ViolationError, match="big:22: dst 'p99' not found in Person"):
         load_sources(graph, "main", {"big": records}, LoadMode.APPEND)
     assert data_files(graph) == before
     assert not list(temporary.iterdir())
@@ -166,7 +178,7 @@ def test_an_interrupt_leaves_the_graph_as_it_was_and_no_temporary_file(
         "checking": (bulk_load, "settle_duplicates"),
         "staging": (staging, "stage_grouped"),
     }[moment]
-    with through_disk(), patch.object(*where, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with through_disk(graph), patch.object(*where, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         load_sources(graph, "main", {"big": records()}, LoadMode.APPEND, batch_rows=100)  # type: ignore[dict-item]
     assert next(graph.commits()).id == head
     assert data_files(graph) == before
@@ -180,7 +192,7 @@ def test_an_interrupt_leaves_the_graph_as_it_was_and_no_temporary_file(
 
 def test_the_last_of_several_rows_of_one_id_wins_across_fragments(graph: Graph) -> None:
     records = [note(f"n{number % 3}", str(number)) for number in range(31)]
-    with through_disk():
+    with through_disk(graph):
         counts = load_sources(graph, "main", {"big": records}, LoadMode.MERGE)
     assert counts == {"node:Note": 3}
     assert sorted(json.loads(line)["data"]["text"] for line in lines(graph, "main")) == ["28", "29", "30"]
@@ -189,7 +201,7 @@ def test_the_last_of_several_rows_of_one_id_wins_across_fragments(graph: Graph) 
 
 
 def test_an_upsert_replaces_rows_in_every_fragment(graph: Graph) -> None:
-    with through_disk():
+    with through_disk(graph):
         load_sources(graph, "main", {"seed": [person(number) for number in range(100)]}, LoadMode.APPEND)
         load_sources(graph, "main", {"new": [person(number, 7) for number in range(0, 150, 3)]}, LoadMode.MERGE)
     ages = {data["name"]: data["age"] for data in (json.loads(line)["data"] for line in lines(graph, "main"))}
@@ -211,8 +223,7 @@ def publish_meanwhile(graph: Graph, records: list[dict[str, Any]]) -> Any:
         plan = stage(self, *arguments)
         if not done:
             done.append(True)
-            with patch.object(limits, "BUFFERED_ROWS_MAX", 1_000):
-                open_graph(graph.uri, durability="os").load(records, "append")
+            open_graph(graph.uri, durability="os").load(records, "append")
         return plan
 
     return patch.object(bulk_load.PreparedBulk, "stage", staged)
@@ -220,7 +231,7 @@ def publish_meanwhile(graph: Graph, records: list[dict[str, Any]]) -> Any:
 
 def test_when_others_publish_first_the_same_fragments_are_staged_again(graph: Graph) -> None:
     with (
-        through_disk(),
+        through_disk(graph),
         publish_meanwhile(graph, [person(900), person(3, age=5)]),
         patch.object(bulk_fragments, "write_rows", wraps=staging.write_rows) as write,
     ):
@@ -234,7 +245,7 @@ def test_when_others_publish_first_the_same_fragments_are_staged_again(graph: Gr
 
 def test_an_id_that_others_published_first_is_still_a_conflict(graph: Graph) -> None:
     with (
-        through_disk(),
+        through_disk(graph),
         publish_meanwhile(graph, [person(3)]),
         pytest.raises(KeyConflictError, match="big:4: Person 'p3' exists already"),
     ):
@@ -256,7 +267,7 @@ def test_several_files_are_one_commit_and_each_is_named_in_messages(graph: Graph
     two.write_text(json.dumps(person(1)) + "\n")
     for limit in (1_000, 0):
         with (
-            patch.object(limits, "BUFFERED_ROWS_MAX", limit),
+            retuned(graph, buffered_rows_max=limit),
             pytest.raises(ViolationError, match=f"^{one}:2: Person 'p1' is given twice: again in {two}:1$"),
         ):
             graph.load((one, two), "merge")

@@ -6,17 +6,11 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.errors import CorruptionError, StorageError
-from omnigraph.write import limits
 from omnigraph.write.load.keys import KeyDatabase, Stream, open_keys
 
 MEGABYTE = 2**20
 ROWS = 200_000
 COUNT = "SELECT count(*) FROM (SELECT id FROM ids GROUP BY id ORDER BY max(id || 'x'))"
-
-
-@pytest.fixture(autouse=True)
-def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "KEY_DATABASE_BYTES", MEGABYTE)
 
 
 def ids() -> Stream:
@@ -30,9 +24,8 @@ def test_a_statement_that_needs_more_memory_gets_it_and_reads_all_again() -> Non
         assert keys.memory > MEGABYTE
 
 
-def test_beyond_the_limit_the_load_fails_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "KEY_DATABASE_BYTES_MAX", 2 * MEGABYTE)
-    with open_keys(lambda connection: KeyDatabase(connection, MEGABYTE)) as keys:
+def test_beyond_the_limit_the_load_fails_and_says_why() -> None:
+    with open_keys(lambda connection: KeyDatabase(connection, MEGABYTE, 2 * MEGABYTE)) as keys:
         with pytest.raises(StorageError, match="memory"):
             keys.run(COUNT, ids=ids())
         assert keys.memory == 2 * MEGABYTE

@@ -108,5 +108,5 @@ def test_any_input_has_the_same_outcome_on_both_paths(
     for path in ("memory", "disk"):
         graph.create_branch(f"{path}-{number}", parent)
     expected = outcome(graph, f"memory-{number}", sources, mode)
-    with through_disk():
+    with through_disk(graph):
         assert outcome(graph, f"disk-{number}", sources, mode) == expected

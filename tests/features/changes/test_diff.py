@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.changes import read_filter
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.wire.changes import diff_json
 from tests.features.changes.histories import Step, applied, make_history, steps
@@ -185,13 +185,11 @@ def test_a_diff_applied_to_its_first_side_gives_the_second(planned: list[Step]) 
             assert applied(history.heads["main"], history.graph.diff("main", name).changes()) == tables
 
 
-def test_what_a_diff_reads_follows_the_change_and_not_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fold, "TIERS", ((1, 1),))
+def test_what_a_diff_reads_follows_the_change_and_not_the_table(tmp_path: Path) -> None:
+    tuning = Tuning(fold_tiers=((1, 1),))
     read: list[tuple[int, int]] = []
     for rows in (20_000, 80_000):
-        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }")
+        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }", tuning=tuning)
         names = pa.array([f"i{n}" for n in range(rows)])
         made.load(pa.table({"name": names, "rank": pa.array(range(rows))}), type_name="Item")
         made.create_branch("b")

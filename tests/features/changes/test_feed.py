@@ -12,7 +12,8 @@ from hypothesis import given, settings
 
 import omnigraph
 from omnigraph.core import limits
-from omnigraph.engine.history import commit_changes, feed
+from omnigraph.core.tuning import Tuning
+from omnigraph.engine.history import commit_changes
 from omnigraph.engine.history.feed import ChangePage
 from omnigraph.errors import (
     ChangeFeedGap,
@@ -23,12 +24,12 @@ from omnigraph.errors import (
     NotFoundError,
     UsageError,
 )
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.wire.changes import baseline_json, change_page_json, commit_changes_json
 from tests.features.changes.histories import Step, applied, make_history, steps
 from tests.promises.model import plain
 from tests.promises.protocol.graphs import create, edge, insert, person, reopen, run
+from tests.support.tuning import tuned
 
 BLOBS = "node Doc { name: String @key\n born: Date?\n at: DateTime?\n x: F64?\n body: Blob? }"
 
@@ -120,15 +121,14 @@ def test_reading_on_within_a_commit_does_not_compare_it_again(
     assert len(compared) == 4
 
 
-def test_a_page_ends_by_bytes_and_by_commits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_ends_by_bytes_and_by_commits_too(tmp_path: Path) -> None:
     graph = create(tmp_path, BLOBS)
     bodies = dict.fromkeys("abc", "base64:" + "QUJD" * 100000)
     graph.load([{"type": "Doc", "data": {"name": name, "body": body}} for name, body in bodies.items()])
-    monkeypatch.setattr(commit_changes.Room.__init__, "__defaults__", (100_000, False))
-    monkeypatch.setattr(commit_changes, "FEED_BYTES_PER_PAGE", 100_000)
+    graph = tuned(graph, feed_page_bytes=100_000)
     found = pages(graph)
     assert [[change.id for change in page.changes()] for page in found] == [["a"], ["b"], ["c"]]
-    monkeypatch.setattr(feed, "FEED_COMMITS_PER_PAGE", 2)
+    graph = tuned(graph, feed_page_commits=2)
     for number in range(5):
         run(graph, f'insert Doc {{name: "d{number}"}}')
     more = pages(graph, found[-1].cursor)
@@ -279,11 +279,11 @@ def test_a_long_history_is_told_from_the_log(tmp_path: Path) -> None:
     assert [change.id for page in found for change in page.changes()] == [f"p{number}" for number in range(150)]
 
 
-def test_a_poll_reads_by_the_change_and_not_by_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "TIERS", ((1, 1),))
+def test_a_poll_reads_by_the_change_and_not_by_the_table(tmp_path: Path) -> None:
+    tuning = Tuning(fold_tiers=((1, 1),))
     read = []
     for rows in (5_000, 50_000):
-        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }")
+        made = create(tmp_path / str(rows), "node Item { name: String @key\n rank: I64? }", tuning=tuning)
         names = pa.array([f"i{n}" for n in range(rows)])
         made.load(pa.table({"name": names, "rank": pa.array(range(rows))}), type_name="Item")
         cursor = made.changes().cursor

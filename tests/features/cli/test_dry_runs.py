@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.write import limits
 from tests.features.cli.graphs import add, as_json, everything, write_lines
 from tests.features.cli.run import run
 
@@ -23,17 +22,10 @@ def _changes(document: Any) -> list[tuple[str, int, int, int]]:
     return [(item["table_key"], item["inserted"], item["updated"], item["deleted"]) for item in document["tables"]]
 
 
-@pytest.mark.parametrize("rows_in_memory", [limits.BUFFERED_ROWS_MAX, 1], ids=["in memory", "through disk"])
 @pytest.mark.parametrize(("mode", "counts"), [("merge", (1, 2, 0)), ("overwrite", (3, 0, 2))])
 def test_a_load_is_counted_as_its_commit_counts_it(
-    graph: Path,
-    tmp_path: Path,
-    mode: str,
-    counts: tuple[int, int, int],
-    rows_in_memory: int,
-    monkeypatch: pytest.MonkeyPatch,
+    graph: Path, tmp_path: Path, mode: str, counts: tuple[int, int, int]
 ) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", rows_in_memory)
     data = write_lines(tmp_path / "data.jsonl", LINES)
     words = ("load", graph, "--data", data, "--mode", mode)
     before = everything(graph)

@@ -2,20 +2,21 @@
 
 from pathlib import Path
 
-import pytest
-
-from omnigraph.write import limits
-from tests.features.cli.graphs import add, as_json, exported, head
+from omnigraph.core.tuning import Tuning
+from tests.features.cli.graphs import add, as_json, exported, head, write_lines
 from tests.features.cli.run import run
 
 
-def test_a_graph_is_compacted_and_indexed_and_stays_the_same(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
-    add(graph, "Grace")
+def test_a_graph_is_compacted_and_indexed_and_stays_the_same(graph: Path, tmp_path: Path) -> None:
+    half = Tuning().index_rows_min // 2
+    for start in (0, half):
+        people = [{"type": "Person", "data": {"name": f"p{start + number}"}} for number in range(half)]
+        done = run("load", graph, "--data", write_lines(tmp_path / "people.jsonl", people), "--mode", "append")
+        assert done.exit_code == 0, done.output
     before = exported(graph)
     result = run("optimize", graph, "--as", "ann")
     assert result.exit_code == 0, result.output
-    assert "2 -> 1 fragments; indexed id (btree), name (btree), name (text)" in result.stdout
+    assert "3 -> 1 fragments; indexed id (btree), name (btree), name (text)" in result.stdout
     assert f"ok: 1 commit ({head(graph)}) on main" in result.stdout
     assert "omnigraph optimize" in result.stderr
     assert exported(graph) == before

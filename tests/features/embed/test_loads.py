@@ -2,24 +2,22 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 import omnigraph
 from omnigraph.core.ports import EmbeddingRole
+from omnigraph.core.tuning import Tuning
 from omnigraph.embed.providers import OpenAi
 from omnigraph.embed.remote import Patience, RemoteEmbedder
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable, OmnigraphError, ViolationError
 from omnigraph.write import limits
-from omnigraph.write.vectors import committed_vectors
-from tests.features.bulk.loading import through_disk
+from tests.features.bulk.loading import THROUGH_DISK
 from tests.features.embed.documents import SCHEMA, Recording, doc, note, stored, vector
 from tests.features.embed.service import Answer, openai_answer, serving
 
@@ -30,19 +28,15 @@ def embedder() -> Recording:
 
 
 @pytest.fixture
-def graph(tmp_path: Path, embedder: Recording) -> omnigraph.Graph:
-    return omnigraph.create(tmp_path / "g", SCHEMA, durability="os", embedder=embedder)
+def graph(tmp_path: Path, embedder: Recording, tuning: Tuning) -> omnigraph.Graph:
+    return omnigraph.create(tmp_path / "g", SCHEMA, durability="os", embedder=embedder, tuning=tuning)
 
 
 @pytest.fixture(params=["memory", "disk", "hashed"], autouse=True)
-def path(request: pytest.FixtureRequest) -> Iterator[None]:
+def tuning(request: pytest.FixtureRequest) -> Tuning:
     """Every way a load takes: in memory, through disk, and with committed ids found by their hashes."""
-    ids_max = 0 if request.param == "hashed" else committed_vectors.IDS_PER_FILTER_MAX
-    with (
-        through_disk() if request.param != "memory" else nullcontext(),
-        patch.object(committed_vectors, "IDS_PER_FILTER_MAX", ids_max),
-    ):
-        yield
+    tuning = Tuning() if request.param == "memory" else Tuning(**THROUGH_DISK)
+    return replace(tuning, filtered_ids_max=0) if request.param == "hashed" else tuning
 
 
 def data_files(graph: omnigraph.Graph) -> set[str]:
@@ -119,9 +113,11 @@ def test_what_did_not_change_is_not_embedded_again(graph: omnigraph.Graph, embed
     assert embedder.texts() == []
 
 
-def test_rows_of_one_id_have_the_vectors_of_their_own_texts(tmp_path: Path, embedder: Recording) -> None:
+def test_rows_of_one_id_have_the_vectors_of_their_own_texts(
+    tmp_path: Path, embedder: Recording, tuning: Tuning
+) -> None:
     schema = "node Doc { text: String? vec: Vector(3)? @embed(text) }"
-    graph = omnigraph.create(tmp_path / "unkeyed", schema, durability="os", embedder=embedder)
+    graph = omnigraph.create(tmp_path / "unkeyed", schema, durability="os", embedder=embedder, tuning=tuning)
     graph.load([{"type": "Doc", "data": {"id": "x", "text": "one"}}])
     embedder.requests.clear()
     twice = [{"type": "Doc", "data": {"id": "x", "text": text}} for text in ("one", "two")]
@@ -136,7 +132,7 @@ def test_a_required_vector_is_made_or_reported_with_its_line(graph: omnigraph.Gr
     assert caught.value.counts == {"required/node:Note/vec": 2}
     assert [sample.place.line for sample in caught.value.samples] == [2, 4]
     assert "missing required property Note.vec (Vector(3))" in str(caught.value)
-    plain = omnigraph.open(graph.uri)
+    plain = omnigraph.open(graph.uri, tuning=graph.tuning)
     with pytest.raises(ViolationError, match=r"missing required property Note\.vec \(Vector\(3\)\)"):
         plain.load([note("a", body="here")])
     graph.load([note("a", body="here"), note("b", vec=[1, 2, 3])])
@@ -151,7 +147,7 @@ def test_arrow_tables_get_their_vectors_too(graph: omnigraph.Graph) -> None:
 def test_without_an_embedder_vectors_stay_null(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "for something else")
     monkeypatch.setenv("OMNIGRAPH_EMBEDDINGS_MOCK", "0")
-    omnigraph.open(graph.uri).load([doc("a", text="apples")])
+    omnigraph.open(graph.uri, tuning=graph.tuning).load([doc("a", text="apples")])
     assert "vec" not in stored(graph)["a"]
 
 
@@ -161,12 +157,12 @@ def test_the_environment_may_name_the_embedder(
 ) -> None:
     monkeypatch.setenv(variable, "1" if variable.endswith("MOCK") else "mock")
     monkeypatch.setenv("OMNIGRAPH_EMBED_MODEL", "model-a")
-    omnigraph.open(graph.uri).load([doc("a", text="apples")])
+    omnigraph.open(graph.uri, tuning=graph.tuning).load([doc("a", text="apples")])
     assert stored(graph)["a"]["named"] == vector("apples")
 
 
 def test_another_model_than_the_recorded_one_is_refused_unless_it_is_not_needed(graph: omnigraph.Graph) -> None:
-    other = omnigraph.open(graph.uri, embedder=Recording("model-b"))
+    other = omnigraph.open(graph.uri, tuning=graph.tuning, embedder=Recording("model-b"))
     head = graph.snapshot().commit_id
     with pytest.raises(EmbeddingError, match=r"Doc\.named.*'model-a'.*'model-b'"):
         other.load([doc("a", text="apples")])
@@ -195,7 +191,7 @@ def test_a_provider_that_fails_changes_nothing(
     graph: omnigraph.Graph, error: Exception, kind: type[OmnigraphError]
 ) -> None:
     head, files = graph.snapshot().commit_id, data_files(graph)
-    failing = omnigraph.open(graph.uri, embedder=Failing(error=error))
+    failing = omnigraph.open(graph.uri, tuning=graph.tuning, embedder=Failing(error=error))
     with pytest.raises(kind):
         failing.load([doc(f"d{number}", text=f"text {number}") for number in range(9)])
     assert graph.snapshot().commit_id == head
@@ -211,7 +207,7 @@ def test_a_vector_of_no_use_is_an_error(graph: omnigraph.Graph, wrong: list[list
             return wrong
 
     with pytest.raises(EmbeddingError, match="the embedder gave"):
-        omnigraph.open(graph.uri, embedder=Broken()).load([doc("a", text="apples")])
+        omnigraph.open(graph.uri, tuning=graph.tuning, embedder=Broken()).load([doc("a", text="apples")])
     assert stored(graph) == {}
 
 
@@ -231,7 +227,7 @@ def test_a_service_that_is_busy_is_asked_again(graph: omnigraph.Graph) -> None:
     busy, good = Answer({"error": "slow down"}, status=429), Answer(openai_answer([3.0, 0.0, 4.0]))
     with serving(busy, busy, good) as service:
         remote = RemoteEmbedder(OpenAi(), service.url, "m", "key", Patience(backoff_ms=1))
-        omnigraph.open(graph.uri, embedder=remote).load([note("n", body="text")])
+        omnigraph.open(graph.uri, tuning=graph.tuning, embedder=remote).load([note("n", body="text")])
         assert [request.body["input"] for request in service.requests] == [["text"]] * 3
     assert stored(graph)["n"]["vec"] == pytest.approx([0.6, 0.0, 0.8])
 
@@ -242,7 +238,7 @@ def test_a_service_that_stays_silent_is_given_up_at_its_deadline(graph: omnigrap
             OpenAi(), service.url, "m", "key", Patience(timeout_ms=20, backoff_ms=1, deadline_ms=50)
         )
         with pytest.raises(EmbeddingUnavailable):
-            omnigraph.open(graph.uri, embedder=remote).load([note("n", body="text")])
+            omnigraph.open(graph.uri, tuning=graph.tuning, embedder=remote).load([note("n", body="text")])
     assert stored(graph) == {}
 
 
@@ -256,7 +252,7 @@ def test_loads_that_race_keep_the_vectors_of_their_texts(graph: omnigraph.Graph,
             assert go_on.wait(30)
             return super().embed(texts, dimension, role)
 
-    slow = omnigraph.open(graph.uri, embedder=Waiting())
+    slow = omnigraph.open(graph.uri, tuning=graph.tuning, embedder=Waiting())
     thread = threading.Thread(target=lambda: slow.load([doc("a", text="first"), doc("b", text="slow")]))
     thread.start()
     assert entered.wait(30)

@@ -1,19 +1,20 @@
 """Rows that the query does not return are counted without being materialised, with the same counts."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import create
 from omnigraph.errors import LimitExceeded
 from omnigraph.exec.graph_view import Traversal
 from omnigraph.exec.multiplicity import ROWS_MAX, product, sums, total
-from omnigraph.exec.shape import row_groups
 from omnigraph.exec.topology.cache import Topologies
-from omnigraph.exec.walk import counting
 from tests.features.exec.people import People, edge, person
+from tests.support.tuning import retuned
 
 MATCHES = [
     "$a: Person $a knows $b $b knows $c",
@@ -39,11 +40,11 @@ MATCHES = [
 ]
 
 
-@pytest.fixture(params=[counting.DENSE_SHARE, 0], ids=["dense", "one by one"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=[Tuning().counted_share, 0], ids=["dense", "one by one"])
+def way(people: People, request: pytest.FixtureRequest) -> Iterator[None]:
     """Arrays over all nodes, or row by row."""
-    monkeypatch.setattr(counting, "DENSE_SHARE", request.param)
-    monkeypatch.setattr(row_groups, "COLLAPSED_ROWS_MIN", 0)
+    with retuned(people.graph, counted_share=request.param, collapsed_rows_min=0):
+        yield
 
 
 def named(match: str) -> list[str]:

@@ -21,13 +21,10 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.exec import lookup, scan, shaper, tables
 from omnigraph.exec.graph_view import Derived, Traversal
-from omnigraph.exec.shape import order, partitions, row_groups
-from omnigraph.exec.topology import cache
-from omnigraph.exec.walk import counting, reach
+from omnigraph.exec.shape import row_groups
+from omnigraph.exec.walk import reach
 from omnigraph.storage.tables.array_cache import ArrayCache
-from omnigraph.write import limits
 from tests.features.exec.compare import assert_same, expected, read_data
 from tests.features.exec.generate import (
     Query,
@@ -42,6 +39,7 @@ from tests.features.exec.generate import (
 )
 from tests.features.exec.naive import Data, TooLarge
 from tests.features.exec.people import NOW_MS, FixedClock
+from tests.support.tuning import retuned
 
 MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
 
@@ -54,6 +52,17 @@ class Place:
     data: Data
 
 
+THROUGH_STORAGE = {
+    "pushed_rows_min": 0,
+    "compared_rows_max": 0,
+    "indexed_values_min": 0,
+    "selected_share": 1,
+    "selected_rows_min": 0,
+    "collapsed_rows_min": 0,
+}
+"""Fields of a tuning with which nothing is too small for storage, an index or a selection."""
+
+
 @contextmanager
 def read_differently(graph: Graph, way: int) -> Iterator[None]:
     """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered.
@@ -63,29 +72,22 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
     at once, or a few rows at a time.
     """
     with ExitStack() as stack:
-        stack.enter_context(patch.object(cache, "CHANGES_SHARE", 1e-9))
+        stack.enter_context(retuned(graph, changed_share=1e-9))
         stack.enter_context(patch.object(graph._derived.topologies, "_persisted_edges_min", 0))
         if way & 1:
-            stack.enter_context(patch.object(scan, "PUSHED_ROWS_MIN", 0))
-            stack.enter_context(patch.object(lookup, "IN_MEMORY_ROWS_MAX", 0))
-            stack.enter_context(patch.object(lookup, "VALUES_MIN", 0))
-            stack.enter_context(patch.object(order, "SELECT_SHARE", 1))
-            stack.enter_context(patch.object(order, "SELECT_ROWS_MIN", 0))
-            stack.enter_context(patch.object(row_groups, "COLLAPSED_ROWS_MIN", 0))
+            stack.enter_context(retuned(graph, **THROUGH_STORAGE))
         if way & 2:
             stack.enter_context(patch.object(row_groups, "DENSE_SHARE", 0))
             stack.enter_context(patch.object(row_groups, "DENSE_MIN", 0))
             stack.enter_context(patch.object(row_groups, "SPAN_MAX", 100))
-            stack.enter_context(patch.object(tables, "WHOLE_COLUMN_SHARE", 0))
+            stack.enter_context(retuned(graph, whole_column_share=0))
         if way & 3:
             stack.enter_context(patch.object(graph, "_derived", Derived.kept_in(ArrayCache(None))))
         if way & 8:
-            stack.enter_context(patch.object(tables, "MAPPED_ROWS_MIN", 3))
+            stack.enter_context(retuned(graph, mapped_rows_min=3))
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
         if way & 4:
-            stack.enter_context(patch.object(counting, "DENSE_SHARE", 0))
-            stack.enter_context(patch.object(partitions, "AT_ONCE_MAX", 3))
-            stack.enter_context(patch.object(shaper, "BATCH_ROWS", 2))
+            stack.enter_context(retuned(graph, counted_share=0, rows_at_once_max=3, result_rows_max=2))
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
         yield
 
@@ -130,7 +132,7 @@ def places(rng: Random, graph: Graph, schema: Schema) -> Iterator[Place]:
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))
     yield Place({"at": commit}, first.data)
     # Compacted and indexed, whatever the size; vectors excepted, whose index gives other neighbours.
-    with patch.object(limits, "INDEX_ROWS_MIN", 0), patch.object(limits, "NGRAM_INDEX_ROWS_MIN", 0):
+    with retuned(graph, index_rows_min=0, ngram_index_rows_min=0):
         made = graph.optimize("side")
     assert any(table.indexes_built for table in made.tables)
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))

@@ -1,5 +1,6 @@
 """Order and limit: the rows are those of sorting everything, and little else is read or made."""
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -7,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from omnigraph.exec.shape import order
+from omnigraph.core.tuning import Tuning
 from omnigraph.exec.shape.order import Key, first_rows
 from omnigraph.exec.shape.steps import sorted_rows
 from omnigraph.exec.tables import Rows
 from tests.features.exec.people import People
+from tests.support.tuning import retuned
 
 NAN = float("nan")
 POOLS: list[tuple[pa.DataType, list[Any]]] = [
@@ -47,23 +49,22 @@ def readers(values: list[pa.Array], descending: list[bool], read: list[int] | No
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_the_first_rows_are_those_of_sorting_everything(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_rows_are_those_of_sorting_everything(seed: int) -> None:
     rng = Random(seed)
-    monkeypatch.setattr(order, "SELECT_SHARE", rng.choice([1, 1, 4]))
-    monkeypatch.setattr(order, "SELECT_ROWS_MIN", 0)
+    tuning = Tuning(selected_share=rng.choice([1, 1, 4]), selected_rows_min=0)
     rows = rng.choice([0, 1, 5, 40])
     values = columns(rng, rows)
     descending = [rng.random() < 0.5 for _ in values]
     stop = rng.randint(0, rows)
     expected = sorted_rows(list(zip(values, descending, strict=True)), rows)[:stop]
-    found = first_rows(readers(values, descending), np.arange(rows), stop)
+    found = first_rows(readers(values, descending), np.arange(rows), stop, tuning)
     assert found.tolist() == expected.tolist()
 
 
 def test_later_keys_are_read_only_for_rows_that_may_be_among_the_first() -> None:
     values = [pa.array(np.arange(10_000) % 1000), pa.array(np.arange(10_000)), pa.array(np.arange(10_000))]
     read = [0, 0, 0]
-    found = first_rows(readers(values, [True, False, False], read), np.arange(10_000), 3)
+    found = first_rows(readers(values, [True, False, False], read), np.arange(10_000), 3, Tuning())
     assert found.tolist() == [999, 1999, 2999]
     assert read[0] == 10_000
     assert read[1] <= 20
@@ -78,9 +79,9 @@ def scanned(result: Any) -> list[int]:
 
 
 @pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omnigraph.exec.run.CHUNK_ROWS_MIN", 1)
-    monkeypatch.setattr("omnigraph.exec.run.CHUNK_GROWTH", 2)
+def small_steps(people: People) -> Iterator[None]:
+    with retuned(people.graph, chunk_rows_min=1, chunk_growth=2):
+        yield
 
 
 @pytest.mark.usefixtures("small_steps")

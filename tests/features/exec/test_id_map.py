@@ -10,6 +10,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import id_map, tables
 from omnigraph.exec.id_map import IdMap, IdMaps, hash_text, hashes
+from tests.support.tuning import retuned
 
 TEXTS = [
     "",
@@ -47,7 +48,7 @@ def test_hashes_of_many_ids_differ() -> None:
 def test_ids_with_one_hash_are_told_apart(tmp_path: Path) -> None:
     graph = grown(tmp_path)
     with (
-        patch.object(tables, "MAPPED_ROWS_MIN", 0),
+        retuned(graph, mapped_rows_min=0),
         patch.object(tables, "hash_text", lambda _: 7),
         patch.object(id_map, "hashes", lambda texts: np.full(len(texts), 7, np.uint64)),
     ):
@@ -71,26 +72,26 @@ def ages(graph: Graph, names: list[str]) -> list[int]:
 @pytest.mark.parametrize("rows_min", [0, 2, 30, 1000])
 def test_a_map_finds_what_is_there_now(rows_min: int, tmp_path: Path) -> None:
     graph = grown(tmp_path)
-    with patch.object(tables, "MAPPED_ROWS_MIN", rows_min):
+    with retuned(graph, mapped_rows_min=rows_min):
         assert ages(graph, ["n3", "n4"]) == [3, 4]
         graph.mutate('query d() { delete N where name = "n3" }')
         graph.mutate('query u() { update N set { age: 44 } where name = "n4" }')
         graph.load([{"type": "N", "data": {"name": "n40", "age": 40}}])
         assert ages(graph, ["n3", "n4", "n40", "n41"]) == [44, 40]
         graph.load([{"type": "N", "data": {"name": "n3", "age": -3}}])
-        assert ages(open_graph(graph.uri), ["n3", "n4", "n40"]) == [-3, 44, 40]
+        assert ages(open_graph(graph.uri, tuning=graph.tuning), ["n3", "n4", "n40"]) == [-3, 44, 40]
 
 
 def test_a_map_is_kept_beside_the_graph_and_may_go(tmp_path: Path) -> None:
     graph = grown(tmp_path)
-    with patch.object(tables, "MAPPED_ROWS_MIN", 0):
+    with retuned(graph, mapped_rows_min=0):
         assert ages(graph, ["n5"]) == [5]
         files = list(Path(graph.uri).glob("cache/ids-*/*/hashes.npy"))
         assert files
         with patch.object(IdMaps, "_made", side_effect=AssertionError("it is there")):
-            assert ages(open_graph(graph.uri), ["n5"]) == [5]
+            assert ages(open_graph(graph.uri, tuning=graph.tuning), ["n5"]) == [5]
         files[0].write_bytes(b"damaged")
-        assert ages(open_graph(graph.uri), ["n5"]) == [5]
+        assert ages(open_graph(graph.uri, tuning=graph.tuning), ["n5"]) == [5]
 
 
 def test_every_offset_that_has_the_hash_may_be_meant() -> None:

@@ -9,6 +9,7 @@ from omnigraph.engine.graph import create, open_graph
 from omnigraph.errors import LimitExceeded, QueryCancelled
 from omnigraph.exec.scan import scan_rows
 from tests.features.exec.people import People, edge, person
+from tests.support.tuning import tuned
 
 HOSTILE = [
     "",
@@ -46,11 +47,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> People:
 
 @pytest.mark.parametrize("pushed", [False, True])
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_value_is_compared_and_never_interpreted(
-    hostile: People, text: str, pushed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_is_compared_and_never_interpreted(hostile: People, text: str, pushed: bool) -> None:
     if pushed:
-        monkeypatch.setattr("omnigraph.exec.scan.PUSHED_ROWS_MIN", 0)
+        hostile = People(tuned(hostile.graph, pushed_rows_min=0))
     wanted = [(HOSTILE.index(text),)]
     for match in (
         "$p: Person { nick: $x }",

@@ -1,7 +1,7 @@
 """Memory: what is counted, what is done in parts, and results that are read in batches."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import pytest
 from omnigraph.engine.graph import create
 from omnigraph.engine.query.memory import machine_bytes, parsed, query_memory
 from omnigraph.errors import LimitExceeded, QueryCancelled, UsageError
-from omnigraph.exec import shaper, tables
-from omnigraph.exec.shape import partitions
+from omnigraph.exec import tables
 from tests.features.exec.people import People
+from tests.support.tuning import retuned
 
 ROWS = 40_000
 LIMIT = 3_000_000
@@ -56,24 +56,20 @@ BLOCKING = [
 
 
 @pytest.mark.parametrize(("returns", "rest"), BLOCKING)
-def test_what_does_not_fit_at_once_is_done_in_parts(
-    many: People, returns: str, rest: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_fit_at_once_is_done_in_parts(many: People, returns: str, rest: str) -> None:
     wanted = many.ask("$n: N", returns, rest).to_arrow()
     limited = many.ask("$n: N", returns, rest, memory_limit=LIMIT)
     assert pa.Table.from_batches(limited.to_batches(500), wanted.schema) == wanted
-    monkeypatch.setattr(partitions, "DIVIDED_ROWS_MIN", 10**9)
-    with pytest.raises(LimitExceeded) as caught:
+    with retuned(many.graph, divided_rows_min=10**9), pytest.raises(LimitExceeded) as caught:
         many.ask("$n: N", returns, rest, memory_limit=LIMIT)
     assert caught.value.facts["resource"] == "bytes"
 
 
-def test_a_condition_that_does_not_fit_is_tested_in_parts(many: People, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_condition_that_does_not_fit_is_tested_in_parts(many: People) -> None:
     match = "$n: N maybe { $n e $m } $n.text < $n.key or $m.text = $n.text"
     found = many.ask(match, "count($n)", memory_limit=LIMIT).to_pylist()
     assert found == many.ask(match, "count($n)").to_pylist() != [{"n": 0}]
-    monkeypatch.setattr(partitions, "DIVIDED_ROWS_MIN", 10**9)
-    with pytest.raises(LimitExceeded):
+    with retuned(many.graph, divided_rows_min=10**9), pytest.raises(LimitExceeded):
         many.ask(match, "count($n)", memory_limit=LIMIT)
 
 
@@ -104,7 +100,7 @@ def test_rows_that_all_have_one_value_are_divided_by_the_next_key(many: People) 
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def reads(many: People, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many values were read, call by call."""
     lengths: list[int] = []
     many_values = tables.TableView.many_values
@@ -114,8 +110,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return many_values(self, names, rows)
 
     monkeypatch.setattr(tables.TableView, "many_values", counted)
-    monkeypatch.setattr(shaper, "BATCH_ROWS", 1000)
-    return lengths
+    with retuned(many.graph, result_rows_max=1000):
+        yield lengths
 
 
 def test_a_large_result_is_read_batch_by_batch(many: People, reads: list[int]) -> None:

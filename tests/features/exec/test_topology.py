@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
-from omnigraph.exec import graph_view, tables
+from omnigraph.exec import tables
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.id_map import IdMaps
-from omnigraph.exec.topology import cache, neighbours
+from omnigraph.exec.topology import cache
 from omnigraph.exec.topology.cache import Topologies, build
 from omnigraph.exec.topology.indexed import IndexedTopology
 from omnigraph.exec.topology.neighbours import Topology
 from omnigraph.exec.topology.walkable import Steps
 from omnigraph.storage.tables.array_cache import ArrayCache
+from tests.support.tuning import retuned
 
 SCHEMA = """
 node Person { name: String @key age: I32? }
@@ -126,8 +127,7 @@ def assert_equal(found: Topology, graph: GraphView, edge: str) -> None:
             assert connected(mine, starts, keep_edges=keep_edges) == connected(other, starts, keep_edges=keep_edges)
         ends = three[1 if direction == "into" else 2].live()
         pairs = np.array([(start, end) for start in starts[::2] for end in ends[::2]])
-        with patch.object(neighbours, "PROBED_SHARE", 2**40):
-            held = mine.connected(mine.near.to_number(pairs[:, 0]), mine.far.to_number(pairs[:, 1]))
+        held = mine.connected(mine.near.to_number(pairs[:, 0]), mine.far.to_number(pairs[:, 1]), 2**40)
         if held is not None:
             every = connected(other, starts, keep_edges=False)
             assert held.tolist() == [(start, end) in every for start, end in pairs.tolist()]
@@ -147,7 +147,7 @@ def test_changes_on_top_of_a_base_are_as_good_as_a_new_one(seed: int, world: Wor
         known.get(pins(view(graph, known), edge))
     places: list[dict[str, str]] = [{"branch": "main"}]
     graph.create_branch("side")
-    with patch.object(cache, "CHANGES_SHARE", 1e-9), patch.object(cache, "build") as built:
+    with retuned(graph, changed_share=1e-9), patch.object(cache, "build") as built:
         for step in range(14):
             branch = world.rng.choice(["main", "side"])
             world.change(branch)
@@ -253,7 +253,7 @@ def test_a_graph_keeps_large_topologies_below_its_root(world: World) -> None:
 def test_lists_that_were_missed_repeatedly_are_made_in_the_background(world: World) -> None:
     graph = world.graph
     with (
-        patch.object(graph_view, "INDEXED_EDGES_MIN", 0),
+        retuned(graph, indexed_edges_min=0),
         patch.object(tables.TableView, "is_indexed", lambda *_: True),
     ):
         derived = graph._derived

@@ -5,24 +5,24 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.write import limits
+from omnigraph.core.tuning import Tuning
 from tests.features.maintenance.graphs import create, load_people
 from tests.support.faults.fixtures import s3_bucket, s3_server
+from tests.support.tuning import EAGER
 
 __all__ = ["s3_bucket", "s3_server"]
 
 
 @pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every table gets its indexes."""
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
-    monkeypatch.setattr(limits, "VECTOR_INDEX_ROWS_MIN", 0)
+def tuning() -> Tuning:
+    """Every table gets its indexes. A module with other values has a fixture of its own."""
+    return EAGER
 
 
 @pytest.fixture
-def graph(tmp_path: Path, eager: None) -> omnigraph.Graph:
+def graph(tmp_path: Path, tuning: Tuning) -> omnigraph.Graph:
     """Three hundred people and their friendships, in several fragments."""
-    graph = create(tmp_path / "g")
+    graph = create(tmp_path / "g", tuning=tuning)
     load_people(graph, 0, 100)
     load_people(graph, 100, 300)
     return graph

@@ -9,6 +9,7 @@ import omnigraph
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.index.indexes import Coverage, IndexKind, coverage_of
 from omnigraph.write.upkeep.index_choice import wanted_indexes
+from tests.support.tuning import EAGER
 
 SCHEMA = """
 node Person {
@@ -48,6 +49,7 @@ QUERIES = {
 
 def create(uri: str | os.PathLike[str], **options: Any) -> omnigraph.Graph:
     options.setdefault("durability", "os")
+    options.setdefault("tuning", EAGER)
     return omnigraph.create(uri, SCHEMA, **options)
 
 

@@ -11,6 +11,7 @@ import pytest
 import omnigraph
 from omnigraph.storage.tables.io_meter import IoMeter
 from tests.features.maintenance.graphs import fragments, indexes, load_people, uncovered
+from tests.support.tuning import EAGER
 
 SCHEMA = """
 node Doc {
@@ -31,8 +32,6 @@ QUERIES = {
     "nearest": "query q() { match { $d: Doc } return { $d.slug } "
     "order { nearest($d.v, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) } limit 5 }",
 }
-
-pytestmark = pytest.mark.usefixtures("eager")
 
 
 def docs(start: int, stop: int, group: int = 0) -> pa.Table:
@@ -56,7 +55,7 @@ def cites(start: int, stop: int) -> pa.Table:
 @pytest.fixture
 def fresh(tmp_path: Path) -> omnigraph.Graph:
     """Loaded at once."""
-    graph = omnigraph.create(tmp_path / "fresh", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "fresh", SCHEMA, durability="os", tuning=EAGER)
     graph.load(docs(0, ROWS), "append", type_name="Doc")
     graph.load(pa.concat_tables(cites(at, at + 500) for at in range(0, ROWS, 500)), "append", type_name="Cites")
     graph.optimize()
@@ -65,7 +64,7 @@ def fresh(tmp_path: Path) -> omnigraph.Graph:
 
 def used(path: Path, *, maintained: bool) -> omnigraph.Graph:
     """The same content after loads, changes and deletions, optimized in the end and perhaps all the time."""
-    graph = omnigraph.create(path, SCHEMA, durability="os")
+    graph = omnigraph.create(path, SCHEMA, durability="os", tuning=EAGER)
     for at in range(0, ROWS, 500):
         graph.load(docs(at, at + 500, group=at % 7), "append", type_name="Doc")
         graph.load(cites(at, at + 500), "append", type_name="Cites")
@@ -82,7 +81,7 @@ def work(graph: omnigraph.Graph) -> tuple[dict[str, Any], dict[str, tuple[int, i
     """What the queries say, and the requests and bytes that each takes in a process that knows nothing."""
     said, paid = {}, {}
     for name, text in QUERIES.items():
-        stranger = omnigraph.open(graph.uri)
+        stranger = omnigraph.open(graph.uri, tuning=EAGER)
         for pin in stranger.snapshot().state.tables.values():
             stranger._store.open(pin.location, pin.lance_version)
         meter = IoMeter(stranger._store)
@@ -117,7 +116,7 @@ def test_a_graph_that_is_optimized_again_and_again_costs_little_more(fresh: omni
 
 
 def test_a_second_call_reads_manifests_only(fresh: omnigraph.Graph) -> None:
-    stranger = omnigraph.open(fresh.uri)
+    stranger = omnigraph.open(fresh.uri, tuning=EAGER)
     for pin in stranger.snapshot().state.tables.values():
         stranger._store.open(pin.location, pin.lance_version)
     meter = IoMeter(stranger._store)
@@ -130,7 +129,7 @@ def test_verify_lists_the_index_files_of_a_table_once(graph: omnigraph.Graph, mo
     for start in (300, 340, 380):
         load_people(graph, start, start + 40)
         graph.optimize()
-    stranger = omnigraph.open(graph.uri)
+    stranger = omnigraph.open(graph.uri, tuning=EAGER)
     listed: list[str] = []
     objects = stranger._store.objects
     original = objects.list
@@ -147,7 +146,7 @@ def test_verify_lists_the_index_files_of_a_table_once(graph: omnigraph.Graph, mo
     assert sorted(prefix for prefix in listed if "_indices" in prefix) == sorted(f"{at}/_indices/" for at in tables)
     for table in tables:
         Path(graph.uri.removeprefix("file-object-store://"), next(_index_files(graph, table))).unlink()
-    assert len(omnigraph.open(graph.uri).verify().problems) == 2
+    assert len(omnigraph.open(graph.uri, tuning=EAGER).verify().problems) == 2
 
 
 def _index_files(graph: omnigraph.Graph, table: str) -> Iterator[str]:

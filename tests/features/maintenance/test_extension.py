@@ -1,33 +1,40 @@
 """Writers extend the indexes that a table has: lookups and writes stay cheap without any call of optimize."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import StorageError
-from omnigraph.storage.stage import fold
-from omnigraph.storage.tables import key_cache
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.storage.upkeep import index_extension as extension
 from tests.features.maintenance.graphs import answers, create, exported, fragments, indexes, load_people, person, table
 from tests.promises.cost.counting import SCHEMA, Counted, grow
 from tests.support.faults.s3 import Bucket, Server
+from tests.support.tuning import EAGER, tuned
 
 FINISHED = 40
 """Rows of a finished fragment in these tests."""
 FIND = "query q($n: String) { match { $p: Person {name: $n} } return { $p.age } }"
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
-    """Everything a hundred times smaller, and nothing known from memory."""
-    monkeypatch.setattr(fold, "TIERS", ((4, 4), (16, 2), (FINISHED, 2)))
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", FINISHED)
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 8 * FINISHED)
-    monkeypatch.setattr(key_cache, "CACHED_TABLE_ROWS_MAX", 0)
+SMALL = replace(
+    EAGER,
+    fold_tiers=((4, 4), (16, 2), (FINISHED, 2)),
+    extended_rows_min=FINISHED,
+    extended_rows_max=8 * FINISHED,
+    cached_table_rows_max=0,
+)
+"""Everything a hundred times smaller, and nothing known from memory."""
+
+
+@pytest.fixture
+def tuning() -> Tuning:
+    return SMALL
 
 
 def tail(graph: omnigraph.Graph) -> dict[str, tuple[int, int]]:
@@ -37,7 +44,7 @@ def tail(graph: omnigraph.Graph) -> dict[str, tuple[int, int]]:
 
 def lookup_reads(graph: omnigraph.Graph, number: int) -> tuple[int, int]:
     """Requests and bytes of a lookup by a process that knows nothing."""
-    stranger = omnigraph.open(graph.uri)
+    stranger = omnigraph.open(graph.uri, tuning=SMALL)
     pin = stranger.snapshot().state.tables["node:Person"]
     stranger._store.open(pin.location, pin.lance_version)
     meter = IoMeter(stranger._store)
@@ -48,7 +55,7 @@ def lookup_reads(graph: omnigraph.Graph, number: int) -> tuple[int, int]:
 @pytest.fixture
 def growing(tmp_path: Path) -> omnigraph.Graph:
     """Sixty people and their indexes."""
-    graph = omnigraph.create(tmp_path / "growing", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "growing", SCHEMA, durability="os", tuning=SMALL)
     graph.load([{"type": "Person", "data": {"name": f"p{number}"}} for number in range(60)], "append")
     graph.optimize()
     return graph
@@ -66,15 +73,15 @@ def test_the_uncovered_tail_and_a_lookup_stay_bounded_over_many_small_writes(gro
     assert growing.verify().is_clean
 
 
-def test_without_extension_the_tail_grows(growing: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_extension_the_tail_grows(growing: omnigraph.Graph) -> None:
     """What the test above would see."""
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 0)
+    growing = tuned(growing, extended_rows_max=0)
     grow(growing, 150, start=60)
     assert {lacking for lacking, _ in tail(growing).values()} == {150}
 
 
 def test_answers_and_content_stay_the_same(graph: omnigraph.Graph, tmp_path: Path) -> None:
-    plain = create(tmp_path / "plain")
+    plain = create(tmp_path / "plain", tuning=SMALL)
     load_people(plain, 0, 100)
     load_people(plain, 100, 300)
     graph.optimize()
@@ -91,7 +98,7 @@ def test_answers_and_content_stay_the_same(graph: omnigraph.Graph, tmp_path: Pat
         filtered = table(graph).to_table(filter=f"age = {value}")["name"].to_pylist()
         expected = table(plain).to_table(filter=f"age = {value}")["name"].to_pylist()
         assert sorted(filtered) == sorted(expected)
-    stranger = omnigraph.open(graph.uri)
+    stranger = omnigraph.open(graph.uri, tuning=SMALL)
     assert answers(stranger) == answers(plain)
     graph.optimize()
     assert answers(graph) == answers(plain)
@@ -108,8 +115,8 @@ def test_a_table_without_indexes_gets_none_and_large_rows_are_left_alone(graph: 
     assert {name: item.covered_rows for name, item in indexes(graph).items()} == covered
 
 
-def test_an_index_is_extended_when_enough_rows_wait(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 3 * FINISHED)
+def test_an_index_is_extended_when_enough_rows_wait(graph: omnigraph.Graph) -> None:
+    graph = tuned(graph, extended_rows_min=3 * FINISHED)
     graph.optimize()
     waiting = []
     for start in range(300, 300 + 9 * FINISHED, FINISHED):
@@ -195,13 +202,9 @@ def test_work_of_optimize_is_kept_when_a_writer_extended_an_index_meanwhile(
 
 
 @pytest.mark.s3
-def test_requests_of_a_write_stay_flat_while_indexes_are_extended(
-    s3_server: Server, s3_bucket: Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fold, "TIERS", ((2, 2), (4, 1), (8, 1)))
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 8)
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 32)
-    counted = Counted(s3_server, s3_bucket)
+def test_requests_of_a_write_stay_flat_while_indexes_are_extended(s3_server: Server, s3_bucket: Bucket) -> None:
+    tuning = replace(SMALL, fold_tiers=((2, 2), (4, 1), (8, 1)), extended_rows_min=8, extended_rows_max=32)
+    counted = Counted(s3_server, s3_bucket, tuning)
     graph = counted.create()
     grow(graph, 8)
     graph.optimize()

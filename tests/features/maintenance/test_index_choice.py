@@ -2,8 +2,8 @@
 
 import pytest
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.indexes import IndexKind
-from omnigraph.write import limits
 from omnigraph.write.upkeep.index_choice import index_rows_min, wanted_indexes
 from tests.unit.rows.schemas import catalog
 
@@ -59,9 +59,10 @@ def test_an_index_that_is_declared_twice_is_chosen_once() -> None:
 
 
 def test_every_kind_of_index_has_a_smallest_size() -> None:
-    assert {kind: index_rows_min(kind) for kind in IndexKind} == {
-        B: limits.INDEX_ROWS_MIN,
-        T: limits.INDEX_ROWS_MIN,
-        N: limits.NGRAM_INDEX_ROWS_MIN,
-        V: limits.VECTOR_INDEX_ROWS_MIN,
+    tuning = Tuning(index_rows_min=1, vector_index_rows_min=2, ngram_index_rows_min=3)
+    assert {kind: index_rows_min(kind, tuning) for kind in IndexKind} == {
+        B: 1,
+        T: 1,
+        N: 3,
+        V: 2,
     }

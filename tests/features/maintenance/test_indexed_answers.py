@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import OmnigraphError
-from omnigraph.exec import lookup
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.tables.filters import RowFilter
+from tests.support.tuning import EAGER
 
 SCHEMA = """
 node Thing {
@@ -97,9 +98,10 @@ def change(graph: omnigraph.Graph) -> None:
 
 
 @pytest.fixture
-def pair(tmp_path: Path, eager: None) -> tuple[omnigraph.Graph, omnigraph.Graph]:
+def pair(tmp_path: Path) -> tuple[omnigraph.Graph, omnigraph.Graph]:
     plain = omnigraph.create(tmp_path / "plain", SCHEMA, durability="os")
-    indexed = omnigraph.create(tmp_path / "indexed", SCHEMA, durability="os")
+    tuning = replace(EAGER, compared_rows_max=-1)
+    indexed = omnigraph.create(tmp_path / "indexed", SCHEMA, durability="os", tuning=tuning)
     fill(plain)
     fill(indexed)
     indexed.optimize()
@@ -108,7 +110,7 @@ def pair(tmp_path: Path, eager: None) -> tuple[omnigraph.Graph, omnigraph.Graph]
 
 @pytest.fixture
 def lookups(monkeypatch: pytest.MonkeyPatch) -> list[RowFilter]:
-    """The conditions that indexes were asked for. Columns in memory do not keep anybody from asking."""
+    """The conditions that indexes were asked for. The columns of an indexed graph in memory do not replace them."""
     asked: list[RowFilter] = []
     original = TableView.looked_up
 
@@ -117,7 +119,6 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> list[RowFilter]:
         return original(table, condition)
 
     monkeypatch.setattr(TableView, "looked_up", looked_up)
-    monkeypatch.setattr(lookup, "IN_MEMORY_ROWS_MAX", -1)
     return asked
 
 

@@ -8,14 +8,13 @@ import pytest
 import omnigraph
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.store import Store
-from omnigraph.storage.upkeep import maintenance
 from omnigraph.storage.upkeep.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.write import limits
 from omnigraph.write.upkeep import optimize
 from omnigraph.write.upkeep.index_choice import wanted_indexes
 from tests.features.maintenance.graphs import load_people, person, table, uncovered
+from tests.support.tuning import tuned
 
 Change = Callable[[omnigraph.Graph], object]
 
@@ -60,9 +59,8 @@ def check(graph: omnigraph.Graph, staged: StagedWork) -> None:
     assert indexed == exact
 
 
-def _fold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fragments of these tests are so small that a writer would fold them, and nothing were left of the work."""
-    monkeypatch.setattr(fold, "TIERS", ((0, 0),))
+FOLD_NOTHING = ((0, 0),)
+"""The fragments of these tests are so small that a writer would fold them, and nothing were left of the work."""
 
 
 def nothing(graph: omnigraph.Graph) -> None:
@@ -88,10 +86,9 @@ def delete_most(graph: omnigraph.Graph) -> None:
 @pytest.mark.parametrize("is_indexed", [False, True], ids=["unindexed", "indexed"])
 @pytest.mark.parametrize("change", [nothing, append, update, delete, delete_most])
 def test_what_others_left_alone_is_kept_and_answers_stay_right(
-    graph: omnigraph.Graph, change: Change, is_indexed: bool, monkeypatch: pytest.MonkeyPatch
+    graph: omnigraph.Graph, change: Change, is_indexed: bool
 ) -> None:
-    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 0)
-    _fold_nothing(monkeypatch)
+    graph = tuned(graph, ngram_index_rows_min=0, fold_tiers=FOLD_NOTHING)
     if is_indexed:
         graph.optimize(compact=False)
         load_people(graph, 300, 500)
@@ -124,11 +121,8 @@ def test_indexing_alone_survives_changes_of_its_fragments(graph: omnigraph.Graph
     check(graph, staged)
 
 
-def test_numbers_that_others_took_meanwhile_are_not_used(
-    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(maintenance, "NUMBERS_AHEAD", 1)
-    _fold_nothing(monkeypatch)
+def test_numbers_that_others_took_meanwhile_are_not_used(graph: omnigraph.Graph) -> None:
+    graph = tuned(graph, fragment_numbers_ahead=1, fold_tiers=FOLD_NOTHING)
     staged = late(graph, append)
     assert staged is not None
     assert staged.groups == ()

@@ -7,12 +7,13 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.tables import key_cache
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.tables.filters import ids_filter
 from omnigraph.storage.tables.scan import find_ids, rows_with
 
 SCHEMA = "node P { name: String @key }\nedge K: P -> P"
 ROWS = 60_000
+UNCACHED = Tuning(cached_table_rows_max=0)
 
 
 def name(number: int) -> str:
@@ -20,9 +21,8 @@ def name(number: int) -> str:
 
 
 @pytest.fixture
-def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> omnigraph.Graph:
-    monkeypatch.setattr(key_cache, "CACHED_TABLE_ROWS_MAX", 0)
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def graph(tmp_path: Path) -> omnigraph.Graph:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=UNCACHED)
     names = [name(number * 7_919 % ROWS) for number in range(ROWS)]
     graph.load(pa.table({"name": names}), "append", type_name="P")
     graph.load(pa.table({"src": names, "dst": names[::-1]}), "append", type_name="K")
@@ -35,7 +35,7 @@ def pin_of(graph: omnigraph.Graph, key: str) -> TablePin:
 
 def bytes_read(graph: omnigraph.Graph, ids: list[str]) -> tuple[dict[str, int], int, int]:
     """What the lookup of ids finds, and the bytes that it and a lookup of edges at them read, in a fresh handle."""
-    store = omnigraph.open(graph.uri)._store
+    store = omnigraph.open(graph.uri, tuning=UNCACHED)._store
     people, edges = pin_of(graph, "node:P"), pin_of(graph, "edge:K")
     # Handles of one store count together.
     counter = store.open(people.location, people.lance_version)

@@ -1,6 +1,7 @@
 """`nearest` through a vector index: recall, conditions, changes, and the exact answer wherever there is no index."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import omnigraph
 from omnigraph.exec import nearest
-from omnigraph.storage.index import segment_builders
+from tests.support.tuning import EAGER, retuned
 
 SCHEMA = """
 node Doc {
@@ -69,10 +70,9 @@ def ask(graph: omnigraph.Graph, vector: Matrix, condition: str = "", limit: int 
     return [row["d.slug"] for row in graph.query(text, {"v": vector.tolist()}).to_pylist()]
 
 
-def exact(monkeypatch: pytest.MonkeyPatch, *arguments: Any, **options: Any) -> list[str]:
-    with monkeypatch.context() as patch:
-        patch.setattr(nearest, "EXACT_NODES_MAX", 10**9)
-        return ask(*arguments, **options)
+def exact(graph: omnigraph.Graph, *arguments: Any, **options: Any) -> list[str]:
+    with retuned(graph, exact_nodes_max=10**9):
+        return ask(graph, *arguments, **options)
 
 
 def questions(count: int) -> Iterator[Matrix]:
@@ -82,26 +82,23 @@ def questions(count: int) -> Iterator[Matrix]:
         yield vectors[number] + 0.1 * drawn.standard_normal(DIMENSION).astype(np.float32)
 
 
-def recall(monkeypatch: pytest.MonkeyPatch, graph: omnigraph.Graph, condition: str = "") -> float:
-    hits = [
-        len({*ask(graph, vector, condition)} & {*exact(monkeypatch, graph, vector, condition)})
-        for vector in questions(40)
-    ]
+def recall(graph: omnigraph.Graph, condition: str = "") -> float:
+    hits = [len({*ask(graph, vector, condition)} & {*exact(graph, vector, condition)}) for vector in questions(40)]
     return sum(hits) / (10 * len(hits))
 
 
 def test_the_index_finds_nearly_all_of_the_ten_closest(
     indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert recall(monkeypatch, indexed) >= 0.95
+    assert recall(indexed) >= 0.95
     assert requested_rows == [50] * 40
 
 
 def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
-    tmp_path: Path, eager: None, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_builders, "GRAPH_VECTORS_MIN", 4_000)
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    tuning = replace(EAGER, graph_vectors_min=4_000)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=tuning)
     vectors = np.random.default_rng(3).standard_normal((6_000, DIMENSION)).astype(np.float32)
     graph.load(docs(vectors), "append", type_name="Doc")
     graph.optimize()
@@ -111,14 +108,14 @@ def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
     described = graph._store.open(pin.location, pin.lance_version).describe_indices()
     (index,) = [item for item in described if item.index_type.startswith("IVF")]
     assert (index.index_type, len(index.segments)) == ("IVF_HNSW_SQ", 2)
-    assert recall(monkeypatch, graph) >= 0.95
+    assert recall(graph) >= 0.95
     assert len(requested_rows) == 40
 
 
 def test_conditions_that_leave_many_are_met_and_the_index_is_asked_for_more(
     indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert recall(monkeypatch, indexed, "$d.group < 20") >= 0.95
+    assert recall(indexed, "$d.group < 20") >= 0.95
     assert set(requested_rows) == {200}
 
 
@@ -126,7 +123,7 @@ def test_conditions_that_leave_few_are_answered_exactly(
     indexed: omnigraph.Graph, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for condition in ("$d.group = 7", "$d.group < 2"):
-        assert recall(monkeypatch, indexed, condition) == 1.0
+        assert recall(indexed, condition) == 1.0
     assert requested_rows == []
 
 
@@ -135,13 +132,13 @@ def test_later_pages_and_the_order_are_those_of_the_exact_answer(
 ) -> None:
     vector = next(questions(1))
     whole = ask(indexed, vector, limit=30)
-    assert whole == exact(monkeypatch, indexed, vector, limit=30)
+    assert whole == exact(indexed, vector, limit=30)
     assert ask(indexed, vector, limit=10, more="offset 20") == whole[20:]
     assert len(requested_rows) == 2
 
 
-def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, requested_rows: list[int]) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_equal_distances_are_answered_exactly(tmp_path: Path, requested_rows: list[int]) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     graph.load(docs(np.ones((3_000, DIMENSION), np.float32)), "append", type_name="Doc")
     graph.optimize()
     expected = [f"d{number:06}" for number in range(1, 11)]
@@ -150,9 +147,9 @@ def test_equal_distances_are_answered_exactly(tmp_path: Path, eager: None, reque
 
 
 def test_changed_rows_and_rows_that_are_not_covered_are_seen(
-    tmp_path: Path, eager: None, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     vectors = matrix(2, 3_000)
     graph.load(docs(vectors), "append", type_name="Doc")
     graph.optimize()
@@ -163,15 +160,15 @@ def test_changed_rows_and_rows_that_are_not_covered_are_seen(
     graph.load(docs(np.vstack([target, target + 0.01]), 3_000), "append", type_name="Doc")
     graph.mutate('query q() { delete Doc where slug = "d003001" }')
     found = ask(graph, target)
-    assert found == exact(monkeypatch, graph, target)
+    assert found == exact(graph, target)
     assert found[0] == "d003000"
     assert not {"d001234", "d003001"} & {*found}
     assert ask(graph, far[0])[0] == "d001234"
     assert len(requested_rows) == 3
 
 
-def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path, eager: None) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     graph.load(docs(matrix(2, 1_100)), "append", type_name="Doc")
     graph.optimize()
     assert len(ask(graph, matrix(2, 1)[0], limit=5_000)) == 1_100 - len(range(0, 1_100, 97))

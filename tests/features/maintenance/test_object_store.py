@@ -6,7 +6,7 @@ import omnigraph
 from tests.features.maintenance.graphs import answers, create, exported, load_people, uncovered
 from tests.support.faults.s3 import Bucket, Server
 
-pytestmark = [pytest.mark.s3, pytest.mark.usefixtures("eager")]
+pytestmark = pytest.mark.s3
 
 
 def test_a_graph_in_a_bucket_is_compacted_and_indexed(s3_server: Server, s3_bucket: Bucket) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import omnigraph
 from omnigraph.core.commit import CommitKind
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import NotFoundError
-from omnigraph.storage.upkeep import maintenance
 from tests.features.maintenance.graphs import (
     answers,
     create,
@@ -21,6 +21,7 @@ from tests.features.maintenance.graphs import (
     table,
     uncovered,
 )
+from tests.support.tuning import EAGER, tuned
 
 
 def test_files_become_fewer_and_every_index_is_complete(graph: omnigraph.Graph) -> None:
@@ -40,7 +41,7 @@ def test_every_answer_is_the_same_afterwards(graph: omnigraph.Graph) -> None:
     graph.optimize()
     assert exported(graph) == content
     assert answers(graph) == before
-    stranger = omnigraph.open(graph.uri)
+    stranger = omnigraph.open(graph.uri, tuning=EAGER)
     assert exported(stranger) == content
     assert answers(stranger) == before
 
@@ -63,7 +64,7 @@ def test_a_second_call_finds_nothing_to_do(graph: omnigraph.Graph) -> None:
     again = graph.optimize()
     assert again.commits == ()
     assert all("nothing to do" in line for line in repr(again).splitlines()[1:])
-    assert omnigraph.open(graph.uri).optimize().commits == ()
+    assert omnigraph.open(graph.uri, tuning=EAGER).optimize().commits == ()
     assert graph.snapshot().commit_id == head
 
 
@@ -132,11 +133,9 @@ def test_deleted_rows_leave_the_files_when_they_are_many(graph: omnigraph.Graph)
     assert (answers(graph), exported(graph)) == before
 
 
-def test_a_number_that_an_index_knows_is_not_given_to_new_rows(
-    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_that_an_index_knows_is_not_given_to_new_rows(graph: omnigraph.Graph) -> None:
     """The highest fragment goes, others are compacted: the index must not be taken to cover the result."""
-    monkeypatch.setattr(maintenance, "NUMBERS_AHEAD", 1)
+    graph = tuned(graph, fragment_numbers_ahead=1)
     load_people(graph, 300, 340)
     graph.optimize(compact=False)
     graph.mutate('query q() { delete Person where name >= "p0300" }')
@@ -162,7 +161,7 @@ def test_only_what_is_asked_for_is_done(graph: omnigraph.Graph) -> None:
 
 
 def test_small_tables_have_no_index_and_the_result_says_why(tmp_path: Path) -> None:
-    graph = create(tmp_path / "g")
+    graph = create(tmp_path / "g", tuning=Tuning())
     load_people(graph, 0, 50)
     result = graph.optimize()
     assert all(not item.segments for item in indexes(graph).values())
@@ -170,7 +169,7 @@ def test_small_tables_have_no_index_and_the_result_says_why(tmp_path: Path) -> N
     assert graph.optimize().commits == ()
 
 
-def test_blobs_survive(tmp_path: Path, eager: None) -> None:
+def test_blobs_survive(tmp_path: Path) -> None:
     graph = create(tmp_path / "g")
     for number in range(4):
         photo = base64.b64encode(bytes([number]) * (10 + 70_000 * (number % 2))).decode()
@@ -244,10 +243,10 @@ def test_fragments_without_vectors_are_not_covered_and_do_no_harm(graph: omnigra
     assert graph.optimize().commits == ()
 
 
-def test_a_table_with_lists_of_unsigned_numbers_is_optimized_too(tmp_path: Path, eager: None) -> None:
+def test_a_table_with_lists_of_unsigned_numbers_is_optimized_too(tmp_path: Path) -> None:
     """Lance takes no expression on such a table."""
     schema = "node Thing { name: String @key\n note: String? @index\n rank: I64? @index\n counts: [U32]? }"
-    graph = omnigraph.create(tmp_path / "g", schema, durability="os")
+    graph = omnigraph.create(tmp_path / "g", schema, durability="os", tuning=EAGER)
     for start in (0, 40):
         data = [{"name": f"t{n}", "note": f"note {n}", "rank": n, "counts": [n, 7]} for n in range(start, start + 40)]
         graph.load([{"type": "Thing", "data": item} for item in data], "append")

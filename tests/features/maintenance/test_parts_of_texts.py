@@ -1,6 +1,7 @@
 """`contains` through an index of n-grams: always what comparing every text gives, and cheaper than that."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from omnigraph.exec.tables import TableView
 from omnigraph.storage.index.indexes import IndexKind
 from omnigraph.storage.tables.filters import RowFilter, Substring
 from omnigraph.storage.tables.io_meter import IoMeter
-from omnigraph.write import limits
+from tests.support.tuning import EAGER, tuned
 
 SCHEMA = "node Note { slug: String @key\n text: String? @index\n group: I64? @index }"
 LETTERS = [
@@ -50,9 +51,8 @@ def load(graph: omnigraph.Graph, seed: int, count: int, start: int = 0, mode: st
     graph.load(pa.table({"slug": slugs, "text": texts(seed, count), "group": numbers}), mode, type_name="Note")
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
-    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 0)
+SMALL = replace(EAGER, ngram_index_rows_min=0)
+"""Every table gets its indexes, n-grams included."""
 
 
 @pytest.fixture
@@ -92,9 +92,8 @@ def compare(graph: omnigraph.Graph) -> None:
         assert found(graph, part) == expected, part
 
 
-@pytest.mark.usefixtures("small")
 def test_any_part_finds_the_rows_that_hold_it(tmp_path: Path, lookups: list[RowFilter]) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=SMALL)
     load(graph, 1, 300)
     graph.optimize()
     compare(graph)
@@ -110,9 +109,8 @@ def test_any_part_finds_the_rows_that_hold_it(tmp_path: Path, lookups: list[RowF
     assert graph.verify().is_clean
 
 
-@pytest.mark.usefixtures("small")
 def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: list[RowFilter]) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=SMALL)
     load(graph, 1, 300)
     graph.optimize()
     every = found(graph, "tone")
@@ -123,21 +121,16 @@ def test_other_conditions_are_tested_on_what_it_found(tmp_path: Path, lookups: l
     assert lookups
 
 
-def test_few_rows_are_not_worth_it_and_the_report_says_so(
-    tmp_path: Path, eager: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_few_rows_are_not_worth_it_and_the_report_says_so(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
     load(graph, 1, 300)
     assert "no n-grams of text: 300 rows, minimum 250,000" in repr(graph.optimize())
-    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 200)
-    assert "text (ngram)" in graph.optimize().tables[0].indexes_built
+    assert "text (ngram)" in tuned(graph, ngram_index_rows_min=200).optimize().tables[0].indexes_built
 
 
-def test_few_more_rows_are_covered_and_their_segments_do_not_pile_up(
-    tmp_path: Path, eager: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "NGRAM_INDEX_ROWS_MIN", 900)
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_few_more_rows_are_covered_and_their_segments_do_not_pile_up(tmp_path: Path) -> None:
+    tuning = replace(EAGER, ngram_index_rows_min=900)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=tuning)
     load(graph, 1, 900)
     graph.optimize(compact=False)
     segments = []
@@ -155,9 +148,8 @@ def test_few_more_rows_are_covered_and_their_segments_do_not_pile_up(
     compare(graph)
 
 
-@pytest.mark.usefixtures("small")
 def test_a_rare_part_reads_little(tmp_path: Path) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=SMALL)
     count = 60_000
     words = [f"note {number % 100} of the year {number % 13}" for number in range(count)]
     words[count // 2] += " zebra"
@@ -165,7 +157,7 @@ def test_a_rare_part_reads_little(tmp_path: Path) -> None:
     graph.load(pa.table({"slug": slugs, "text": words}), "append", type_name="Note")
 
     def bytes_read() -> int:
-        stranger = omnigraph.open(graph.uri)
+        stranger = omnigraph.open(graph.uri, tuning=SMALL)
         stranger.query('query q() { match { $n: Note {slug: "n00000"} } return { $n.slug } }').to_pylist()
         meter = IoMeter(stranger._store)
         assert found(stranger, "zebra") == [slugs[count // 2]]

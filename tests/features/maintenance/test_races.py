@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -10,9 +11,8 @@ from threading import Event
 import pytest
 
 import omnigraph
-from omnigraph.storage.stage import fold
-from omnigraph.storage.upkeep import index_extension as extension
 from tests.features.maintenance.graphs import SCHEMA, answers, exported, indexes, person, table
+from tests.support.tuning import EAGER
 
 WRITERS = 4
 KEYS = 400
@@ -21,12 +21,8 @@ FIND = "query q($age: I32) { match { $p: Person $p.age = $age } return { $p.name
 DELETE = "query q($n: String) { delete Person where name = $n }"
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch, eager: None) -> None:
-    """Fragments are finished, and indexes extended, every few writes."""
-    monkeypatch.setattr(fold, "TIERS", ((4, 4), (16, 2), (40, 2)))
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MIN", 40)
-    monkeypatch.setattr(extension, "EXTENDED_ROWS_MAX", 320)
+SMALL = replace(EAGER, fold_tiers=((4, 4), (16, 2), (40, 2)), extended_rows_min=40, extended_rows_max=320)
+"""Fragments are finished, and indexes extended, every few writes."""
 
 
 def write(graph: omnigraph.Graph, number: int, steps: int) -> dict[str, int]:
@@ -72,15 +68,15 @@ def optimize(graph: omnigraph.Graph, ended: Event) -> int:
 
 @pytest.mark.parametrize("steps", [8, pytest.param(1_000, marks=pytest.mark.long)])
 def test_writers_readers_and_maintenance_do_not_disturb_each_other(tmp_path: Path, steps: int) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=SMALL)
     graph.load([person(number) for number in range(9_000, 9_200)], "append")
     graph.optimize()
     old = graph.snapshot().commit_id
     ended = Event()
     with ThreadPoolExecutor(WRITERS + 2) as pool:
         others: list[Callable[[], int]] = [
-            pool.submit(read, omnigraph.open(graph.uri), old, ended).result,
-            pool.submit(optimize, omnigraph.open(graph.uri, durability="os"), ended).result,
+            pool.submit(read, omnigraph.open(graph.uri, tuning=SMALL), old, ended).result,
+            pool.submit(optimize, omnigraph.open(graph.uri, durability="os", tuning=SMALL), ended).result,
         ]
         writers = [pool.submit(write, graph, number, steps) for number in range(WRITERS)]
         try:

@@ -12,9 +12,9 @@ import omnigraph
 from omnigraph.compare.tables import TableChanges, rows_compared, table_changes
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.tables import TablePin
+from omnigraph.core.tuning import Tuning
 from omnigraph.schema.ir import PropertyIR
 from omnigraph.schema.types import PropertyType
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.difference import difference
 from omnigraph.storage.tables.io_meter import IoMeter
 from tests.promises.protocol.graphs import create, reopen, run
@@ -149,11 +149,11 @@ def test_versions_of_two_branches_are_compared_like_any_others(graph: omnigraph.
     }
 
 
-def test_what_is_read_follows_the_change_and_not_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "TIERS", ((1, 1),))
+def test_what_is_read_follows_the_change_and_not_the_table(tmp_path: Path) -> None:
+    tuning = Tuning(fold_tiers=((1, 1),))
     read: list[tuple[int, int]] = []
     for rows in (20_000, 80_000):
-        made = create(tmp_path / str(rows), SCHEMA)
+        made = create(tmp_path / str(rows), SCHEMA, tuning=tuning)
         texts = pa.array([f"d{n}" for n in range(rows)])
         made.load(pa.table({"name": texts, "rank": pa.array(range(rows))}), type_name="Doc")
         made.create_branch("b")

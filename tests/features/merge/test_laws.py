@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import MergeConflicts
-from omnigraph.manifest import commit_log
-from omnigraph.storage.stage import fold
 from omnigraph.storage.tables.store import Store
 from tests.features.merge.model import EDGES, NODES, SCHEMA, Conflict, History, Row, Tables, broken, empty
 from tests.promises.protocol.graphs import Ticking
@@ -67,6 +66,10 @@ def records(rows: list[tuple[str, str, Row]]) -> list[dict[str, Any]]:
     return given
 
 
+TUNING = Tuning(recent_commits_max=6, fold_tiers=((3, 2), (8, 2), (64, 2)))
+"""Folds and spills come after many writes; here they come after a few."""
+
+
 class MergeMachine(RuleBasedStateMachine):
     """Random writes, maintenance and merges on three branches."""
 
@@ -77,7 +80,7 @@ class MergeMachine(RuleBasedStateMachine):
     @initialize()
     def create(self) -> None:
         uri = os.path.join(self.directory, "g")
-        self.graph = omnigraph.create(uri, SCHEMA, durability="os", clock=Ticking())
+        self.graph = omnigraph.create(uri, SCHEMA, durability="os", clock=Ticking(), tuning=TUNING)
         self.model = History()
         self.model.commit("main", self.graph.snapshot().commit_id, empty())
         rows: list[tuple[str, str, Row]] = [("Person", name, dict.fromkeys(NODES["Person"])) for name in PEOPLE[:3]]
@@ -181,7 +184,7 @@ class MergeMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.graph = omnigraph.Graph(Store(self.graph.uri, None, "os"), clock=Ticking(self.newest()))
+        self.graph = omnigraph.Graph(Store(self.graph.uri, None, "os", TUNING), clock=Ticking(self.newest()))
 
     def newest(self) -> int:
         return max(commit.created_at_us for name in BRANCHES for commit in self.graph.commits(name))
@@ -238,13 +241,6 @@ def in_model_terms(conflicts: Any) -> set[Conflict]:
         (item.type_name(), "?" if item.kind.value in unnamed else item.id, item.kind.value, item.property)
         for item in conflicts
     }
-
-
-@pytest.fixture(autouse=True)
-def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folds and spills come after many writes; here they come after a few."""
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 6)
-    monkeypatch.setattr(fold, "TIERS", ((3, 2), (8, 2), (64, 2)))
 
 
 def test_a_merge_does_what_the_model_says() -> None:

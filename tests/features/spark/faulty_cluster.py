@@ -27,6 +27,7 @@ from omnigraph.spark.load.splits import FileSplit
 from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.write.merge.images import Sides
 from omnigraph.write.merge.parts import Images
+from tests.support.tuning import tuned
 
 ROWS = 600
 WRITE = SliceWriter.write_split
@@ -116,9 +117,9 @@ def killed_merge(mark: Path, without: frozenset[str], table: Sides, images: Imag
 
 def disturbed_merge(spark: Any, graph: Graph, source: str, into: str, mark: Path) -> MergeResult:
     """A merge that loses an executor while it writes, in parts of some rows."""
-    merge.limits.MERGED_ROWS = MERGED_ROWS  # type: ignore[misc] # parts of usual size need more rows
     merge._write = partial(killed_merge, mark)  # what the tasks of this merge will run
-    return graph.merge(source, into, engine="spark", spark=spark)
+    # Parts of usual size need more rows.
+    return tuned(graph, merged_rows=MERGED_ROWS).merge(source, into, engine="spark", spark=spark)
 
 
 def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:

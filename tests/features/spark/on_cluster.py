@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import load, register
 from omnigraph.wire.maintenance import optimize_json
-from omnigraph.write import limits
 from tests.features.spark import faulty_cluster
 from tests.features.spark.standalone import LOOPBACK, QUICK
 
@@ -79,12 +79,12 @@ def main(request: dict[str, Any]) -> None:
     spark = session(request["master"], request["python_path"])
     report: dict[str, Any] = {"executors": executors(spark)}
     store, options = request["store"], request["options"]
-    graph = create(store, SCHEMA, storage_options=options)
+    # Without it, tables of these sizes are worth neither an index nor a job.
+    tuning = Tuning(index_rows_min=0, spark_table_rows_min=0)
+    graph = create(store, SCHEMA, storage_options=options, tuning=tuning)
     first = load(graph, request["files"], "append", spark=spark, partitions=PARTITIONS, checks="driver")
     second = load(graph, request["merged"], "merge", spark=spark, partitions=PARTITIONS, checks="cluster")
     report["loaded"] = [first.total, second.total]
-    # Tables of these sizes are worth neither an index nor a job.
-    limits.INDEX_ROWS_MIN = limits.SPARK_TABLE_ROWS_MIN = 0  # type: ignore[misc] # see above
     report["optimized"] = optimize_json(graph.optimize(engine="spark", spark=spark))["tables"]
     for kind in ("Person", "Knows"):
         report[kind] = read(spark, store, options, kind)

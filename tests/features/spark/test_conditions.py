@@ -23,7 +23,7 @@ from omnigraph.spark.source.options import parse_options
 from omnigraph.storage.tables.filters import filter_sql
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.storage.tables.scan import fragment_rows
-from omnigraph.write import limits
+from tests.support.tuning import EAGER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,11 +84,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     types |= {"lu": pa.list_(pa.uint64()), "w": pa.uint64()}
     columns = {name: pa.array(list(islice(cycle(held), ROWS)), types.get(name)) for name, held in VALUES.items()}
     table = pa.table({"s": [f"k{number}" for number in range(ROWS)], **columns})
-    graph = create(tmp_path_factory.mktemp("conditions") / "graph", SCHEMA, durability="os")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "INDEX_ROWS_MIN", 0)
-        graph.load({"Every": table.slice(0, 60)}, "append")
-        graph.optimize()
+    graph = create(tmp_path_factory.mktemp("conditions") / "graph", SCHEMA, durability="os", tuning=EAGER)
+    graph.load({"Every": table.slice(0, 60)}, "append")
+    graph.optimize()
     graph.load({"Every": table.slice(60)}, "append")
     graph.mutate('query drop() { delete Every where s = "k70" }')
     return graph
@@ -338,9 +336,9 @@ def test_indexes_are_asked(graph: Graph) -> None:
         assert "ScalarIndexQuery" in dataset.scanner(filter=filter_sql(pushed)).explain_plan(), where
 
 
-def test_what_does_not_satisfy_a_condition_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
-    graph = create(tmp_path / "graph", "node Every { s: String @key size: I32 @index body: String }", durability="os")
+def test_what_does_not_satisfy_a_condition_is_not_read(tmp_path: Path) -> None:
+    schema = "node Every { s: String @key size: I32 @index body: String }"
+    graph = create(tmp_path / "graph", schema, durability="os", tuning=EAGER)
     draw = Random(7)
     for start in range(0, 20_000, 5_000):
         numbers = range(start, start + 5_000)

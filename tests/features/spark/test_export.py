@@ -12,9 +12,9 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, NotFoundError, StorageError, UsageError
 from omnigraph.spark import export
-from omnigraph.spark.cluster import limits
 from tests.features.spark.outcomes import lines
 from tests.features.spark.test_source import FULL, PEOPLE, SCHEMA
+from tests.support.tuning import tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,14 +29,11 @@ def graph(tmp_path: Path) -> Graph:
     return made
 
 
-def test_what_is_exported_loads_again_and_is_the_same(
-    graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_exported_loads_again_and_is_the_same(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:
     many: list[dict[str, Any]] = [{"type": "Person", "data": {"name": f"q{number}"}} for number in range(5_000)]
     graph.load(many, "append")
     graph.load([{"type": "Person", "data": {"name": "p3", "age": 77}}], "merge")
-    monkeypatch.setattr(limits, "PARTITION_ROWS", 1)
-    files = export(graph, tmp_path / "out", spark=spark)
+    files = export(tuned(graph, partition_rows=1), tmp_path / "out", spark=spark)
     assert sum(file.rows for file in files) == len(lines(graph))
     assert len([file for file in files if file.type_name == "Person"]) > 1
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"schema.pg", *(file.path for file in files)}

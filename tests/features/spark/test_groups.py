@@ -27,7 +27,7 @@ def test_every_fact_arrives_once_whatever_the_number_of_buckets(spark: SparkSess
     frame = spark.createDataFrame(facts, "space int, role int, key string, row long, id string").repartition(3)
     expected = Counter((space, role, key) for space, role, key, _, _ in facts)
     for count in (1, 5):
-        buckets = Buckets(count, Buckets.for_facts(1).probe)
+        buckets = Buckets(count, Buckets.for_facts(1, 1_000_000).probe)
         rows = grouped(packed(frame, buckets), buckets, COUNTING).collect()
         assert {(row.space, row.role, row.key): row.times for row in rows} == expected
         assert len(rows) == len(expected), "all facts of a key are in one bucket"
@@ -35,7 +35,7 @@ def test_every_fact_arrives_once_whatever_the_number_of_buckets(spark: SparkSess
 
 def test_references_are_counted_together_before_they_travel() -> None:
     keys = pa.record_batch({"key": ["a", "b", "a"], "row": pa.array([1, 2, 3]), "id": pa.nulls(3, pa.utf8())})
-    buckets = Buckets.for_facts(3)
+    buckets = Buckets.for_facts(3, 1_000_000)
     for role, blocks_of_facts in ((FactRole.REFERENCE, 2), (FactRole.INPUT, 3)):
         [made] = _pack(buckets, iter([(Emission(0, role, ("src",)), keys)]))
         [facts] = [pa.ipc.read_record_batch(pa.py_buffer(block), _SCHEMA) for block in made.column("facts").to_pylist()]
@@ -51,7 +51,7 @@ _SCHEMA = pa.schema([("key", pa.utf8()), ("row", pa.int64()), ("times", pa.int64
 
 
 def test_a_task_that_hashes_otherwise_is_refused() -> None:
-    ours = Buckets.for_facts(1)
+    ours = Buckets.for_facts(1, 1_000_000)
     with open_keys(KeyDatabase) as database:
         ours.check(database)
         with pytest.raises(SparkError, match="hash keys differently"):
@@ -59,4 +59,4 @@ def test_a_task_that_hashes_otherwise_is_refused() -> None:
 
 
 def test_the_number_of_buckets_follows_the_number_of_facts() -> None:
-    assert [Buckets.for_facts(facts).count for facts in (0, 1, 1_000_000, 1_000_001, 30_000_000)] == [1, 1, 1, 2, 30]
+    assert [Buckets.for_facts(facts, 100).count for facts in (0, 1, 100, 101, 3_000)] == [1, 1, 1, 2, 30]

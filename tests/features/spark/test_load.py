@@ -19,12 +19,12 @@ from omnigraph.errors import (
     UsageError,
     ViolationError,
 )
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.tasks import attempts_max, run_tasks
 from omnigraph.spark.load import publish as bulk_load
 from omnigraph.write.load import checks as bulk_checks
 from tests.features.spark.meanwhile import CHECKS, meanwhile
 from tests.features.spark.outcomes import data_files, lines, write_lines
+from tests.support.tuning import tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,8 +168,7 @@ def test_many_rows_are_checked_by_the_cluster_if_it_has_more_cores(
     graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores_max: int, who: str
 ) -> None:
     assert spark.sparkContext.defaultParallelism == 2
-    monkeypatch.setattr(limits, "DRIVER_CHECK_ROWS", len(PEOPLE) - 1)
-    monkeypatch.setattr(limits, "DRIVER_CHECK_CORES", cores_max)
+    graph = tuned(graph, driver_check_rows=len(PEOPLE) - 1, driver_check_cores=cores_max)
     calls = {checks: meanwhile(monkeypatch, checks, lambda number: None) for checks in CHECKS}
     graph.load_spark(write_lines(tmp_path / "people.jsonl", PEOPLE), spark=spark)
     assert [checks for checks, made in calls.items() if made] == [who]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 import omnigraph
@@ -15,7 +17,6 @@ from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.spark.jobs.optimize import _Cluster
 from omnigraph.storage.index import building as index_building
 from omnigraph.wire.maintenance import optimize_json
-from omnigraph.write import limits
 from tests.features.cli.run import run
 from tests.features.maintenance.graphs import (
     answers,
@@ -28,21 +29,15 @@ from tests.features.maintenance.graphs import (
     table,
     uncovered,
 )
+from tests.support.tuning import EAGER, tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every table gets its indexes, and is worth a job."""
-    for name in ("INDEX_ROWS_MIN", "VECTOR_INDEX_ROWS_MIN", "SPARK_TABLE_ROWS_MIN"):
-        monkeypatch.setattr(limits, name, 0)
-
-
 def people(path: Path) -> omnigraph.Graph:
     """Three hundred people in several fragments, some of them changed and some deleted."""
-    graph = create(path)
+    graph = create(path, tuning=replace(EAGER, spark_table_rows_min=0))
     for start in (0, 100, 200):
         load_people(graph, start, start + 100)
     graph.load([person(number, age=80, bio="special word7") for number in range(0, 300, 9)], "merge")
@@ -167,7 +162,7 @@ def test_who_works_depends_on_what_is_asked_for_and_on_size(
 ) -> None:
     with pytest.raises(UsageError, match="unknown engine: 'sparc'"):
         graph.optimize(engine="sparc")
-    monkeypatch.setattr(limits, "SPARK_TABLE_ROWS_MIN", 10_000)
+    graph = tuned(graph, spark_table_rows_min=10_000)
     small = graph.optimize(types=["Knows"], engine="spark", spark=spark)
     assert [item.workers for item in small.tables] == ["embedded"]
     automatic = graph.optimize(types=["Person"], spark=spark)
@@ -179,6 +174,8 @@ def test_who_works_depends_on_what_is_asked_for_and_on_size(
 
 
 def test_the_command_takes_an_engine(spark: SparkSession, graph: omnigraph.Graph) -> None:
+    names = [f"q{number}" for number in range(omnigraph.Tuning().spark_table_rows_min)]
+    graph.load(pa.table({"name": names}), "append", type_name="Person")
     done = run("optimize", graph.uri, "--engine", "spark", "--type", "Person", "--quiet", "--json")
     assert done.exit_code == 0, done.output
     (outcome,) = json.loads(done.stdout)["tables"]

@@ -110,7 +110,7 @@ def kept_frames(spark: SparkSession) -> set[int]:
 def test_random_histories_are_merged_as_in_process(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int, parts: int
 ) -> None:
-    monkeypatch.setattr(spark_merge, "part_count", lambda rows: parts if rows > 50 else 1)
+    monkeypatch.setattr(spark_merge, "part_count", lambda rows, _: parts if rows > 50 else 1)
     graph = edited(tmp_path / "made", seed)
     copies = [shutil.copytree(graph.uri.removeprefix("file://"), tmp_path / name) for name in ("here", "there")]
     made = {"type": "Person", "property": "age", "expression": "$target + 1"}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph, create
-from omnigraph.spark.cluster import limits
 from omnigraph.write.load.mode import LoadMode
 from tests.features.bulk.test_same_as_memory import INPUTS, SCHEMA, SEED
 from tests.features.spark.outcomes import data_files, lines, outcome, write_lines
@@ -24,16 +22,11 @@ if TYPE_CHECKING:
 BRANCHES = count(1)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def many_buckets() -> Iterator[None]:
-    """A handful of keys is divided among several tasks."""
-    with patch.object(limits, "GROUP_FACTS", 40):
-        yield
-
-
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    made = create(tmp_path_factory.mktemp("same") / "graph", SCHEMA, durability="os")
+    # A handful of keys is divided among several tasks.
+    tuning = Tuning(grouped_facts=40)
+    made = create(tmp_path_factory.mktemp("same") / "graph", SCHEMA, durability="os", tuning=tuning)
     made.create_branch("empty")
     made.load(SEED, "append")
     return made

@@ -14,12 +14,12 @@ from pyspark.errors import PySparkException
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import UsageError
 from omnigraph.schema.catalog import Catalog
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.spark_types import spark_schema
 from omnigraph.spark.source.data_source import SourceReader
 from omnigraph.spark.source.options import parse_options
 from omnigraph.storage.tables.scan import scan
 from tests.features.spark.outcomes import lines, write_lines
+from tests.support.tuning import retuned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -179,7 +179,7 @@ def test_a_condition_of_the_frame_is_left_to_storage(graph: Graph, where: str, c
     assert sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part)) == count
 
 
-def test_fragments_are_shared_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fragments_are_shared_out(graph: Graph) -> None:
     for start in (0, 10):
         graph.load(PEOPLE[start : start + 10], "append")
     graph.load([{"type": "Person", "data": {"name": f"q{number}"}} for number in range(5_000)], "append")
@@ -188,8 +188,8 @@ def test_fragments_are_shared_out(graph: Graph, monkeypatch: pytest.MonkeyPatch)
     reader = SourceReader(snapshot.store, snapshot.state.tables["node:Person"], schema, None)
     whole = reader.partitions()
     assert len(whole) == 1
-    monkeypatch.setattr(limits, "PARTITION_ROWS", 1)
-    parts = reader.partitions()
+    with retuned(graph, partition_rows=1):
+        parts = reader.partitions()
     assert len(parts) > 1
     assert [number for part in parts for number in part.fragments] == list(whole[0].fragments)
     assert sum(batch.num_rows for part in parts for batch in reader.read(part)) == 5_020

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.splits import SplitLines, plan_splits
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bb\r", b"", b"long line", b"\xc3\xa9"]), max_size=12)
@@ -19,16 +18,14 @@ CONTENT = st.lists(st.sampled_from([b"a", b"bb\r", b"", b"long line", b"\xc3\xa9
 @given(lines=CONTENT, is_ended=st.booleans(), partitions=st.integers(1, 40), chunk=st.integers(1, 5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_line_is_in_exactly_one_split(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], is_ended: bool, partitions: int, chunk: int
+    tmp_path: Path, lines: list[bytes], is_ended: bool, partitions: int, chunk: int
 ) -> None:
-    monkeypatch.setattr(limits, "READ_BYTES", chunk)
-    monkeypatch.setattr(limits, "LINE_REST_BYTES", 2)
     content = b"\n".join(lines) + (b"\n" if is_ended else b"")
     path = tmp_path / "lines"
     path.write_bytes(content)
     read, count = [], 0
     for split in plan_splits([str(path)], partitions):
-        part = SplitLines(split)
+        part = SplitLines(split, chunk, 2)
         chunks = list(part)
         assert b"" not in chunks
         data = b"".join(chunks)

@@ -5,14 +5,16 @@ import random
 
 import pytest
 
-from omnigraph.storage.stage.fold import TIERS, fold_choice
+from omnigraph.core.tuning import Tuning
+from omnigraph.storage.stage.fold import fold_choice
 
+TIERS = Tuning().fold_tiers
 LARGEST = TIERS[-1][0]
 
 
 def step(sizes: list[int], rows: int) -> tuple[list[int], int]:
     """The sizes of fragments after one write, and the rows it wrote."""
-    folded = set(fold_choice(sizes, rows))
+    folded = set(fold_choice(sizes, rows, TIERS))
     size = rows + sum(sizes[place] for place in folded)
     return [old for place, old in enumerate(sizes) if place not in folded] + [size], size
 
@@ -34,7 +36,7 @@ def step(sizes: list[int], rows: int) -> tuple[list[int], int]:
     ],
 )
 def test_a_tier_is_folded_when_the_write_would_overfill_it(sizes: list[int], new_rows: int, folded: list[int]) -> None:
-    assert fold_choice(sizes, new_rows) == folded
+    assert fold_choice(sizes, new_rows, TIERS) == folded
 
 
 @pytest.mark.parametrize("rows", [1, 3, 15, 16, 100, 256, 1000])

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.core.tables import TablePin
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.building import absorbed, build_segment, counting_dead_rows, planned_segments
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec, coverage_of, fragment_rows
 from omnigraph.storage.index.kinds import TRAITS, IndexTraits, segment_rows_max
@@ -77,7 +78,7 @@ def test_every_kind_has_a_row() -> None:
 def test_every_row_fills_every_column(kind: IndexKind) -> None:
     traits = TRAITS[kind]
     assert {field.name for field in fields(IndexTraits) if getattr(traits, field.name) is None} <= {"statistics_type"}
-    assert segment_rows_max(kind) > index_rows_min(kind) > 0
+    assert segment_rows_max(kind) > index_rows_min(kind, Tuning()) > 0
 
 
 @pytest.mark.parametrize("kind", IndexKind)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index import building
 from omnigraph.storage.index.building import absorbed, planned_segments
 from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, Segment
@@ -37,6 +38,9 @@ class SizedFragment:
     metadata: Metadata
 
 
+TIERS = Tuning().fold_tiers
+
+
 @dataclass
 class SizedTable:
     """A table known by the sizes of its fragments."""
@@ -49,7 +53,7 @@ class SizedTable:
 
 def folded(new_rows: int, sizes: list[int]) -> list[int]:
     """The sizes of the fragments that a write folds."""
-    found = fold._victims(cast(Any, SizedTable(sizes)), new_rows, fold._file_bytes)
+    found = fold._victims(cast(Any, SizedTable(sizes)), new_rows, TIERS, fold._file_bytes)
     return [fragment.metadata.physical_rows for fragment in found]
 
 
@@ -76,8 +80,8 @@ def test_tiers_bound_the_fragments_of_a_table_that_grows_by_small_writes(writes:
             sizes.remove(size)
         sizes.append(rows + sum(chosen))
     assert sum(sizes) == sum(writes)
-    small = [size for size in sizes if size < fold.TIERS[-1][0]]
-    assert len(small) <= sum(fragments_max for _, fragments_max in fold.TIERS)
+    small = [size for size in sizes if size < TIERS[-1][0]]
+    assert len(small) <= sum(fragments_max for _, fragments_max in TIERS)
 
 
 @pytest.mark.parametrize(

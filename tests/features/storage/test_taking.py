@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.tables import rows_by_position as taking
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.tables.rows_by_position import live_offsets, long_walks, take
 from omnigraph.storage.tables.store import Store
 
@@ -19,7 +19,7 @@ NAMES = ["vector", "number", "text"]
 class Rows:
     """A table of five fragments, the last one short. Two have deleted rows, one has only its last row left."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, tuning: Tuning) -> None:
         numbers = np.arange(ROWS)
         columns = {
             "number": numbers,
@@ -38,7 +38,7 @@ class Rows:
         )
         table.delete("number % 5 = 2 and (number < 240 or number >= 720)")
         table.delete("number >= 480 and number < 719")
-        self.store = Store(place, durability="os")
+        self.store = Store(place, durability="os", tuning=tuning)
         self.pin = TablePin("node:T", "t", table.version, 1, table.count_rows())
 
     def taken(self, positions: np.ndarray, names: list[str]) -> list[dict[str, object]]:
@@ -52,10 +52,8 @@ class Rows:
 
 
 @pytest.fixture(params=[True, False], ids=["long walks", "short walks"])
-def table(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Rows:
-    if request.param:
-        monkeypatch.setattr(taking, "WALKED_ROWS_MAX", 100)
-    return Rows(tmp_path)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> Rows:
+    return Rows(tmp_path, Tuning(walked_rows_max=100) if request.param else Tuning())
 
 
 def _positions(kind: str, live: int) -> np.ndarray:
@@ -87,14 +85,14 @@ def test_a_position_behind_the_last_row_is_refused(table: Rows) -> None:
 
 
 def test_only_fragments_with_deletions_and_positions_far_behind_their_start_are_read_apart() -> None:
-    far = taking.WALKED_ROWS_MAX
+    far = 1_000
     starts = np.array([0, 2 * far, 4 * far, 6 * far])
     last_of_each = starts[1:] - 1
-    assert long_walks(last_of_each, starts, [True, False, True]) == {0: (0, 1), 2: (2, 3)}
-    assert long_walks(starts[:-1] + 5, starts, [True, True, True]) == {}, "near their start"
+    assert long_walks(last_of_each, starts, [True, False, True], far) == {0: (0, 1), 2: (2, 3)}
+    assert long_walks(starts[:-1] + 5, starts, [True, True, True], far) == {}, "near their start"
     many = np.arange(2 * far, 2 * far + 1_000)
-    assert long_walks(many, starts, [True, True, True]) == {1: (0, 1_000)}, "the walks of all positions count"
-    assert long_walks(last_of_each, starts, [False, False, False]) == {}
+    assert long_walks(many, starts, [True, True, True], far) == {1: (0, 1_000)}, "the walks of all positions count"
+    assert long_walks(last_of_each, starts, [False, False, False], far) == {}
 
 
 @pytest.mark.parametrize("dead", [[], [0], [1, 2], [0, 1, 5, 9], list(range(9))], ids=str)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import HistoryCleaned, OmnigraphError, WriteExpired
 from omnigraph.storage.publish import swap
-from omnigraph.write import limits
 from omnigraph.write.upkeep import cleanup as cleaning
 from tests.promises.protocol.graphs import SCHEMA, contents, edge, insert, note, person, run
 
@@ -31,8 +31,9 @@ class Place:
     durability: str = "os"
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def open(self) -> omnigraph.Graph:
-        return omnigraph.open(self.uri, durability=self.durability, storage_options=dict(self.options))
+    def open(self, tuning: Tuning | None = None) -> omnigraph.Graph:
+        options = dict(self.options)
+        return omnigraph.open(self.uri, durability=self.durability, storage_options=options, tuning=tuning)
 
 
 def template(place: Place) -> omnigraph.Graph:
@@ -56,6 +57,9 @@ def commit_of(graph: omnigraph.Graph, message: str) -> str:
     return next(commit.id for commit in graph.commits() if commit.message == message)
 
 
+BULK = Tuning(buffered_rows_max=0)
+
+
 @dataclass(frozen=True)
 class Writer:
     """One kind of write. ``refusal`` is what a cleanup during its sleep makes of it; None if it must succeed."""
@@ -66,7 +70,7 @@ class Writer:
     refusal: type[OmnigraphError] | None = None
     meanwhile: Callable[[omnigraph.Graph], object] = lambda _: None
     keep: int = 1
-    is_bulk: bool = False
+    tuning: Tuning | None = None
 
 
 def _grow(graph: omnigraph.Graph) -> object:
@@ -81,7 +85,7 @@ WRITERS: dict[str, Writer] = {
     "insert": Writer(lambda graph: insert(graph, "new"), "main"),
     "update": Writer(lambda graph: run(graph, 'update Person set {age: 5} where name = "ann"'), "main"),
     "load": Writer(lambda graph: graph.load([person("new"), edge("Knows", "new", "ann")]), "main"),
-    "bulk load": Writer(lambda graph: graph.load([person("new")]), "main", WriteExpired, is_bulk=True),
+    "bulk load": Writer(lambda graph: graph.load([person("new")]), "main", WriteExpired, tuning=BULK),
     "merge": Writer(lambda graph: graph.merge("review", policy="source"), "main"),
     "merge of a deleted branch": Writer(
         lambda graph: graph.merge("review", policy="source"), "main", HistoryCleaned, _delete("review")
@@ -232,17 +236,16 @@ class Slept:
 
 def awake(place: Place, writer: Writer) -> Contents:
     """What a write makes of the graph without a nap."""
-    with _as_wanted(writer):
-        writer.act(place.open())
+    writer.act(place.open(writer.tuning))
     return everything(place)
 
 
 def sleep_through(place: Place, writer: Writer, pause: Pause, cleanups: int = 1, *, deep: bool = False) -> Slept:
     """Run a writer that sleeps at a place once, and check that what it leaves is sound and stays."""
-    graph = place.open()
+    graph = place.open(writer.tuning)
     nap = Nap(place, writer, cleanups)
     error = None
-    with _as_wanted(writer) as patch:
+    with pytest.MonkeyPatch.context() as patch:
         pause(patch, graph, nap)
         try:
             writer.act(graph)
@@ -258,14 +261,6 @@ def sleep_through(place: Place, writer: Writer, pause: Pause, cleanups: int = 1,
     after = everything(place)
     insert(graph, "afterwards")
     return Slept(after, error)
-
-
-@contextmanager
-def _as_wanted(writer: Writer) -> Iterator[pytest.MonkeyPatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        if writer.is_bulk:
-            patch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
-        yield patch
 
 
 def copied(source: Path, target: Path) -> Path:

@@ -13,14 +13,17 @@ import pytest
 
 import omnigraph
 from omnigraph.core.lru import Lru
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import CorruptionError, HistoryCleaned, UsageError
-from omnigraph.history.state import RECENT_COMMITS_MAX
-from omnigraph.manifest import reader, records
+from omnigraph.manifest import records
 from omnigraph.wire.maintenance import cleanup_json
 from omnigraph.write import limits
 from tests.promises.cleanup.graphs import HOUR_US, Hands, age, check_tidy, directories, root
 from tests.promises.cleanup.reachable import files
 from tests.promises.protocol.graphs import contents, edge, insert, names, person, reopen, run
+from tests.support.tuning import retuned, tuned
+
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 
 def overwrite(graph: omnigraph.Graph, *people: str, **options: str) -> str:
@@ -271,11 +274,9 @@ def test_a_writer_that_slept_loses_nothing(graph: omnigraph.Graph) -> None:
     assert graph.verify().is_clean
 
 
-def test_after_some_minutes_a_state_in_memory_is_not_worked_on_without_asking(
-    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_some_minutes_a_state_in_memory_is_not_worked_on_without_asking(graph: omnigraph.Graph) -> None:
     """A large load opens the tables of the state at hand before it looks for a newer one."""
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
+    graph = tuned(graph, buffered_rows_max=0)
     overwrite(graph, "a")
     sleeper = pickle.loads(pickle.dumps(graph))
     assert names(sleeper) == ["a"]
@@ -284,8 +285,8 @@ def test_after_some_minutes_a_state_in_memory_is_not_worked_on_without_asking(
     sleeper._store._open = Lru(8)
     with pytest.raises(CorruptionError):
         sleeper.load([person("c")])
-    monkeypatch.setattr(reader, "WARM_SECONDS_MAX", 0)
-    sleeper.load([person("c")])
+    with retuned(sleeper, warm_seconds_max=0):
+        sleeper.load([person("c")])
     assert names(reopen(graph)) == ["b", "c"]
     assert graph.verify().is_clean
 
@@ -375,8 +376,8 @@ def test_files_of_others_and_caches_are_left_alone(graph: omnigraph.Graph) -> No
     assert not any(path.exists() for path in leftovers)
 
 
-def test_directories_of_deleted_segments_go_too(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
+def test_directories_of_deleted_segments_go_too(graph: omnigraph.Graph) -> None:
+    graph = tuned(graph, index_rows_min=0)
     for turn in range(3):
         graph.load([person(f"p{turn}-{number}") for number in range(50)], "overwrite")
         graph.optimize()
@@ -402,10 +403,8 @@ def test_blob_files_go_with_their_data_file(tmp_path: Path) -> None:
     check_tidy(graph)
 
 
-def test_the_record_stays_small_and_old_ones_go(
-    graph: omnigraph.Graph, hands: Hands, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(records, "RECORDS_KEPT", 3)
+def test_the_record_stays_small_and_old_ones_go(graph: omnigraph.Graph, hands: Hands) -> None:
+    graph = tuned(graph, cleanup_records_max=3)
     for number in range(30):
         insert(graph, f"p{number}")
     for _ in range(6):

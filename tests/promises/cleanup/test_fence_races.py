@@ -17,10 +17,11 @@ from omnigraph.errors import HistoryCleaned, WriteExpired
 from omnigraph.manifest import fences, naming, publisher
 from omnigraph.storage.publish import swap
 from omnigraph.wire.changes import diff_json
-from omnigraph.write import attempt, limits
+from omnigraph.write import attempt
 from omnigraph.write.upkeep import cleanup as cleaning
 from tests.promises.cleanup.graphs import root
 from tests.promises.protocol.graphs import contents, create, insert, names, person, reopen
+from tests.support.tuning import tuned
 
 QUERY = "query q() { match { $p: Person } return { $p.name } }"
 
@@ -221,7 +222,7 @@ def test_a_load_whose_files_are_younger_than_the_grace_period_is_published_behin
     graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It read its input once: what it wrote of it is used again."""
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
+    graph = tuned(graph, buffered_rows_max=0)
     leave_garbage(graph)
     hook(monkeypatch, swap, "record_files", once(lambda: clean(graph, None, "24h")))
     graph.load(iter([person("loaded")]))
@@ -239,7 +240,7 @@ def test_a_load_that_escapes_one_cleanup_is_not_published_while_an_earlier_one_d
 
     The load looks only then: the second cleanup spares its files, the first one does not.
     """
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
+    graph = tuned(graph, buffered_rows_max=0)
     leave_garbage(graph)
     load = Aside(lambda: reopen(graph).load([person("loaded")]))
     hook(monkeypatch, swap, "record_files", load.sleep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
@@ -11,10 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import AlreadyExistsError, HistoryCleaned, NotFoundError
-from omnigraph.manifest import commit_log
-from omnigraph.storage.stage import fold
-from omnigraph.write import limits
 from tests.promises.cleanup.graphs import check_tidy
 from tests.promises.cleanup.reachable import files, needed, readable_commits
 from tests.promises.model.operations import parse
@@ -27,6 +26,7 @@ class CleanedMachine(GraphMachine):
     """The model of a graph, and which of its commits are given up and gone."""
 
     cleanups: ClassVar[int] = 0
+    tuning: ClassVar[Tuning] = replace(GraphMachine.tuning, index_rows_min=1)
 
     @initialize()
     def create(self) -> None:
@@ -106,14 +106,6 @@ class CleanedMachine(GraphMachine):
                 handle.snapshot(at=commit)
         else:
             assert parse(handle.export(at=commit)) == self.model.states[commit]
-
-
-@pytest.fixture(autouse=True)
-def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folds, spills and indexes come after many writes; here they come after a few."""
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 4)
-    monkeypatch.setattr(fold, "TIERS", ((3, 2), (8, 2), (64, 2)))
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 1)
 
 
 def test_what_is_kept_reads_as_before_and_the_rest_is_gone() -> None:

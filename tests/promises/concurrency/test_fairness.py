@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.write import limits
+from omnigraph.core.tuning import Tuning
 from tests.promises.concurrency.insert_until_told import SCHEMA
 
 LOST_SWAPS_MAX = 5
@@ -70,11 +70,10 @@ LONG_WRITES: dict[str, Callable[[omnigraph.Graph, int], None]] = {
 
 @pytest.mark.parametrize("processes", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_a_long_write_is_published_after_a_bounded_number_of_lost_swaps(
-    tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, processes: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", 100)
     rounds = 1 if processes == 2 else 5
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=Tuning(buffered_rows_max=100))
     graph.load([person(f"p{number}", number) for number in range(PEOPLE)])
     for number in range(rounds):
         graph.create_branch(f"b{number}")
@@ -99,7 +98,7 @@ def test_a_writer_that_holds_its_turn_and_stops_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others wait no longer than it had announced."""
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=Tuning(buffered_rows_max=100))
     other = omnigraph.open(graph.uri, durability="os")
     turns = graph._store.turns
     with turns.hold("__manifest", 0.0):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from tests.support.faults.request_log import Kind, Request
 from tests.support.faults.s3 import Bucket, Server
 
@@ -28,12 +29,15 @@ class Counted:
 
     server: Server
     bucket: Bucket
+    tuning: Tuning | None = None
 
     def create(self) -> omnigraph.Graph:
-        return omnigraph.create(self.bucket.uri("g"), SCHEMA, storage_options=self.server.storage_options())
+        options = self.server.storage_options()
+        return omnigraph.create(self.bucket.uri("g"), SCHEMA, storage_options=options, tuning=self.tuning)
 
     def open(self) -> omnigraph.Graph:
-        return omnigraph.open(self.bucket.uri("g"), storage_options=self.server.storage_options())
+        options = self.server.storage_options()
+        return omnigraph.open(self.bucket.uri("g"), storage_options=options, tuning=self.tuning)
 
     def requests(self, call: Callable[[], object]) -> tuple[Request, ...]:
         with self.server.proxy.recording() as log:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import omnigraph
-from omnigraph.history.state import RECENT_COMMITS_MAX
-from omnigraph.manifest import commit_log
+from omnigraph.core.tuning import Tuning
 from tests.promises.cost.counting import PERSON, SCHEMA, Counted, fragments, grow
 from tests.support.faults.s3 import Bucket, Server
+
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 LONG_ID = "k" * 100
 """Makes the body of a commit so long that the manifest passes every threshold of Lance before its spill."""
@@ -50,9 +51,8 @@ def test_no_commit_pays_for_compressing_the_manifest(tmp_path: Path) -> None:
     assert max(steps) < 4 * min(steps)
 
 
-def test_the_commit_log_keeps_few_fragments_and_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 2)
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+def test_the_commit_log_keeps_few_fragments_and_its_order(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=Tuning(recent_commits_max=2))
     seen = []
     for number in range(60):
         if number % 20 == 7:
@@ -93,11 +93,8 @@ def test_thousands_of_commits_leave_the_next_one_as_cheap(tmp_path: Path, commit
 
 
 @pytest.mark.s3
-def test_looking_a_commit_up_asks_as_little_of_a_long_history(
-    s3_server: Server, s3_bucket: Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 1)
-    counted = Counted(s3_server, s3_bucket)
+def test_looking_a_commit_up_asks_as_little_of_a_long_history(s3_server: Server, s3_bucket: Bucket) -> None:
+    counted = Counted(s3_server, s3_bucket, Tuning(recent_commits_max=1))
     graph = counted.create()
     [first] = graph.commits()
     grow(graph, 3)

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.storage.stage.fold import TIERS
+from omnigraph.core.tuning import Tuning
 from tests.promises.cost.counting import PERSON, Counted, fragments, grow
 from tests.promises.cost.counting import SCHEMA as GROWING
 from tests.support.faults.s3 import Bucket, Server
+
+TIERS = Tuning().fold_tiers
 
 SCHEMA = "node Item { name: String @key\n count: I64? }\nedge Next: Item -> Item\n"
 WINDOW = 100

@@ -5,11 +5,13 @@ from collections import Counter
 import pytest
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import StorageError, ViolationError
-from omnigraph.history.state import RECENT_COMMITS_MAX
 from tests.promises.cost.counting import CITY, PERSON, SCHEMA, THREE, Counted, grow, puts
 from tests.support.faults.request_log import Kind
 from tests.support.faults.s3 import Bucket, Server
+
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 pytestmark = pytest.mark.s3
 

@@ -6,9 +6,9 @@ import pytest
 
 import omnigraph
 from omnigraph.core.profile import OperatorProfile
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.results import LoadResult, MutationResult
 from omnigraph.wire.operators import operators_json
-from omnigraph.write import limits
 from tests.promises.cost.counting import PERSON, SCHEMA, THREE, Counted, grow
 from tests.support.faults.s3 import Bucket, Server
 
@@ -83,12 +83,9 @@ def test_a_condition_on_an_indexed_property_names_its_index(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("in_memory", [100, 99])
-def test_a_load_tells_what_every_step_did_whichever_way_it_took(
-    tmp_path: Path, in_memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", in_memory)
+def test_a_load_tells_what_every_step_did_whichever_way_it_took(tmp_path: Path, in_memory: int) -> None:
     rows = 100
-    graph = omnigraph.create(tmp_path / "g", SCHEMA)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, tuning=Tuning(buffered_rows_max=in_memory))
     people = [{"type": "Person", "data": {"name": f"p{number}"}} for number in range(rows)]
     graph.load(people[:10])
     result = graph.load(people, "merge", stats=True)

@@ -8,22 +8,15 @@ import json
 import sys
 
 from omnigraph.errors import OmnigraphError
-from omnigraph.storage.upkeep import index_extension as extension
-from omnigraph.write import limits
 from tests.promises.crash.writers import CREATE, WRITERS, create_counted, open_counted
 from tests.support.faults.window import armed
 
 
 def main(name: str, uri: str, durability: str = "fsync") -> dict[str, object]:
     writer = WRITERS[name]
-    if writer.is_bulk:
-        limits.BUFFERED_ROWS_MAX = 0  # type: ignore[misc] # no load of a test is large enough
-    if writer.is_indexed:
-        limits.INDEX_ROWS_MIN = 0  # type: ignore[misc] # as above
-        extension.EXTENDED_ROWS_MIN = 1
     graph = None
     if name != CREATE:
-        graph = open_counted(uri, era=2, durability=durability)
+        graph = open_counted(uri, era=2, durability=durability, tuning=writer.tuning)
         writer.warm(graph)
     try:
         with armed():

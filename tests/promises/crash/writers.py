@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from unittest.mock import patch
 
 import omnigraph
 from omnigraph.core.ids import encode_ulid
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph
-from omnigraph.storage.stage.fold import TIERS
 from omnigraph.storage.tables.store import Store
-from omnigraph.write import limits
+from tests.support.tuning import retuned
 
 SCHEMA = """
 node Person {
@@ -83,9 +82,14 @@ class Counted:
         return "".join(self.new_id() for _ in range(count))
 
 
-def open_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync") -> Graph:
+USUAL = Tuning()
+BULK = Tuning(buffered_rows_max=0)
+INDEXED = Tuning(index_rows_min=0, extended_rows_min=1)
+
+
+def open_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync", tuning: Tuning = USUAL) -> Graph:
     counted = Counted(era)
-    return Graph(Store(uri, None, durability), clock=counted, ids=counted)
+    return Graph(Store(uri, None, durability, tuning), clock=counted, ids=counted)
 
 
 def create_counted(uri: str | os.PathLike[str], era: int, durability: str = "fsync") -> Graph:
@@ -101,15 +105,14 @@ def _nothing(graph: Graph) -> None:
 class Writer:
     """`prepare` is done before, `warm` in the same process before the write, `write` under faults.
 
-    With `is_bulk` the write takes the path of loads that do not fit into memory, with `is_indexed` every table is worth
-    an index and every finished fragment is worth extending it.
+    With the tuning `BULK` the write takes the path of loads that do not fit into memory, with `INDEXED` every table is
+    worth an index and every finished fragment is worth extending it.
     """
 
     write: Callable[[Graph], object]
     prepare: Callable[[Graph], object] = field(default=_nothing)
     warm: Callable[[Graph], object] = field(default=_nothing)
-    is_bulk: bool = False
-    is_indexed: bool = False
+    tuning: Tuning = USUAL
 
 
 def _insert(graph: Graph, name: str = "dee") -> None:
@@ -174,13 +177,15 @@ def _history(graph: Graph) -> None:
 
 
 def _indexed(graph: Graph) -> None:
-    with patch.object(limits, "INDEX_ROWS_MIN", 0):
+    with retuned(graph, index_rows_min=0):
         graph.optimize()
 
 
 def _finish_fragment(graph: Graph) -> None:
     """As many rows as are not folded again, so the indexes are extended over them."""
-    graph.load([{"type": "Person", "data": {"name": f"q{number}"}} for number in range(TIERS[-1][0])], "append")
+    graph.load(
+        [{"type": "Person", "data": {"name": f"q{number}"}} for number in range(USUAL.fold_tiers[-1][0])], "append"
+    )
 
 
 def _diverge(graph: Graph) -> None:
@@ -211,12 +216,12 @@ WRITERS: dict[str, Writer] = {
     "load-append": Writer(_append),
     "load-merge": Writer(_merge),
     "load-overwrite": Writer(_overwrite),
-    "bulk-append": Writer(_append, is_bulk=True),
-    "bulk-merge": Writer(_merge, is_bulk=True),
-    "bulk-overwrite": Writer(_overwrite, is_bulk=True),
-    "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, is_indexed=True),
+    "bulk-append": Writer(_append, tuning=BULK),
+    "bulk-merge": Writer(_merge, tuning=BULK),
+    "bulk-overwrite": Writer(_overwrite, tuning=BULK),
+    "optimize": Writer(lambda graph: graph.optimize(), prepare=_several_fragments, tuning=INDEXED),
     "cleanup": Writer(lambda graph: graph.cleanup(keep=2, grace="0s"), prepare=_history),
-    "extend": Writer(_finish_fragment, prepare=_indexed, is_indexed=True),
+    "extend": Writer(_finish_fragment, prepare=_indexed, tuning=INDEXED),
     "branch-create": Writer(lambda graph: graph.create_branch("trial")),
     "branch-write": Writer(
         lambda graph: graph.mutate(INSERT, {"name": "ivy", "age": 1}, branch="review"), prepare=_branch

@@ -15,8 +15,7 @@ __all__ = ["s3_bucket", "s3_server"]
 @pytest.fixture(scope="session")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("damage") / "g"
-    with pytest.MonkeyPatch.context() as patch:
-        create(root, patch)
+    create(root)
     shutil.rmtree(root / "cache", ignore_errors=True)
     return root
 

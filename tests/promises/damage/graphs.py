@@ -6,13 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import omnigraph
-from omnigraph.manifest import commit_log
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.objects.sealed import seal
 from omnigraph.storage.upkeep.jobs import DIRECTORY as JOBS
-from omnigraph.write import limits
 
 SCHEMA = """
 node Person { name: String @key
@@ -25,12 +22,10 @@ LATER = SCHEMA.replace("age: I32?", "age: I32?\n    city: String? // where to wr
 BLOB_BYTES = 70_000
 
 
-def create(path: Path, monkeypatch: pytest.MonkeyPatch) -> omnigraph.Graph:
+def create(path: Path) -> omnigraph.Graph:
     """Spilled commits, indexes, deletions, blobs, two schemas, branches made, renamed, merged and deleted, a journal, a
     cleanup, and files that nothing needs."""
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 4)
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 1)
-    graph = omnigraph.create(path, SCHEMA, durability="os")
+    graph = omnigraph.create(path, SCHEMA, durability="os", tuning=Tuning(recent_commits_max=4, index_rows_min=1))
     graph.load([person(number, bio=f"word{number % 3}") for number in range(40)])
     graph.load([knows(number, number + 1) for number in range(10)])
     graph.load([person(1, photo="base64:" + base64.b64encode(bytes(range(250)) * (BLOB_BYTES // 250)).decode())])

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import pytest
@@ -25,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import (
     AlreadyExistsError,
@@ -34,12 +36,10 @@ from omnigraph.errors import (
     PreconditionFailed,
     ReadSetConflict,
 )
-from omnigraph.manifest import commit_log
-from omnigraph.storage.stage import fold
-from omnigraph.write import limits
 from tests.promises.model import plain
 from tests.promises.model.operations import adopt, mutate_elsewhere, mutation, parse, records
 from tests.promises.model.plain import Branch, Invalid, Model, Statement
+from tests.support.tuning import retuned
 
 PEOPLE = st.sampled_from(["ann", "bo", "cy", "dee"])
 FIRMS = st.sampled_from(["acme", "globex"])
@@ -114,6 +114,8 @@ class GraphMachine(RuleBasedStateMachine):
     """Two handles on one graph, so that one of them is often behind."""
 
     elsewhere: ClassVar[ProcessPoolExecutor | None] = None
+    tuning: ClassVar[Tuning] = Tuning(recent_commits_max=4, fold_tiers=((3, 2), (8, 2), (64, 2)))
+    """Folds and spills come after many writes; here they come after a few."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,12 +125,12 @@ class GraphMachine(RuleBasedStateMachine):
 
     @initialize()
     def create(self) -> None:
-        self.handles = [omnigraph.create(self.uri, plain.SCHEMA, durability="os"), self.open()]
+        self.handles = [omnigraph.create(self.uri, plain.SCHEMA, durability="os", tuning=self.tuning), self.open()]
         first = self.handles[0].snapshot().commit_id
         self.model = Model({"main": Branch(plain.empty(), [first])}, {first: plain.empty()})
 
     def open(self) -> Graph:
-        return omnigraph.open(self.uri, durability="os")
+        return omnigraph.open(self.uri, durability="os", tuning=self.tuning)
 
     def teardown(self) -> None:
         try:
@@ -206,9 +208,7 @@ class GraphMachine(RuleBasedStateMachine):
         def write() -> str:
             return handle.load(records(rows), mode, branch=name).commit.id
 
-        with pytest.MonkeyPatch.context() as patch:
-            if is_bulk:
-                patch.setattr(limits, "BUFFERED_ROWS_MAX", 0)
+        with retuned(handle, buffered_rows_max=0) if is_bulk else nullcontext():
             try:
                 expected = plain.load(before, rows, mode)
             except Invalid:
@@ -302,7 +302,7 @@ class GraphMachine(RuleBasedStateMachine):
     def export_into_another_graph(self, data: st.DataObject, number: int, mode: str) -> None:
         name = self.branch(data)
         self.exports += 1
-        other = omnigraph.create(f"{self.uri}-{self.exports}", plain.SCHEMA, durability="os")
+        other = omnigraph.create(f"{self.uri}-{self.exports}", plain.SCHEMA, durability="os", tuning=self.tuning)
         other.load(io.BytesIO(b"".join(self.handles[number].export(name))), mode)
         assert parse(other.export()) == self.model.branches[name].tables
 
@@ -312,13 +312,6 @@ class GraphMachine(RuleBasedStateMachine):
             assert {info.name: info.head for info in self.handles[0].branches()} == {
                 name: branch.commits[-1] for name, branch in self.model.branches.items()
             }
-
-
-@pytest.fixture(autouse=True)
-def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folds and spills come after many writes; here they come after a few."""
-    monkeypatch.setattr(commit_log, "RECENT_COMMITS_MAX", 4)
-    monkeypatch.setattr(fold, "TIERS", ((3, 2), (8, 2), (64, 2)))
 
 
 def test_a_graph_does_what_the_model_says() -> None:

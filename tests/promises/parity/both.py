@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.query.run import run_query
 from omnigraph.errors import OmnigraphError
@@ -62,9 +63,11 @@ class BothEngines(Graph):
         self.query_with(run, text, params, **how)
 
 
-def made_both(path: Path, schema: str, records: list[dict[str, Any]], spark: SparkSession) -> BothEngines:
+def made_both(
+    path: Path, schema: str, records: list[dict[str, Any]], spark: SparkSession, tuning: Tuning | None = None
+) -> BothEngines:
     """A graph of these records."""
-    graph = create(path, schema, durability="os", clock=FixedClock())
+    graph = create(path, schema, durability="os", clock=FixedClock(), tuning=tuning)
     if records:
         graph.load(records, "append")
     both = BothEngines(graph._store, clock=FixedClock())

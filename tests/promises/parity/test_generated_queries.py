@@ -10,17 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import pytest
 
 from omnigraph.engine.graph import create
 from omnigraph.errors import CompileError, ParameterError
-from omnigraph.spark.cluster import limits
 from tests.features.exec.generate import Writer, make_schema
 from tests.features.exec.people import FixedClock
 from tests.features.exec.test_differential import places
 from tests.promises.parity.both import BothEngines, changed
+from tests.support.tuning import retuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,21 +28,17 @@ MINUTES = float(os.environ.get("OMNIGRAPH_DIFFERENTIAL_MINUTES", "5"))
 
 
 @contextmanager
-def divided(spark: SparkSession, partitions: int) -> Iterator[None]:
+def divided(spark: SparkSession, graph: BothEngines, partitions: int) -> Iterator[None]:
     """Shuffles of so many parts; tables of about as many, as far as they have fragments.
 
     With several, small tables are shuffled like large ones, and the session has habits of its own.
     """
     settings = {"spark.sql.shuffle.partitions": str(partitions)}
-    rows, broadcast = limits.PARTITION_ROWS, limits.BROADCAST_BYTES
+    fields: dict[str, int] = {}
     if partitions > 1:
-        rows, broadcast = max(1, 24 // partitions), 1
+        fields = {"partition_rows": max(1, 24 // partitions), "broadcast_bytes": 1}
         settings |= {"spark.sql.session.timeZone": "America/New_York", "spark.sql.ansi.enabled": "false"}
-    with (
-        patch.object(limits, "PARTITION_ROWS", rows),
-        patch.object(limits, "BROADCAST_BYTES", broadcast),
-        changed(spark, settings),
-    ):
+    with retuned(graph, **fields), changed(spark, settings):
         yield
 
 
@@ -55,7 +50,7 @@ def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: 
     graph = BothEngines(plain._store, clock=FixedClock())
     graph.spark = spark
     tally: Counter[str] = Counter()
-    with divided(spark, partitions):
+    with divided(spark, graph, partitions):
         for number, place in enumerate(places(rng, graph, schema)):
             for index in range(queries):
                 query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()

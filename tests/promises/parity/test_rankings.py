@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from omnigraph.spark.cluster import limits as spark_limits
+from omnigraph.core.tuning import Tuning
 from omnigraph.spark.query.relevance import Relevance
-from omnigraph.storage.stage import fold
-from omnigraph.write import limits
 from tests.promises.parity.both import BothEngines, made_both
 from tests.promises.parity.test_generated_queries import divided
+from tests.support.tuning import retuned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,11 +33,10 @@ def docs(start: int, stop: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def graph(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> BothEngines:
+def graph(tmp_path: Path, spark: SparkSession) -> BothEngines:
     """Documents in fragments of their own, one without any word of the queries. Every table is worth an index."""
-    monkeypatch.setattr(limits, "INDEX_ROWS_MIN", 0)
-    monkeypatch.setattr(fold, "TIERS", ((0, 0),))
-    made = made_both(tmp_path / "g", SCHEMA, docs(0, 20), spark)
+    tuning = Tuning(index_rows_min=0, fold_tiers=((0, 0),))
+    made = made_both(tmp_path / "g", SCHEMA, docs(0, 20), spark, tuning)
     made.load([{"type": "Doc", "data": {"key": "x", "text": "nothing", "v": None}}], "append")
     made.load(docs(20, 45), "append")
     return made
@@ -48,7 +46,7 @@ def graph(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
 def test_fused_rankings_are_equal_however_they_are_divided(
     spark: SparkSession, graph: BothEngines, partitions: int
 ) -> None:
-    with divided(spark, partitions):
+    with divided(spark, graph, partitions):
         assert len(graph.query(FUSED)) == 20
         assert graph.queries_run == 1
 
@@ -69,7 +67,7 @@ def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: B
     found = []
     for step in range(5):
         change(step)
-        with divided(spark, 3):
+        with divided(spark, graph, 3):
             found.append(len(graph.query(RANKED)))
     assert found == [17, 17, 15, 18, 18]
     assert graph.queries_run == 5
@@ -78,7 +76,6 @@ def test_scores_are_equal_whatever_an_index_covers(spark: SparkSession, graph: B
 def test_words_are_counted_once_and_scored_where_they_are(
     spark: SparkSession, graph: BothEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_limits, "PARTITION_ROWS", 1)
     scored: list[Relevance] = []
     made = Relevance.frame
 
@@ -92,7 +89,8 @@ def test_words_are_counted_once_and_scored_where_they_are(
         """The tasks of every job that planning runs."""
         scored.clear()
         spark.sparkContext.setJobGroup(group, "")
-        graph.query(FUSED, engine="spark", spark=spark)
+        with retuned(graph, partition_rows=1):
+            graph.query(FUSED, engine="spark", spark=spark)
         tracker = spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]

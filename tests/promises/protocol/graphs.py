@@ -59,7 +59,7 @@ def create(path: Path, schema: str = SCHEMA, **options: Any) -> omnigraph.Graph:
 
 def reopen(graph: omnigraph.Graph) -> omnigraph.Graph:
     """The same graph in a handle that knows nothing."""
-    return omnigraph.open(graph.uri, durability="os")
+    return omnigraph.open(graph.uri, durability="os", tuning=graph.tuning)
 
 
 def person(name: str, **properties: Any) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 import pytest
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import AlreadyExistsError, NotFoundError, UsageError
-from omnigraph.history.state import RECENT_COMMITS_MAX
 from tests.promises.protocol.graphs import insert, names, reopen, run
+
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 
 def _branches(graph: omnigraph.Graph) -> list[str]:

@@ -45,7 +45,7 @@ def _load(mode: str, rows: Rows) -> Write:
 
 def _load_through_disk(mode: str, rows: Rows) -> Write:
     def load(graph: omnigraph.Graph, branch: str, case: Case) -> object:
-        with through_disk():
+        with through_disk(graph):
             return graph.load(rows(case), mode, branch=branch)
 
     return load

@@ -12,6 +12,7 @@ import omnigraph
 from omnigraph.errors import OutcomeUnknown, StorageError, ViolationError
 from omnigraph.manifest import publisher
 from tests.promises.protocol.graphs import create, insert, names, person, reopen, run
+from tests.support.tuning import tuned
 
 
 @contextmanager
@@ -87,10 +88,8 @@ def test_a_failing_writer_does_not_harm_the_others(graph: omnigraph.Graph) -> No
     assert names(reopen(graph)) == ["first", "other"]
 
 
-def test_a_group_is_bounded_and_the_rest_is_published_after_it(
-    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publisher, "GROUP_MAX", 3)
+def test_a_group_is_bounded_and_the_rest_is_published_after_it(graph: omnigraph.Graph) -> None:
+    graph = tuned(graph, published_commits_max=3)
     version = graph.snapshot().state.version
     futures = _together(graph, [lambda n=n: insert(graph, f"p{n}") for n in range(10)])
     assert all(future.result().commit for future in futures)

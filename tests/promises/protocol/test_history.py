@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import omnigraph
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.history.state import RECENT_COMMITS_MAX
 from tests.promises.protocol.graphs import insert, names, person, reopen, run
+
+RECENT_COMMITS_MAX = Tuning().recent_commits_max
 
 
 def _at(microseconds: int) -> datetime:

@@ -12,6 +12,7 @@ from omnigraph.manifest import publisher
 from omnigraph.write.load import plan as load
 from omnigraph.write.mutate import statements as mutate
 from tests.promises.protocol.graphs import SCHEMA, contents, edge, insert, names, note, person, reopen, run
+from tests.support.tuning import retuned
 
 Meanwhile = Callable[[Callable[[omnigraph.Graph], object]], AbstractContextManager[None]]
 
@@ -230,9 +231,8 @@ def test_running_out_of_tries_is_a_retryable_error(populated: omnigraph.Graph, m
     def always_lost(*_: object) -> None:
         raise publisher.SwapLost
 
-    with monkeypatch.context() as patch:
+    with retuned(populated, swaps_max=3), monkeypatch.context() as patch:
         patch.setattr(publisher, "replace_state", always_lost)
-        patch.setattr(publisher, "ATTEMPTS_MAX", 3)
         with pytest.raises(ContentionError) as refused:
             insert(populated, "c")
     assert refused.value.retryable

@@ -18,8 +18,8 @@ from omnigraph.manifest.publisher import Publisher
 from omnigraph.schema.print import to_pg
 from omnigraph.storage.stage import staging
 from omnigraph.wire.schemas import schema_result_json
-from omnigraph.write import limits
 from tests.promises.protocol.graphs import contents, create, edge, insert, names, person, reopen, run
+from tests.support.tuning import retuned, tuned
 
 BASE = """
 node Person { name: String @key age: I32? email: String? @unique mood: enum(calm, angry)? }
@@ -316,7 +316,7 @@ def test_an_idempotency_key_and_a_precondition_hold_for_schemas_too(graph: omnig
 def test_indexes_of_columns_that_stay_go_on_answering(graph: omnigraph.Graph) -> None:
     indexed = changed(("@unique", "@unique @index"))
     graph.apply_schema(indexed)
-    with patch.object(limits, "INDEX_ROWS_MIN", 0):
+    with retuned(graph, index_rows_min=0):
         assert graph.optimize().commits
         graph.apply_schema(indexed.replace("email: String?", "mail: String? @rename_from(email)"))
         assert not graph.optimize().commits
@@ -390,10 +390,8 @@ def test_a_mutation_that_no_longer_fits_is_a_conflict(graph: omnigraph.Graph, st
 
 
 @pytest.mark.parametrize("rows_max", [50_000, 0], ids=["memory", "disk"])
-def test_a_load_whose_types_did_not_change_goes_after_the_schema_change(
-    graph: omnigraph.Graph, rows_max: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", rows_max)
+def test_a_load_whose_types_did_not_change_goes_after_the_schema_change(graph: omnigraph.Graph, rows_max: int) -> None:
+    graph = tuned(graph, buffered_rows_max=rows_max)
     other = changed(("title: String @key", "title: String @key size: I64?"))
     with meanwhile(graph, lambda handle: handle.apply_schema(other)):
         graph.load([person("dee", age=4)], "merge")
@@ -413,10 +411,8 @@ def test_loaded_rows_take_over_what_the_schema_change_made_of_their_type(graph: 
 
 
 @pytest.mark.parametrize("rows_max", [50_000, 0], ids=["memory", "disk"])
-def test_a_load_that_no_longer_fits_is_a_conflict(
-    graph: omnigraph.Graph, rows_max: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BUFFERED_ROWS_MAX", rows_max)
+def test_a_load_that_no_longer_fits_is_a_conflict(graph: omnigraph.Graph, rows_max: int) -> None:
+    graph = tuned(graph, buffered_rows_max=rows_max)
     with (
         meanwhile(graph, lambda other: other.apply_schema(changed(("age: I32?", "")))),
         pytest.raises(ReadSetConflict, match=r"schema changed.*Person"),

@@ -38,8 +38,8 @@ def test_a_copy_that_raises_or_is_killed_says_so(tmp_path: Path) -> None:
 
 
 def test_a_copy_leaves_no_trace_in_the_next(tmp_path: Path) -> None:
-    """The writers under test change limits of the package; the next one must not see that."""
-    code = "from omnigraph.write import limits\nprint(limits.INDEX_ROWS_MIN)\nlimits.INDEX_ROWS_MIN = -1"
+    """A program may change a module of the package; the next one must not see that."""
+    code = "from omnigraph.write import limits\nprint(limits.FENCES_MAX)\nlimits.FENCES_MAX = -1"
     first, second = (_ending(tmp_path / "s.py", code) for _ in range(2))
     assert first == second
     assert first[0] == 0

@@ -23,4 +23,4 @@ def rounds_of(
     store = snapshot.store
     objects = open_objects(parse_root(directory), store.options, store.durability)
     digest = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
-    return KeptRounds(objects, f"{algorithm}-{snapshot.commit_id}-{digest}.npz")
+    return KeptRounds(objects, f"{algorithm}-{snapshot.commit_id}-{digest}.npz", store.tuning.checkpoint_rounds)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 ATTEMPTS_MAX = 8
 """Times that all is read again because others wrote to the branch meanwhile."""
 
-BATCH_ROWS = 65_536
-
 
 @dataclass(frozen=True)
 class WriteBack:
@@ -112,7 +110,7 @@ class WriteBack:
             pin = pins[node.table_key]
             names = table_schema(node).names
             read = 0
-            for batch in scan(store, pin, names, blobs_as_bytes=True, batch_rows=BATCH_ROWS):
+            for batch in scan(store, pin, names, blobs_as_bytes=True, batch_rows=store.tuning.analysed_batch_rows):
                 changed = self._changed(node, pin, batch, read)
                 read += batch.num_rows
                 if changed.num_rows:

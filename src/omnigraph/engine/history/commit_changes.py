@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.limits import FEED_BYTES_PER_PAGE, FEED_CHANGES_PER_PAGE_MAX
+from omnigraph.core.limits import FEED_CHANGES_PER_PAGE_MAX
 from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
 from omnigraph.engine.history.commits import find_commit
@@ -67,14 +67,15 @@ class Room:
     """The space left on a page."""
 
     changes: int
-    bytes: int = FEED_BYTES_PER_PAGE
+    bytes: int
+    bytes_max: int
     is_used: bool = False
 
     def take(self, sizes: list[int]) -> int:
         """The number of next changes that fit. The first change of a page always fits."""
         taken = 0
         for size in sizes:
-            if self.changes == 0 or (self.bytes < size and self.bytes < FEED_BYTES_PER_PAGE):
+            if self.changes == 0 or (self.bytes < size and self.bytes < self.bytes_max):
                 break
             self.changes -= 1
             self.bytes -= size
@@ -162,6 +163,7 @@ def changes_of(comparer: Comparer, commit_id: str, page_token: str | None, limit
     parent = find_commit(comparer.manifests, commit.parents[0]) if commit.parents else None
     scope = Scope(comparer.graph_id, f"commit:{commit.id}", comparer.chosen.digest)
     done = 0 if page_token is None else read_cursor(page_token, scope).changes or 0
-    block, is_whole = comparer.block(commit, parent, done, Room(limit))
+    bytes_max = comparer.store.tuning.feed_page_bytes
+    block, is_whole = comparer.block(commit, parent, done, Room(limit, bytes_max, bytes_max))
     token = None if is_whole else write_cursor(scope, Position(commit.id, done + len(block)))
     return CommitChanges(block, token)

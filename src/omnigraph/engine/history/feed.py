@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.limits import FEED_COMMITS_PER_PAGE
 from omnigraph.engine.history.change_rows import kind_of
 from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
 from omnigraph.engine.history.diff import check_types
@@ -81,9 +80,10 @@ class Feed:
         start = self._position(since)
         behind, waiting = self._walk(start)
         position = Position(behind.id) if start is None else start
-        room = Room(limit)
+        tuning = self.comparer.store.tuning
+        room = Room(limit, tuning.feed_page_bytes, tuning.feed_page_bytes)
         blocks: list[ChangeBlock] = []
-        for commit in waiting[:FEED_COMMITS_PER_PAGE]:
+        for commit in waiting[: tuning.feed_page_commits]:
             if room.is_used:
                 break
             done = position.changes or 0 if commit.id == position.commit else 0

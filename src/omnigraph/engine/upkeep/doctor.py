@@ -155,9 +155,9 @@ def _table(view: GraphView, entity: Entity) -> Finding:
 def _uncovered(view: GraphView, entity: Entity) -> Iterator[tuple[IndexSpec, float]]:
     """Indexes that ``optimize`` would build or extend: the table shall have them, and they miss many of its rows."""
     pin = view.state.tables[entity.table_key]
-    known = known_indexes(view.store, pin)
+    known, tuning = known_indexes(view.store, pin), view.store.tuning
     for spec in wanted_indexes(entity):
         found = known.get((spec.column, spec.kind))
         share = 0.0 if found is None else found.covered_rows / max(found.rows, 1)
-        if share < COVERED_SHARE_WELL and (found is not None or pin.rows >= index_rows_min(spec.kind)):
+        if share < COVERED_SHARE_WELL and (found is not None or pin.rows >= index_rows_min(spec.kind, tuning)):
             yield spec, share

@@ -11,7 +11,6 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.manifest import branches
 from omnigraph.storage.upkeep.work import HERE, Workers
-from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.upkeep.optimize import OptimizeSettings, optimize
 
@@ -34,14 +33,17 @@ def maintain(
     return OptimizeResult(branch, tuple(outcomes), tuple(commits))
 
 
-def workers_for(engine: str, spark: Any | None) -> Callable[[int, int], Workers]:
-    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine."""
+def workers_for(engine: str, spark: Any | None, spark_rows_min: int) -> Callable[[int, int], Workers]:
+    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine.
+
+    ``spark_rows_min`` is the smallest table that Spark maintains if it is requested by name.
+    """
     if check_engine(engine) == EMBEDDED:
         return lambda rows, size: HERE
     cluster: list[Workers] = []
 
     def chosen(rows: int, size: int) -> Workers:
-        is_wanted = rows >= limits.SPARK_TABLE_ROWS_MIN if engine == BY_SPARK else is_large(size)
+        is_wanted = rows >= spark_rows_min if engine == BY_SPARK else is_large(size)
         if not is_wanted:
             return HERE
         if not cluster:

@@ -18,9 +18,6 @@ from omnigraph.errors import StorageError
 from omnigraph.exec.analytics.steps import Vector
 from omnigraph.storage.objects.protocol import Objects
 
-KEPT_EVERY = 5
-"""Rounds between two checkpoints, and so the most that are repeated after a crash."""
-
 _ROUNDS = "rounds"
 
 _logger = logging.getLogger(__name__)
@@ -48,7 +45,8 @@ NOTHING_KEPT = Rounds()
 class KeptRounds(Rounds):
     """Rounds with a checkpoint file; its name identifies the analysis."""
 
-    def __init__(self, objects: Objects, name: str) -> None:
+    def __init__(self, objects: Objects, name: str, kept_every: int) -> None:
+        self._kept_every = kept_every
         self._objects = objects
         self._name = name
         self._state: State = {}
@@ -68,7 +66,7 @@ class KeptRounds(Rounds):
     def end_round(self, **changed: Any) -> None:
         self._state |= {name: np.asarray(value) for name, value in changed.items()}
         self._made += 1
-        if self._made % KEPT_EVERY == 0:
+        if self._made % self._kept_every == 0:
             packed = io.BytesIO()
             arrays: dict[str, Any] = {**self._state, _ROUNDS: np.asarray(self._made)}
             np.savez(packed, **arrays)

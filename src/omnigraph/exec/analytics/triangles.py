@@ -14,7 +14,7 @@ WEDGES_MAX = 4_000_000
 Corners = tuple[Rows, Rows, Rows]
 
 
-def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
+def triangles_among(sources: Rows, targets: Rows, wedges_max: int = WEDGES_MAX) -> Iterator[Corners]:
     """The corners of every triangle, each once. Edges are given in both directions, without repetitions.
 
     Edges are oriented towards the end of higher degree. Then no node has more than sqrt(2 * edges) outgoing neighbours,
@@ -37,7 +37,7 @@ def triangles_among(sources: Rows, targets: Rows) -> Iterator[Corners]:
     paired = np.concatenate(([0], np.cumsum(later)))
     start = 0
     while start < len(keys):
-        stop = max(int(np.searchsorted(paired, paired[start] + WEDGES_MAX, side="right")) - 1, start + 1)
+        stop = max(int(np.searchsorted(paired, paired[start] + wedges_max, side="right")) - 1, start + 1)
         first = np.repeat(np.arange(start, stop), later[start:stop])
         second = first + 1 + np.arange(len(first)) - np.repeat(paired[start:stop] - paired[start], later[start:stop])
         closed = contains(keys, ends[first] * width + ends[second])

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
+from omnigraph.core.tuning import Tuning
 from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
@@ -30,15 +31,15 @@ from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.catalog import NodeType
 
 
-def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
+def group(operator: Group, frame: Frame, evaluator: Evaluator, tuning: Tuning) -> Shaped:
     """One row per group; without a key there is exactly one group."""
     keys = [column for column in operator.columns if not isinstance(column.expression, ir.Aggregate)]
     groups, first, count = np.zeros(frame.length, np.int64), np.zeros(0, np.int64), 1
     if keys:
-        groups, first = _grouped(keys, frame, evaluator)
+        groups, first = _grouped(keys, frame, evaluator, tuning)
         count = len(first)
     aggregates = [column for column in operator.columns if isinstance(column.expression, ir.Aggregate)]
-    arrays = _aggregates(aggregates, frame, groups, count, evaluator)
+    arrays = _aggregates(aggregates, frame, groups, count, evaluator, tuning)
     found = {id(column): taken(array) for column, array in zip(aggregates, arrays, strict=True)}
     # Keys are read from the first row of a group, and only for groups that reach the result.
     begins = frame.kept(frame.variables, ()).take(first)
@@ -48,9 +49,11 @@ def group(operator: Group, frame: Frame, evaluator: Evaluator) -> Shaped:
     return Shaped([found[id(column)] for column in operator.columns], np.arange(count), held, reader)
 
 
-def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator) -> list[pa.Array]:
+def _aggregates(
+    columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator, tuning: Tuning
+) -> list[pa.Array]:
     """One value per group and aggregate, computed in ranges of groups if the arguments exceed memory."""
-    parts = _parts(columns, frame, groups, count, evaluator)
+    parts = _parts(columns, frame, groups, count, evaluator, tuning)
     if len(parts) == 1:
         return [_aggregate(column, frame, groups, count, evaluator) for column in columns]
     found = []
@@ -62,7 +65,7 @@ def _aggregates(columns: list[Column], frame: Frame, groups: Rows, count: int, e
 
 
 def _parts(
-    columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator
+    columns: list[Column], frame: Frame, groups: Rows, count: int, evaluator: Evaluator, tuning: Tuning
 ) -> list[tuple[int, int]]:
     """Ranges of groups, each with as many rows as fit into memory, but at least one group."""
     reader = FrameReader(frame, evaluator)
@@ -71,7 +74,7 @@ def _parts(
         for column in columns
         if isinstance(column.expression, ir.Aggregate) and not counts_matches(column.expression)
     ]
-    size = rows_at_once(arguments, np.arange(frame.length), evaluator.budget, frame.nbytes)
+    size = rows_at_once(arguments, np.arange(frame.length), evaluator.budget, frame.nbytes, tuning)
     if frame.length <= size or count < 2:
         return [(0, count)]
     part = (np.cumsum(np.bincount(groups, minlength=count)) - 1) // size
@@ -79,7 +82,7 @@ def _parts(
     return list(pairwise(starts))
 
 
-def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Rows, Rows]:
+def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator, tuning: Tuning) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group."""
     by_entities: dict[tuple[str, ...], tuple[Rows, Rows]] = {}
     codes: list[Rows] = []
@@ -88,19 +91,19 @@ def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator) -> tuple[Ro
         if names not in by_entities:
             by_entities[names] = _entities(names, column.expression, frame)
         entity, first = by_entities[names]
-        codes.append(_codes(column.expression, frame, first, evaluator)[entity])
+        codes.append(_codes(column.expression, frame, first, evaluator, tuning)[entity])
     sizes = [int(code.max(initial=-1)) + 1 for code in codes]
     return row_groups(codes, sizes, frame.length)
 
 
-def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator) -> Rows:
+def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator, tuning: Tuning) -> Rows:
     """Integer codes of a key at some rows, equal exactly for equal values."""
     if _identifies(expression, frame):
         # Distinct entities have distinct ids: no values need to be compared.
         return np.arange(len(rows))
     read = FrameReader(frame, evaluator).read(expression)
     is_ordered = expression.type.is_plain_scalar
-    size = rows_at_once([read], rows, evaluator.budget, frame.nbytes) if is_ordered else len(rows)
+    size = rows_at_once([read], rows, evaluator.budget, frame.nbytes, tuning) if is_ordered else len(rows)
     return coded(read, rows, size)
 
 

@@ -10,18 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.exec.shape.steps import sorted_rows
 from omnigraph.exec.tables import Rows
 from omnigraph.query.ir import Slice
 
 Key = tuple[Callable[[Rows], pa.Array], bool]
 """A reader of values at positions, and whether the order is descending."""
-
-SELECT_SHARE = 4
-"""Top-k selection is used for at most one row in this many; otherwise everything is sorted."""
-
-SELECT_ROWS_MIN = 4096
-"""For fewer rows all keys are read together: several reads from storage cost more than sorting."""
 
 
 def bounds(operator: Slice, length: int) -> tuple[int, int]:
@@ -30,17 +25,17 @@ def bounds(operator: Slice, length: int) -> tuple[int, int]:
     return min(operator.offset, stop), stop
 
 
-def first_rows(keys: Sequence[Key], rows: Rows, stop: int) -> Rows:
+def first_rows(keys: Sequence[Key], rows: Rows, stop: int, tuning: Tuning) -> Rows:
     """The first ``stop`` of these positions in the order of the keys; ties keep their order."""
-    if not keys or len(rows) < SELECT_ROWS_MIN or stop * SELECT_SHARE > len(rows):
+    if not keys or len(rows) < tuning.selected_rows_min or stop * tuning.selected_share > len(rows):
         return rows[sorted_rows([(read(rows), descending) for read, descending in keys], len(rows))[:stop]]
     if not stop:
         return rows[:0]
     read, descending = keys[0]
     before, tied = split(read(rows), descending, stop)
     # Later keys are read only for rows that tie at the boundary.
-    head = first_rows(keys, rows[before], len(before))
-    return np.concatenate((head, first_rows(keys[1:], rows[tied], stop - len(before))))
+    head = first_rows(keys, rows[before], len(before), tuning)
+    return np.concatenate((head, first_rows(keys[1:], rows[tied], stop - len(before), tuning)))
 
 
 def split(column: pa.Array, descending: bool, stop: int) -> tuple[Rows, Rows]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.exec.budget import BYTES_PER_BINDING, Budget
 from omnigraph.exec.shape.order import Key, first_rows
 from omnigraph.exec.shape.steps import codes, group_codes, ranks
@@ -24,12 +25,6 @@ SLICE_ROWS = 65_536
 
 PARTS_MAX = 256
 
-DIVIDED_ROWS_MIN = 16_384
-"""Fewer rows are neither partitioned nor sampled."""
-
-AT_ONCE_MAX = 2**62
-"""Upper bound of rows processed together when memory is not limited."""
-
 LARGE_VALUE_BYTES = 1024
 """Rows that would fit with values of this size are not sampled."""
 
@@ -39,17 +34,18 @@ WORK_BYTES = 3 * BYTES_PER_BINDING
 Read = Callable[[Rows], pa.Array]
 
 
-def rows_at_once(reads: Sequence[Read], rows: Rows, budget: Budget, held: int) -> int:
+def rows_at_once(reads: Sequence[Read], rows: Rows, budget: Budget, held: int, tuning: Tuning) -> int:
     """The number of rows that may be processed together, given the bytes already held."""
-    if budget.bytes_max is None or len(rows) <= DIVIDED_ROWS_MIN:
-        return min(max(len(rows), 1), AT_ONCE_MAX)
+    rows_max = tuning.rows_at_once_max
+    if budget.bytes_max is None or len(rows) <= tuning.divided_rows_min:
+        return min(max(len(rows), 1), rows_max)
     # Twice: sorting copies the values.
     room = max(budget.bytes_max - held, budget.bytes_max // 4) // 2
     if len(rows) * len(reads) * LARGE_VALUE_BYTES <= room:
-        return min(len(rows), AT_ONCE_MAX)
+        return min(len(rows), rows_max)
     few = _sample(rows)
     needed = sum(read(few).nbytes / len(few) + WORK_BYTES for read in reads) + BYTES_PER_BINDING
-    return min(max(int(room / needed), 1), AT_ONCE_MAX)
+    return min(max(int(room / needed), 1), rows_max)
 
 
 def divided(read: Read, rows: Rows, size: int) -> list[tuple[Rows, bool]]:
@@ -89,12 +85,12 @@ def _slices(rows: Rows, size: int) -> list[Rows]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def ordered(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
+def ordered(keys: Sequence[Key], rows: Rows, stop: int, size: int, tuning: Tuning) -> Rows:
     """The first ``stop`` rows in the order of the keys, with the keys of at most about ``size`` rows in memory."""
     if len(rows) <= size or not keys:
-        return first_rows(keys, rows, stop)
+        return first_rows(keys, rows, stop, tuning)
     if stop * 2 <= size:
-        return _best(keys, rows, stop, size)
+        return _best(keys, rows, stop, size, tuning)
     read, descending = keys[0]
     parts = divided(read, rows, size)
     found: list[Rows] = []
@@ -104,15 +100,15 @@ def ordered(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
             break
         # A partition of equal values cannot be divided further; the budget decides whether it fits.
         within = len(part) if len(part) == len(rows) and not is_level else size
-        found.append(ordered(keys[1:] if is_level else keys, part, min(wanted, len(part)), within))
+        found.append(ordered(keys[1:] if is_level else keys, part, min(wanted, len(part)), within, tuning))
     return np.concatenate(found) if found else rows[:0]
 
 
-def _best(keys: Sequence[Key], rows: Rows, stop: int, size: int) -> Rows:
+def _best(keys: Sequence[Key], rows: Rows, stop: int, size: int, tuning: Tuning) -> Rows:
     """Top-k over slices: keep the best of one slice and merge them with the next."""
     best = rows[:0]
     for start in range(0, len(rows), size - stop):
-        best = first_rows(keys, np.concatenate((best, rows[start : start + size - stop])), stop)
+        best = first_rows(keys, np.concatenate((best, rows[start : start + size - stop])), stop, tuning)
     return best
 
 

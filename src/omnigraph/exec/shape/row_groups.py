@@ -21,9 +21,6 @@ DENSE_SHARE = 8
 DENSE_MIN = 4096
 """Below this key space a dense array costs nothing."""
 
-COLLAPSED_ROWS_MIN = 64
-"""Fewer rows are not collapsed: comparing costs more than it saves."""
-
 
 def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group. Null (-1) is a value like others.
@@ -70,9 +67,12 @@ def frame_groups(frame: Frame, names: Sequence[str]) -> tuple[Rows, Rows]:
     return row_groups(bindings, sizes, frame.length)
 
 
-def collapse(frame: Frame, *, counted: bool) -> Frame:
-    """Collapse equal rows into one, which carries their summed multiplicity if rows are counted."""
-    if not frame.repeats or frame.columns or frame.length < COLLAPSED_ROWS_MIN:
+def collapse(frame: Frame, rows_min: int, *, counted: bool) -> Frame:
+    """Collapse equal rows into one, which carries their summed multiplicity if rows are counted.
+
+    Fewer than ``rows_min`` rows are left as they are.
+    """
+    if not frame.repeats or frame.columns or frame.length < rows_min:
         # Paths and scores cannot be compared by row number; they occur late and on few rows.
         return frame
     if not frame.bindings:

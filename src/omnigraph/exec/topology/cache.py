@@ -7,7 +7,7 @@ rows have another key, and equal fragments on two branches share one entry.
 ``find`` never encodes a whole table; ``get`` does if nothing else works. The order of attempts, cheapest first:
 
 1. this process holds the topology for exactly these pins;
-2. a base in memory, or on disk, plus few enough changes (``CHANGES_SHARE``);
+2. a base in memory, or on disk, plus few enough changes (``Tuning.changed_share``);
 3. a rebuild from a base: shared fragments are not encoded again;
 4. a build from the id columns, which dominates the cost.
 """
@@ -44,9 +44,6 @@ PERSISTED_EDGES_MIN = 50_000
 BASES_MAX = 4
 """Bases of one edge table kept open by one process."""
 
-CHANGES_SHARE = 16
-"""A base is reused while at most one edge in this many has changed; every step pays for the changes again."""
-
 Pins = tuple[TableView, TableView, TableView]
 """The edge table, and the tables of its two endpoint types."""
 
@@ -69,7 +66,7 @@ class Topologies:
         if known is not None:
             return known
         found = self._nearest(key, pins)
-        if found is None or not _is_near(found):
+        if found is None or not _is_near(found, pins):
             return None
         self._known.put(key, found)
         return found
@@ -108,7 +105,7 @@ class Topologies:
         location = pins[0].pin.location
         remembered = self._bases.get(location) or ()
         best = _fewest_changes(key, pins, remembered)
-        if best is None or not _is_near(best):
+        if best is None or not _is_near(best, pins):
             known = {base.key for base in remembered}
             stored = [entry for entry in self._files.entries(_group(location)) if entry.about.get("key") not in known]
             read = [base for base in map(read_base, stored) if base is not None]
@@ -147,8 +144,8 @@ def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | N
     return best
 
 
-def _is_near(topology: Topology) -> bool:
-    return _changes(topology) <= topology.base.edges // CHANGES_SHARE
+def _is_near(topology: Topology, pins: Pins) -> bool:
+    return _changes(topology) <= topology.base.edges // pins[0].store.tuning.changed_share
 
 
 def _changes(topology: Topology) -> int:

@@ -101,10 +101,10 @@ class Lists:
             position, neighbour = keys // self.numbers, keys % self.numbers
         return position, neighbour, edge
 
-    def connected(self, numbers: Rows, neighbours: Rows) -> Mask | None:
+    def connected(self, numbers: Rows, neighbours: Rows, probed_share: int = PROBED_SHARE) -> Mask | None:
         """For every pair whether an edge leads from one to the other; None if stepping is cheaper."""
         steps = int(self.degrees(numbers).sum())
-        if len(self.edges.lost) or len(self.far.gone) or steps * PROBED_SHARE < len(self.base.neighbours):
+        if len(self.edges.lost) or len(self.far.gone) or steps * probed_share < len(self.base.neighbours):
             return None
         held = self.base.holds(numbers, neighbours)
         if len(self.starts):

@@ -42,9 +42,6 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import ONE_HOP, Expand, Scan
 from omnigraph.query.liveness import Demand, Multiplicity, near_variable
 
-DENSE_SHARE = 8
-"""Arrays over all nodes or edges pay off when more than one in this many would be materialised as a row."""
-
 NUMBER_ONLY = Demand(frozenset(), frozenset(), Multiplicity.COUNTED)
 
 
@@ -111,7 +108,7 @@ def forget_walk(
     first = _way_from(steps[0], near, graph)
     if first is None:
         return None
-    is_dense = frame.length * DENSE_SHARE > first.lists.near.size
+    is_dense = frame.length * graph.store.tuning.counted_share > first.lists.near.size
     ways = np.zeros(frame.length, np.int64)
     # A null binding (-1) has no walks; as an index it would silently read the last row.
     bound = np.flatnonzero(near >= 0)
@@ -285,13 +282,13 @@ def arrive(
         return None
     bound = frame.bindings[near] >= 0
     starts = way.lists.near.to_number(frame.bindings[near][bound])
-    touched = int(way.lists.degrees(starts).sum())
-    if touched * DENSE_SHARE <= far.size:
+    touched, share = int(way.lists.degrees(starts).sum()), graph.store.tuning.counted_share
+    if touched * share <= far.size:
         return None
     exists = demand.multiplicity is Multiplicity.EXISTS
     multiplicity = None if frame.multiplicity is None or exists else frame.multiplicity[bound]
     accepted = way.accepted_edges(graph, evaluator)
-    if touched * DENSE_SHARE < len(way.base.neighbours):
+    if touched * share < len(way.base.neighbours):
         counts = _walked(way, starts, multiplicity, accepted, budget)
     else:
         budget.check(len(way.base.neighbours) + far.size, 2)

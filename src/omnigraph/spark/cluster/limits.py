@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from omnigraph.write.limits import KEY_DATABASE_THREADS_MAX
-
 SPLIT_BYTES: Final = 64 * 1024 * 1024
 """Default size of a split in bytes: a few seconds of work, so that a lost task costs little."""
 
@@ -14,12 +12,6 @@ READ_BYTES: Final = 4 * 1024 * 1024
 
 LINE_REST_BYTES: Final = 64 * 1024
 """First read, in bytes, beyond the end of a split to complete its last line: most lines are shorter."""
-
-DRIVER_CHECK_ROWS: Final = 20_000_000
-"""Maximum input rows that the driver checks on its own with any cluster: it takes two thirds of the cluster's time."""
-
-DRIVER_CHECK_CORES: Final = KEY_DATABASE_THREADS_MAX
-"""Maximum cores of a cluster that is no faster than the driver: the driver's key database uses as many threads."""
 
 DRIVER_CHECK_ROWS_MAX: Final = 200_000_000
 """Maximum input rows that the driver checks with such a small cluster: about 140 bytes per row on its disk, 28 GB."""
@@ -35,9 +27,6 @@ REJECT_ROUNDS_MAX: Final = 100
 """Maximum rounds of checks, each without the rows rejected before. Two rounds are usual: rejected nodes leave edges
 dangling. Violations that remain after the last round fail the load."""
 
-PARTITION_ROWS: Final = 1_000_000
-"""Target rows per task of the data source; a fragment is never divided."""
-
 FACT_ROWS: Final = 500_000
 """Rows whose keys one check task reads: large enough to amortise a task, small enough to use all cores."""
 
@@ -48,15 +37,8 @@ PACKED_FACTS: Final = 500_000
 """Facts of one emission that a task buffers before it divides them into buckets: about 30 MB, which gives blocks large
 enough to shuffle efficiently."""
 
-GROUP_FACTS: Final = 1_000_000
-"""Target facts per grouping task: half a second of work, and small enough to stay in memory."""
-
 QUERY_BATCH_ROWS: Final = 65_536
 """Batch size, in rows, of a query's table scan: vectorised predicates are faster on large batches."""
-
-BROADCAST_BYTES: Final = 16 * 1024 * 1024
-"""Maximum estimated size of a table that is broadcast instead of shuffled. Spark's own default is 10 MB, for relations
-whose size it knows."""
 
 TEXT_BYTES: Final = 200
 """Assumed bytes of a text or list when the size of a table is estimated; ids are shorter."""
@@ -64,9 +46,6 @@ TEXT_BYTES: Final = 200
 UNROLLED_HOPS: Final = 3
 """Maximum hops that become one plan. Beyond that every hop is a job: a plan of many joins takes longer to optimise than
 to run."""
-
-MERGED_ROWS: Final = 250_000
-"""Target rows per reading and per merging task of a merge, over all versions: about 60,000 entities."""
 
 BLOCK_BYTES: Final = 32 * 1024 * 1024
 """Maximum bytes of a shuffled block of rows: Spark holds several blocks in memory at a time."""

@@ -98,15 +98,15 @@ class _EdgeRead:
 def node_maps(spark: SparkSession, space: NodeSpace) -> dict[str, NodeMap]:
     """Build the map of every node type."""
     found: dict[str, NodeMap] = {}
+    store = next(iter(space.tables.values())).store
     for salt in (str(number) if number else "" for number in range(SALTS_MAX)):
         missing = [name for name in space.tables if name not in found]
         pieces = [
             (name, group)
             for name in missing
-            for group in fragment_groups(space.tables[name].store, space.tables[name].pin, limits.PARTITION_ROWS)
+            for group in fragment_groups(store, space.tables[name].pin, store.tuning.partition_rows)
         ]
         pins = {name: space.tables[name].pin for name in missing}
-        store = next(iter(space.tables.values())).store
         hashed = run_tasks(spark, partial(_hash_nodes, store, pins, salt), pieces)
         for name in missing:
             parts = [part for (owner, _), part in zip(pieces, hashed, strict=True) if owner == name]

@@ -21,7 +21,6 @@ from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.write_json import write_lines
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.storage.objects.target_files import TargetDirectory
@@ -80,7 +79,7 @@ def export(
         _FileExport(pin, entity, fragments, f"{entity.table_key.replace(':', '-')}-{number:05d}.{format}")
         for entity in entities
         for pin in [snapshot.state.tables[entity.table_key]]
-        for number, fragments in enumerate(fragment_groups(snapshot.store, pin, limits.PARTITION_ROWS))
+        for number, fragments in enumerate(fragment_groups(snapshot.store, pin, snapshot.store.tuning.partition_rows))
     ]
     target.create(SCHEMA_FILE, snapshot.schema_text().encode())
     rows = run_tasks(running, partial(_write, snapshot.store, target, format), exports)

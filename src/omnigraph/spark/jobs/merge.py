@@ -133,13 +133,13 @@ def _divided(tables: Sequence[Sides]) -> _Divided:
     starts = [0]
     for table in tables:
         rows = sum(count_rows(table.store, pin, pieces) for pin, pieces in pieces_to_read(table).values())
-        starts.append(starts[-1] + part_count(rows))
+        starts.append(starts[-1] + part_count(rows, table.store.tuning.merged_rows))
     return _Divided(tuple(tables), tuple(starts))
 
 
-def part_count(rows: int) -> int:
-    """Number of buckets for a number of rows."""
-    return max(1, -(-rows // limits.MERGED_ROWS))
+def part_count(rows: int, part_rows: int) -> int:
+    """Number of buckets of about ``part_rows`` rows."""
+    return max(1, -(-rows // part_rows))
 
 
 def _reads(divided: _Divided) -> Iterator[list[_Read]]:
@@ -151,7 +151,7 @@ def _reads(divided: _Divided) -> Iterator[list[_Read]]:
             for piece in pieces:
                 task.append(_Read(number, role, pin, (piece,)))
                 held += count_rows(table.store, pin, [piece])
-                if held >= limits.MERGED_ROWS:
+                if held >= table.store.tuning.merged_rows:
                     yield task
                     task, held = [], 0
     if task:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from omnigraph.core.tables import TablePin
+from omnigraph.core.tuning import Tuning
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.manifest.publisher import Published
 from omnigraph.spark.cluster import limits
@@ -39,12 +40,12 @@ class Checks(Enum):
     DRIVER = "driver"
     CLUSTER = "cluster"
 
-    def is_driver(self, rows: int, cores: int | None) -> bool:
+    def is_driver(self, rows: int, cores: int | None, tuning: Tuning) -> bool:
         """True if the driver runs the checks. ``cores`` is the number of cores of the cluster, None if unknown."""
         if self is not Checks.AUTO:
             return self is Checks.DRIVER
-        is_small = cores is not None and cores <= limits.DRIVER_CHECK_CORES
-        return rows <= (limits.DRIVER_CHECK_ROWS_MAX if is_small else limits.DRIVER_CHECK_ROWS)
+        is_small = cores is not None and cores <= tuning.driver_check_cores
+        return rows <= (limits.DRIVER_CHECK_ROWS_MAX if is_small else tuning.driver_check_rows)
 
 
 def load_slices(
@@ -62,7 +63,7 @@ def load_slices(
         rows = sum(whole.counts().values())
         watch.reading_done(rows)
         with watch.stage("checking"):
-            if checks.is_driver(rows, _cores(spark)):
+            if checks.is_driver(rows, _cores(spark), store.tuning):
                 return publish_checked(job, whole, rejects)
             return publish_checked_on_cluster(spark, job, whole, rejects)
 

@@ -48,9 +48,13 @@ def plan_splits(
 class SplitLines:
     """The lines that start in a split, in chunks. ``count`` is their number after iteration."""
 
-    def __init__(self, split: FileSplit) -> None:
+    def __init__(
+        self, split: FileSplit, read_bytes: int = limits.READ_BYTES, rest_bytes: int = limits.LINE_REST_BYTES
+    ) -> None:
         self.count = 0
         self._split = split
+        self._read_bytes = read_bytes
+        self._rest_bytes = rest_bytes
         self._last = b"\n"
 
     def __iter__(self) -> Iterator[bytes]:
@@ -67,7 +71,7 @@ class SplitLines:
         position = split.start - is_in_line
         last = b"\n"
         while position < split.end:
-            chunk = read(position, min(limits.READ_BYTES, split.end - position))
+            chunk = read(position, min(self._read_bytes, split.end - position))
             position += len(chunk)
             if is_in_line:
                 _, line_end, chunk = chunk.partition(b"\n")
@@ -76,8 +80,8 @@ class SplitLines:
                 last = chunk[-1:]
                 yield chunk
         # The last line may end in the next split, whose task skips everything before its first newline.
-        wanted = limits.LINE_REST_BYTES
+        wanted = self._rest_bytes
         while last != b"\n" and position < split.file.size:
             head, line_end, _ = read(position, wanted).partition(b"\n")
-            position, last, wanted = position + len(head), line_end or head[-1:], limits.READ_BYTES
+            position, last, wanted = position + len(head), line_end or head[-1:], self._read_bytes
             yield head + line_end

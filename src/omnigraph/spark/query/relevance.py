@@ -58,7 +58,7 @@ class Relevance:
         tasks = max(len(self.groups), 1)
         found = mapped(spark.range(0, tasks, 1, tasks), self.read, "id string, score float").toDF(id_, score)
         rows = self.pin.rows if self.total is None else self.total.found_max
-        return f.broadcast(found) if rows * limits.TEXT_BYTES <= limits.BROADCAST_BYTES else found
+        return f.broadcast(found) if rows * limits.TEXT_BYTES <= self.store.tuning.broadcast_bytes else found
 
     def count(self, fragments: Fragments) -> TextCounts:
         """Word counts of some fragments. Runs on executors."""
@@ -101,7 +101,7 @@ def relevance(tables: QueryTables, ranking: ir.Bm25) -> Relevance:
     scores = Relevance(table.store, table.pin, ranking.text.name, query, tuple(words_of(query)), ())
     if not scores.words:
         return scores
-    groups = tuple(fragment_groups(table.store, table.pin, limits.PARTITION_ROWS))
+    groups = tuple(fragment_groups(table.store, table.pin, table.store.tuning.partition_rows))
     if scoring_index(table, scores.column) is not None:
         return replace(scores, groups=groups)
     key = (table.pin.location, scores.column, scores.words)

@@ -115,7 +115,8 @@ class QueryTables:
         wanted = tuple(dict.fromkeys([*columns, *columns_of(here)]))
         names = {name: self.names.new() for name in wanted}
         schema = StructType([StructField(names[name], self._type(table, name)) for name in wanted])
-        groups = () if predicate == ir.FALSE else fragment_groups(table.store, table.pin, limits.PARTITION_ROWS)
+        tuning = table.store.tuning
+        groups = () if predicate == ir.FALSE else fragment_groups(table.store, table.pin, tuning.partition_rows)
         read = TableRead(
             table.store,
             table.pin,
@@ -136,7 +137,7 @@ class QueryTables:
             # Equal pairs have equal ends: partitioning by one end suffices, and the next join by it needs no shuffle.
             frame = frame.repartition(names[distinct_by]).distinct()
         # Spark cannot estimate the size of a Python source, so a small table is marked for broadcast.
-        is_small = table.rows * _width(schema) <= limits.BROADCAST_BYTES
+        is_small = table.rows * _width(schema) <= tuning.broadcast_bytes
         return (f.broadcast(frame) if is_small else frame), names
 
     def _type(self, table: TableView, name: str) -> DataType:

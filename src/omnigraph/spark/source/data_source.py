@@ -122,7 +122,7 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
         self._where = where
 
     def partitions(self) -> Sequence[FragmentPartition]:
-        groups = [*fragment_groups(self._store, self._pin, limits.PARTITION_ROWS)]
+        groups = [*fragment_groups(self._store, self._pin, self._store.tuning.partition_rows)]
         # Spark requires at least one partition, even for an empty table.
         return [FragmentPartition(group) for group in groups or [()]]
 

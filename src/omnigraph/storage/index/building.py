@@ -73,7 +73,7 @@ def build_segment(store: Store, location: str, version: int, plan: SegmentPlan) 
     # Building blocks every other use of the handle.
     dataset = store.open_own(location, version)
     with translated(f"index {plan.spec} of {location} could not be built", location=location):
-        built = TRAITS[plan.spec.kind].build(dataset, plan)
+        built = TRAITS[plan.spec.kind].build(dataset, plan, store.tuning)
     if built is None:
         return None
     directory = f"{location}/_indices/{built.uuid}"

@@ -13,11 +13,12 @@ import pyarrow as pa
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.indexes import IndexKind
 from omnigraph.storage.index.probes import Question, probe_filter, probe_neighbours, probe_words
 from omnigraph.storage.index.segment_builders import SegmentPlan, build_text, build_values, build_vectors
 
-Build = Callable[[LanceDataset, SegmentPlan], Index | None]
+Build = Callable[[LanceDataset, SegmentPlan, Tuning], Index | None]
 """Writes a segment; None if there is no value to index."""
 
 Probe = Callable[[LanceDataset, str, Question], pa.Table]

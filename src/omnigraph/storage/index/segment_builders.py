@@ -9,14 +9,11 @@ from typing import Any
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec
 
 VECTORS_PER_PARTITION = 4_096
 """Vectors of one partition of quantized vectors. A search reads whole partitions, the closest ones first."""
-
-GRAPH_VECTORS_MIN = 250_000
-"""Smallest segment that gets a graph of neighbours (HNSW). Below, scanning quantized vectors is as fast and has better
-recall, and building takes a hundredth of the time: 0.4 against 43 s for 50,000 vectors of 64 numbers."""
 
 GRAPH_INDEX = "IVF_HNSW_SQ"
 
@@ -38,22 +35,22 @@ class SegmentPlan:
     """True if the index has no segment yet."""
 
 
-def build_values(dataset: LanceDataset, plan: SegmentPlan) -> Index | None:
+def build_values(dataset: LanceDataset, plan: SegmentPlan, _: Tuning) -> Index | None:
     """A segment over scalar values or n-grams: Lance needs nothing but its type."""
     return _write(dataset, plan, plan.spec.kind.value)
 
 
-def build_text(dataset: LanceDataset, plan: SegmentPlan) -> Index | None:
+def build_text(dataset: LanceDataset, plan: SegmentPlan, _: Tuning) -> Index | None:
     """A segment of a full-text index."""
     # Until the merge its files are in a staging directory, where no search finds them.
     return dataset.merge_existing_index_segments([_write(dataset, plan, plan.spec.kind.value)])
 
 
-def build_vectors(dataset: LanceDataset, plan: SegmentPlan) -> Index | None:
+def build_vectors(dataset: LanceDataset, plan: SegmentPlan, tuning: Tuning) -> Index | None:
     """A segment over vectors; None if every value is null, because Lance has nothing to train with."""
     if not _has_vectors(dataset, plan.spec.column, plan.fragments):
         return None
-    index_type, partitions = _vector_index(plan.rows)
+    index_type, partitions = _vector_index(plan.rows, tuning.graph_vectors_min)
     return _write(dataset, plan, index_type, num_partitions=partitions, metric="L2")
 
 
@@ -70,12 +67,12 @@ def _write(dataset: LanceDataset, plan: SegmentPlan, index_type: str, **options:
     )
 
 
-def _vector_index(vectors: int) -> tuple[str, int]:
+def _vector_index(vectors: int, graph_vectors_min: int) -> tuple[str, int]:
     """Lance's type of a segment with that many vectors, and its number of partitions. One index may mix both types.
 
     A graph is searched as a whole and has a higher recall undivided: one partition per segment, and nothing to train.
     """
-    if vectors >= GRAPH_VECTORS_MIN:
+    if vectors >= graph_vectors_min:
         return GRAPH_INDEX, 1
     return IndexKind.VECTOR.value, 1 + vectors // VECTORS_PER_PARTITION
 

@@ -23,12 +23,8 @@ from omnigraph.storage.tables.blob_files import has_blobs
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_table
 
-TIERS = ((16, 16), (256, 2), (4096, 2))
-"""Upper bounds of the tiers in rows, and the fragments that a tier may hold before they are folded.
-
-The smallest tier is wide, because most writes add to it; the others are narrow, so that the number of fragments hardly
-grows with the table. A row is rewritten some fifteen times on its way up. Larger fragments are left to ``optimize``.
-"""
+Tiers = Sequence[tuple[int, int]]
+"""Upper bounds of the tiers in rows, and the fragments that a tier may hold before they are folded."""
 
 FRAGMENT_BYTES_MAX = 4 * 1024 * 1024
 """Fragments with more bytes are not folded: wide rows would make a write slow."""
@@ -41,12 +37,13 @@ def fold_tail(
 
     ``removed`` is changed: addresses inside replaced fragments are taken out, because those rows are not written again.
     """
-    if rows.num_rows >= TIERS[-1][0]:
+    tiers = store.tuning.fold_tiers
+    if rows.num_rows >= tiers[-1][0]:
         return rows, ()
-    victims = _victims(base, rows.num_rows, _file_bytes)
+    victims = _victims(base, rows.num_rows, tiers, _file_bytes)
     if victims and has_blobs(base.schema):
         # Sizes of blobs cost requests, so they are looked up only once a fold is due.
-        victims = _victims(base, rows.num_rows, partial(_all_bytes, store, location))
+        victims = _victims(base, rows.num_rows, tiers, partial(_all_bytes, store, location))
     if not victims:
         return rows, ()
     numbers = column_numbers(base)
@@ -85,12 +82,12 @@ def _all_bytes(store: Store, location: str, fragment: Any) -> int:
     return _file_bytes(fragment) + sum(size for path in paths for _, size in store.blob_files.of(path))
 
 
-def _victims(base: LanceDataset, new_rows: int, bytes_of: Callable[[Any], int]) -> list[Any]:
+def _victims(base: LanceDataset, new_rows: int, tiers: Tiers, bytes_of: Callable[[Any], int]) -> list[Any]:
     small = [fragment for fragment in base.get_fragments() if bytes_of(fragment) <= FRAGMENT_BYTES_MAX]
-    return [small[place] for place in fold_choice([item.metadata.physical_rows for item in small], new_rows)]
+    return [small[place] for place in fold_choice([item.metadata.physical_rows for item in small], new_rows, tiers)]
 
 
-def fold_choice(sizes: Sequence[int], new_rows: int) -> list[int]:
+def fold_choice(sizes: Sequence[int], new_rows: int, tiers: Tiers) -> list[int]:
     """Positions of the fragments that a write of ``new_rows`` folds, given the rows of each fragment.
 
     With at most 2 fragments in the tiers below 256 and 4096 rows, and 1 new row:
@@ -105,15 +102,15 @@ def fold_choice(sizes: Sequence[int], new_rows: int) -> list[int]:
     300, 5000                        none: their tiers receive no fragment of 1 row
     ===============================  =====================================================
     """
-    tiers: list[list[int]] = [[] for _ in TIERS]
+    members: list[list[int]] = [[] for _ in tiers]
     for place, rows in enumerate(sizes):
-        for tier, (bound, _) in zip(tiers, TIERS, strict=True):
+        for tier, (bound, _) in zip(members, tiers, strict=True):
             if rows < bound:
                 tier.append(place)
                 break
     folded: list[int] = []
     size = new_rows
-    for tier, (bound, fragments_max) in zip(tiers, TIERS, strict=True):
+    for tier, (bound, fragments_max) in zip(members, tiers, strict=True):
         if size >= bound:
             # Too many rows for a fragment of this tier: they fill the next one.
             continue

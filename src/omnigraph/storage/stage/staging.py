@@ -24,7 +24,7 @@ from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import newest_version
 from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX, has_blobs
-from omnigraph.storage.tables.key_cache import CACHED_TABLE_ROWS_MAX, fragment_key
+from omnigraph.storage.tables.key_cache import fragment_key
 from omnigraph.storage.tables.row_addresses import FragmentRows, by_fragment
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
@@ -91,7 +91,7 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
     if has_blobs(base.schema):
         sizes |= _blob_sizes(store, list(sizes), rows)
     ids: tuple[str, ...] | None = None
-    if isinstance(rows, pa.Table) and rows.num_rows <= CACHED_TABLE_ROWS_MAX and len(written) == 1:
+    if isinstance(rows, pa.Table) and rows.num_rows <= store.tuning.cached_table_rows_max and len(written) == 1:
         ids = tuple(rows.column("id").to_pylist())
         store.recent.put(f"{location}/data/{written[0].files[0].path}", base, rows)
     return WrittenRows(

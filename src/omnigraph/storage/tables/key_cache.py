@@ -16,9 +16,6 @@ from omnigraph.storage.objects.failures import translated
 if TYPE_CHECKING:
     import lance
 
-CACHED_TABLE_ROWS_MAX = 200_000
-"""Tables with more rows are searched with a filter: caching a million ids costs some 150 MB."""
-
 CACHED_FRAGMENTS_MAX = 4096
 """Fragments cached per store."""
 
@@ -36,7 +33,8 @@ def fragment_key(location: str, metadata: Any) -> FragmentKey:
 class KeyCache:
     """Ids by fragment: id -> offset in the fragment."""
 
-    def __init__(self) -> None:
+    def __init__(self, table_rows_max: int) -> None:
+        self._table_rows_max = table_rows_max
         self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
 
     def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
@@ -54,7 +52,7 @@ class KeyCache:
 
     def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
         """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""
-        if dataset.count_rows() > CACHED_TABLE_ROWS_MAX:
+        if dataset.count_rows() > self._table_rows_max:
             return None
         return self.find_in(location, dataset.get_fragments(), list(ids))
 

@@ -23,9 +23,6 @@ from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 from omnigraph.storage.tables.row_layout import Rows
 from omnigraph.storage.tables.store import Store
 
-WALKED_ROWS_MAX = 50_000
-"""Rows of a fragment that Lance may walk for one read, at 6 to 40 ns a row: about the price of a read of its own."""
-
 THREADS_MAX = 16
 """Fragments read concurrently: each takes a few round trips to an object store, and tens of milliseconds there."""
 
@@ -39,7 +36,8 @@ def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> 
     wanted, places = np.unique(positions, return_inverse=True)
     fragments = dataset.get_fragments()
     starts = np.cumsum([0, *(fragment.metadata.num_rows for fragment in fragments)])
-    apart = long_walks(wanted, starts, (fragment.metadata.deletion_file is not None for fragment in fragments))
+    has_deletions = [fragment.metadata.deletion_file is not None for fragment in fragments]
+    apart = long_walks(wanted, starts, has_deletions, store.tuning.walked_rows_max)
     spans = [np.arange(*span) for span in apart.values()]
     together = np.setdiff1d(np.arange(len(wanted)), np.concatenate(spans)) if spans else np.arange(len(wanted))
     has_blobs = any(isinstance(dataset.schema.field(name).type, pa.ExtensionType) for name in names)
@@ -58,16 +56,17 @@ def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> 
     return _ordered(pa.concat_tables(map(bare, tables)), order[places])
 
 
-def long_walks(positions: Rows, starts: Rows, has_deletions: Iterable[bool]) -> dict[int, Span]:
+def long_walks(positions: Rows, starts: Rows, has_deletions: Iterable[bool], rows_max: int) -> dict[int, Span]:
     """Fragments in which Lance would walk too far for ascending positions, each with the span of its positions.
 
-    ``starts`` are the positions where the fragments begin, and where the last one ends.
+    ``starts`` are the positions where the fragments begin, and where the last one ends; ``rows_max`` is the longest
+    walk.
     """
     limits = np.searchsorted(positions, starts).tolist()
     found: dict[int, Span] = {}
     for number, is_walked in enumerate(has_deletions):
         low, high = limits[number], limits[number + 1]
-        if is_walked and int((positions[low:high] - starts[number]).sum()) > WALKED_ROWS_MAX:
+        if is_walked and int((positions[low:high] - starts[number]).sum()) > rows_max:
             found[number] = low, high
     return found
 

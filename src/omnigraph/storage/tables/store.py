@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnigraph.core.lru import Lru
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.objects.backends import backend_of, parse_root
 from omnigraph.storage.objects.beside import Beside
@@ -53,10 +54,12 @@ class Store:
         uri: str | os.PathLike[str],
         storage_options: Mapping[str, str] | None = None,
         durability: Durability | str = Durability.FSYNC,
+        tuning: Tuning = Tuning(),  # noqa: B008 # frozen
     ) -> None:
         self.root: Root = parse_root(uri)
         self.options: dict[str, str] = dict(storage_options or {})
         self.durability = Durability(durability)
+        self.tuning = tuning
         self._start()
 
     def _start(self) -> None:
@@ -64,7 +67,7 @@ class Store:
         self.objects: Objects = backend_of(self.root).open_objects(self.root, self.options, self.durability)
         self.turns: Turns = backend_of(self.root).open_turns(self.root, self.objects)
         self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
-        self.keys = KeyCache()
+        self.keys = KeyCache(self.tuning.cached_table_rows_max)
         self.recent = RecentRows()
         self.blob_files = BlobFiles(self.objects)
         self.indexes: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
@@ -75,7 +78,7 @@ class Store:
         self._besides: dict[str, Beside] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"root": self.root, "options": self.options, "durability": self.durability}
+        return {"root": self.root, "options": self.options, "durability": self.durability, "tuning": self.tuning}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -31,10 +31,6 @@ TARGET_ROWS_MIN = 16_384
 DELETED_SHARE_MAX = 0.1
 """A fragment with a larger share of deleted rows is rewritten without them."""
 
-NUMBERS_AHEAD = 1_024
-"""Distance of the numbers of rewritten fragments from the highest present one. Writers may add that many fragments
-while compaction runs; the numbers cannot be changed afterwards, because indexes are built on them."""
-
 WORTHWHILE_SHARE = 16
 """A large fragment is rewritten together with smaller ones only if those are at least this many, or hold at least one
 row for this many of its own."""

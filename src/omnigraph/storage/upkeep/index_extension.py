@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from lance import LanceDataset
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import StorageError
 from omnigraph.storage.index import indexes
 from omnigraph.storage.index.building import absorbed, build_segment
@@ -19,17 +20,9 @@ from omnigraph.storage.index.indexes import IndexSpec, Segment
 from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.index.segment_builders import SegmentPlan
 from omnigraph.storage.objects.version_names import manifest_file
-from omnigraph.storage.stage import fold
 from omnigraph.storage.stage.staging import StagedVersion, WrittenRows, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.maintenance import index_operation
-
-EXTENDED_ROWS_MIN = 32_768
-"""Uncovered rows of finished fragments from which an index is extended. A segment costs requests in every lookup, and
-building one adds some 50 ms to the write. Queries scan up to this many uncovered rows."""
-
-EXTENDED_ROWS_MAX = 65_536
-"""Maximum rows that one write indexes, per index."""
 
 
 def extend_indexes(store: Store, staged: StagedVersion, added: Sequence[WrittenRows]) -> StagedVersion:
@@ -37,7 +30,7 @@ def extend_indexes(store: Store, staged: StagedVersion, added: Sequence[WrittenR
 
     Otherwise no request is sent. A failure leaves the indexes as they are.
     """
-    if not any(_is_finished(part.physical_rows) for written in added for part in written.fragments):
+    if not any(_is_finished(store.tuning, part.physical_rows) for written in added for part in written.fragments):
         return staged
     try:
         return _extended(store, staged)
@@ -46,14 +39,14 @@ def extend_indexes(store: Store, staged: StagedVersion, added: Sequence[WrittenR
         return staged
 
 
-def _is_finished(rows: int) -> bool:
-    return fold.TIERS[-1][0] <= rows <= EXTENDED_ROWS_MAX
+def _is_finished(tuning: Tuning, rows: int) -> bool:
+    return tuning.fold_tiers[-1][0] <= rows <= tuning.extended_rows_max
 
 
 def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
     location = staged.location
     dataset = store.open(location, staged.version)
-    planned = list(_planned(dataset))
+    planned = list(_planned(store.tuning, dataset))
     built = [build_segment(store, location, staged.version, plan) for plan, _ in planned]
     segments = [segment for segment in built if segment is not None]
     operation = index_operation(segments, [part for _, taken in planned for part in taken])
@@ -67,9 +60,10 @@ def _extended(store: Store, staged: StagedVersion) -> StagedVersion:
     return staged_version(store, current, location, files)
 
 
-def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment, ...]]]:
+def _planned(tuning: Tuning, dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment, ...]]]:
     """A segment for every index with enough uncovered finished fragments, and the segments that it absorbs."""
     rows = indexes.fragment_rows(dataset)
+    rows_max = tuning.extended_rows_max
     specs = [
         IndexSpec(name, kind) for name in dataset.schema.names for kind, traits in TRAITS.items() if traits.is_extended
     ]
@@ -78,12 +72,12 @@ def _planned(dataset: LanceDataset) -> Iterator[tuple[SegmentPlan, tuple[Segment
         size = 0
         # Newest first: the bound then always includes the fragments of this write.
         for number in reversed(found.uncovered):
-            if found.segments and _is_finished(rows[number]) and size + rows[number] <= EXTENDED_ROWS_MAX:
+            if found.segments and _is_finished(tuning, rows[number]) and size + rows[number] <= rows_max:
                 finished.append(number)
                 size += rows[number]
-        if size >= EXTENDED_ROWS_MIN:
+        if size >= tuning.extended_rows_min:
             lacking = replace(found, uncovered=tuple(finished))
-            taken = absorbed(lacking, rows, EXTENDED_ROWS_MAX)
+            taken = absorbed(lacking, rows, rows_max)
             fragments = (*finished, *(number for part in taken for number in sorted(part.fragments)))
             total = sum(rows[number] for number in fragments)
             yield SegmentPlan(found.spec, found.name, fragments, total, is_first=False), taken

@@ -29,7 +29,6 @@ from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.stage.staging import StagedVersion, stage_operation, staged_version
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.compaction import (
-    NUMBERS_AHEAD,
     RewrittenGroup,
     compaction_tasks,
     numbered,
@@ -89,7 +88,7 @@ def work_on(
     base = store.open(pin.location, pin.lance_version)
     current, tasks, dropped = _planned(store, base, pin.location, specs, compact=compact)
     written = workers.run(partial(rewrite, store, pin.location, current.version), tasks)
-    groups = numbered(written, indexes.highest_number(current) + NUMBERS_AHEAD)
+    groups = numbered(written, indexes.highest_number(current) + store.tuning.fragment_numbers_ahead)
     current = stage_operation(store, current, pin.location, rewrite_operation(groups) if groups else None)
     built = _build(store, current, pin.location, specs, groups, workers)
     return TableWork(pin, tuple(specs), dropped, groups, built)

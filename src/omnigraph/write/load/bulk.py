@@ -142,7 +142,8 @@ def load_bulk(
 ) -> tuple[dict[str, int], Published | Previewed]:
     """Load any number of rows as one commit: the number of entities per table, and the commit or its preview."""
     state = context.manifests.warm(incarnation)
-    with open_keys(InputKeys) as keys:
+    grouped_rows = context.store.tuning.grouped_rows
+    with open_keys(lambda connection: InputKeys(connection, grouped_rows=grouped_rows)) as keys:
         fragments = FragmentWriter(context.store, state.tables, keys)
         whole = BulkInput(keys, fragments.written, mode, state.fence)
         try:

@@ -14,7 +14,6 @@ from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
-from omnigraph.write import limits
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import InputKeys, KeyTable
 from omnigraph.write.load.mode import LoadMode
@@ -51,7 +50,7 @@ def _find_doubtful(keys: InputKeys, table: KeyTable, columns: Sequence[str]) -> 
     """
     texts = [table.columns[column] for column in columns]
     given = " AND ".join(f"{text} IS NOT NULL" for text in texts)
-    rounds = 1 + table.written // limits.GROUPED_ROWS
+    rounds = 1 + table.written // keys.grouped_rows
     keys.run("CREATE OR REPLACE TEMP TABLE doubtful (hash UBIGINT)")
     for number in range(rounds):
         keys.run(

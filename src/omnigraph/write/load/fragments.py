@@ -20,7 +20,6 @@ from omnigraph.storage.objects.durability import sync_files
 from omnigraph.storage.stage.discard import discard_rows
 from omnigraph.storage.stage.staging import ROWS_PER_FILE_MAX, WrittenRows, write_rows
 from omnigraph.storage.tables.store import Store
-from omnigraph.write import limits
 from omnigraph.write.load.keys import Piece
 
 
@@ -67,9 +66,9 @@ class FragmentWriter:
         pending.pieces.append((self._notes.source(source), rows))
         pending.rows += rows.batch.num_rows
         pending.bytes += rows.batch.nbytes
-        if pending.bytes >= limits.FRAGMENT_BYTES:
+        if pending.bytes >= self._store.tuning.fragment_bytes:
             self._submit(key)
-        elif sum(item.bytes for item in self._pending.values()) >= limits.PENDING_BYTES_MAX:
+        elif sum(item.bytes for item in self._pending.values()) >= self._store.tuning.pending_bytes_max:
             self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
 
     def finish(self) -> None:

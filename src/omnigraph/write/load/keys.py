@@ -109,6 +109,10 @@ class KeyDatabase:
 
     connection: duckdb.DuckDBPyConnection
     memory: int = limits.KEY_DATABASE_BYTES
+    memory_max: int = limits.KEY_DATABASE_BYTES_MAX
+
+    def __post_init__(self) -> None:
+        self._limit_memory()
 
     def run(self, statement: str, **given: Any) -> list[tuple[Any, ...]]:
         """Run a statement with Arrow data registered by name; the result must be small.
@@ -124,7 +128,7 @@ class KeyDatabase:
                     with self._knowing(given):
                         return self.connection.execute(statement).fetchall()
                 except duckdb.OutOfMemoryException:
-                    if self.memory >= limits.KEY_DATABASE_BYTES_MAX:
+                    if self.memory >= self.memory_max:
                         raise
                     self._grow()
                 except duckdb.Error as error:
@@ -134,6 +138,9 @@ class KeyDatabase:
 
     def _grow(self) -> None:
         self.memory *= 2
+        self._limit_memory()
+
+    def _limit_memory(self) -> None:
         self.connection.execute(f"SET memory_limit = '{_size(self.memory)}'")
 
     def number(self, statement: str) -> int:
@@ -160,6 +167,8 @@ class KeyDatabase:
 class InputKeys(KeyDatabase):
     """The keys of an input, one table per type."""
 
+    grouped_rows: int = field(kw_only=True)
+    """Rows whose hashes are grouped in one round."""
     sources: list[str] = field(default_factory=list)
     tables: dict[str, KeyTable] = field(default_factory=dict)
 
@@ -253,7 +262,6 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
         connection = duckdb.connect(
             ":memory:",
             config={
-                "memory_limit": _size(limits.KEY_DATABASE_BYTES),
                 "temp_directory": os.path.join(directory, "spill"),
                 # Every table has a column for the order, so storage order is not needed.
                 "preserve_insertion_order": "false",

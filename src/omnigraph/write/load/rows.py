@@ -41,7 +41,7 @@ def load_rows(
     """
     stream = checked(rows, violations, progress, embedding)
     with context.profiler.step(READ) as step:
-        buffered, is_all = _buffer(stream)
+        buffered, is_all = _buffer(stream, context.store.tuning.buffered_rows_max)
         # The rows of a larger load are counted when all of them are read.
         step.rows = sum(typed.batch.num_rows for _, typed in buffered) if is_all else 0
     if not is_all:
@@ -61,7 +61,7 @@ def load_rows(
     return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, finished
 
 
-def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
+def _buffer(stream: Iterator[SourcedRows], rows_max: int) -> tuple[list[SourcedRows], bool]:
     """Buffer rows up to the limits of memory; True if these are all."""
     buffered: list[SourcedRows] = []
     rows_held = bytes_held = 0
@@ -69,7 +69,7 @@ def _buffer(stream: Iterator[SourcedRows]) -> tuple[list[SourcedRows], bool]:
         buffered.append((source, typed))
         rows_held += typed.batch.num_rows
         bytes_held += typed.batch.nbytes
-        if rows_held > limits.BUFFERED_ROWS_MAX or bytes_held > limits.BUFFERED_BYTES_MAX:
+        if rows_held > rows_max or bytes_held > limits.BUFFERED_BYTES_MAX:
             return buffered, False
     return buffered, True
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from omnigraph.core.tuning import Tuning
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec
-from omnigraph.write import limits
 
 
 def wanted_indexes(entity: Entity) -> tuple[IndexSpec, ...]:
@@ -29,15 +29,15 @@ def wanted_indexes(entity: Entity) -> tuple[IndexSpec, ...]:
     return tuple(dict.fromkeys(_wanted(entity)))
 
 
-def index_rows_min(kind: IndexKind) -> int:
+def index_rows_min(kind: IndexKind, tuning: Tuning) -> int:
     """Smallest table, in rows, for which an index is built."""
     match kind:
         case IndexKind.VECTOR:
-            return limits.VECTOR_INDEX_ROWS_MIN
+            return tuning.vector_index_rows_min
         case IndexKind.NGRAM:
-            return limits.NGRAM_INDEX_ROWS_MIN
+            return tuning.ngram_index_rows_min
         case IndexKind.BTREE | IndexKind.TEXT:
-            return limits.INDEX_ROWS_MIN
+            return tuning.index_rows_min
 
 
 def _wanted(entity: Entity) -> Iterator[IndexSpec]:

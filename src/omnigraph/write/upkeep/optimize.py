@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.tables import TablePin
+from omnigraph.core.tuning import Tuning
 from omnigraph.errors import ContentionError
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.history.state import Fence
@@ -90,7 +91,8 @@ class _Round:
 
     def _work(self, pin: TablePin, entity: Entity) -> None:
         dataset = self.store.open(pin.location, pin.lance_version)
-        specs, skipped = _chosen(pin, coverage_of(dataset, wanted_indexes(entity))) if self.settings.index else ([], [])
+        found = coverage_of(dataset, wanted_indexes(entity)) if self.settings.index else ()
+        specs, skipped = _chosen(pin, found, self.store.tuning)
         fragments = dataset.get_fragments()
         size = sum(file.file_size_bytes or 0 for fragment in fragments for file in fragment.metadata.files)
         workers = self.settings.workers(pin.rows, size)
@@ -217,16 +219,16 @@ def _with_reason(outcome: TableOutcome, reason: str) -> TableOutcome:
     )
 
 
-def _chosen(pin: TablePin, found: Sequence[Coverage]) -> tuple[list[IndexSpec], list[str]]:
+def _chosen(pin: TablePin, found: Sequence[Coverage], tuning: Tuning) -> tuple[list[IndexSpec], list[str]]:
     """Indexes to build or extend, and reasons for those that are skipped."""
     specs: list[IndexSpec] = []
     left_out: dict[tuple[str, int], list[str]] = {}
     for coverage in found:
         kind = coverage.spec.kind
-        rows_min = index_rows_min(kind)
+        rows_min = index_rows_min(kind, tuning)
         if pin.rows >= rows_min or coverage.segments:
             specs.append(coverage.spec)
-        elif kind is not IndexKind.NGRAM or pin.rows >= limits.INDEX_ROWS_MIN:
+        elif kind is not IndexKind.NGRAM or pin.rows >= tuning.index_rows_min:
             what = "n-grams of" if kind is IndexKind.NGRAM else "index on"
             left_out.setdefault((what, rows_min), []).append(coverage.spec.column)
     reasons = [

@@ -19,7 +19,7 @@ from omnigraph.exec.id_map import hashes
 from omnigraph.exec.tables import distinct
 from omnigraph.rows.embedding import EmbeddedProperty, Positions, Vectors
 from omnigraph.storage.tables.columns_by_fragment import layout_of
-from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX, find_ids, scan, take_rows
+from omnigraph.storage.tables.scan import find_ids, scan, take_rows
 from omnigraph.storage.tables.store import Store
 
 Kept = tuple[Positions, Vectors]
@@ -71,7 +71,7 @@ class CommittedVectors:
 
     def _live_rows(self, ids: pa.Array) -> Positions:
         """For every id its position among the live rows of the table, or -1."""
-        if len(ids) > IDS_PER_FILTER_MAX:
+        if len(ids) > self.store.tuning.filtered_ids_max:
             return self._by_hash(ids)
         texts = ids.to_pylist()
         addresses = find_ids(self.store, self.pin, texts)

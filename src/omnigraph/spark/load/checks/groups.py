@@ -59,10 +59,10 @@ class Buckets:
     probe: int
 
     @classmethod
-    def for_facts(cls, facts: int) -> Buckets:
-        """The number of buckets that gives grouping tasks of about ``GROUP_FACTS`` facts."""
+    def for_facts(cls, facts: int, task_facts: int) -> Buckets:
+        """The number of buckets that gives grouping tasks of about ``task_facts`` facts."""
         with open_keys(KeyDatabase, threads=1) as database:
-            return cls(max(1, -(-facts // limits.GROUP_FACTS)), database.number(_PROBE))
+            return cls(max(1, -(-facts // task_facts)), database.number(_PROBE))
 
     def check(self, database: KeyDatabase) -> None:
         """Raise if this process hashes differently: equal keys in different buckets would hide violations."""

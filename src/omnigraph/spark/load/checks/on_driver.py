@@ -41,7 +41,7 @@ class SliceKeys(InputKeys):
     """Keys of an input that tasks wrote. Its sources are input tables, and its lines are row addresses in them."""
 
     def __init__(self, connection: Any, whole: LoadInput, *, is_located: bool = True) -> None:
-        super().__init__(connection)
+        super().__init__(connection, grouped_rows=whole.store.tuning.grouped_rows)
         self._whole = whole
         self._is_located = is_located
         """True for places in the sources. Otherwise a place is a table and an address, which needs no lookup."""
@@ -122,7 +122,7 @@ class Rejecting:
 def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
     """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
     names = _key_columns(table.entity)
-    for fragments in fragment_groups(store, table.pin, limits.PARTITION_ROWS):
+    for fragments in fragment_groups(store, table.pin, store.tuning.partition_rows):
         for batch in scan(
             store.apart(),
             table.pin,

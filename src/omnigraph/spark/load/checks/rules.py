@@ -107,7 +107,7 @@ class SparkChecks:
 
     def __post_init__(self) -> None:
         scans = self.spaces.id_scans()
-        buckets = Buckets.for_facts(count_facts(scans))
+        buckets = Buckets.for_facts(count_facts(scans), self.input.store.tuning.grouped_facts)
         self.ids = grouped(blocks(self.spark, self.input.store, scans, buckets), buckets, IDS).persist()
         self.counts = self._count_ids()
 
@@ -217,7 +217,7 @@ class SparkChecks:
         given, held = self.spaces.input_tuple_scans(), self.spaces.committed_tuple_scans()
         if not given:
             return None
-        buckets = Buckets.for_facts(count_facts([*given, *held]))
+        buckets = Buckets.for_facts(count_facts([*given, *held]), self.input.store.tuning.grouped_facts)
         if held and any(self.existing(key) for key in self.input.tables):
             # Replaced rows do not hold their old values any more; finding them needs a join of facts as Spark rows.
             kept = packed(self._with_replaced_role(self._facts(held)), buckets)
