@@ -66,7 +66,7 @@ Renew = Callable[[Fence], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Generic[P]):
+class WriteJob(Generic[P]):
     """A write to one branch: how it is prepared on a captured state, and the commit that it shall become.
 
     A writer that relies on more than what ``prepare`` reads and stages declares it: ``since`` is the fence that it knew
@@ -82,41 +82,41 @@ class Change(Generic[P]):
     renew: Renew | None = None
 
 
-def prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
+def prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
     """Prepare a change and stage nothing: a preview is this value, rendered."""
-    base = context.manifests.warm(change.incarnation)
+    base = context.manifests.warm(job.incarnation)
     try:
-        return _prepare(context, change)
+        return _prepare(context, job)
     except StorageError:
         # The state in memory may be so old that cleanup has deleted its files.
-        if context.manifests.fresh(change.incarnation).version == base.version:
+        if context.manifests.fresh(job.incarnation).version == base.version:
             raise
-        return _prepare(context, change)
+        return _prepare(context, job)
 
 
-def commit(context: WriteContext, change: Change[P]) -> tuple[P, Published | None]:
+def commit(context: WriteContext, job: WriteJob[P]) -> tuple[P, Published | None]:
     """Publish a change as one commit; no commit if the prepared change is empty.
 
     A fence of cleanup sends the write back to the beginning: it is captured, prepared and staged again.
     """
-    fence = context.manifests.warm(change.incarnation).fence if change.since is None else change.since
+    fence = context.manifests.warm(job.incarnation).fence if job.since is None else job.since
     for _ in range(limits.FENCES_MAX):
         try:
-            return _commit(context, change, fence.number)
+            return _commit(context, job, fence.number)
         except Fenced as fenced:
             fence = fenced.fence
             context.profiler.say(f"cleanup {fence.number} ran concurrently: staged again")
-            if change.renew is not None:
-                change.renew(fence)
+            if job.renew is not None:
+                job.renew(fence)
     raise ContentionError(f"{limits.FENCES_MAX} cleanups ran during this write", hint="retry the write")
 
 
-def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Published | None]:
-    incarnation = change.incarnation
+def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Published | None]:
+    incarnation = job.incarnation
     base = context.manifests.warm(incarnation)
     began = time.monotonic()
     try:
-        capture, prepared, plan = _plan_first(context, change)
+        capture, prepared, plan = _plan_first(context, job)
     except StorageError as error:
         # The warm state, or a file that the writer keeps, may be so old that cleanup has deleted it. Only if the newest
         # state is the same one, and no fence was raised, the failure is that of the store.
@@ -126,7 +126,7 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
         check_confirmed(context.manifests, newest)
         if newest.version == base.version:
             raise
-        capture, prepared, plan = _plan_first(context, change)
+        capture, prepared, plan = _plan_first(context, job)
     if plan is None:
         return prepared, None
     last = prepared
@@ -135,7 +135,7 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
         # The publisher calls this under the lock of the branch, and with group commit maybe in the thread of another
         # writer. So it only prepares and stages; the publisher does the retries.
         nonlocal last
-        again = _prepared_again(change, capture, newer)
+        again = _prepared_again(job, capture, newer)
         # An update or delete was decided from entities that it read. If these changed, the caller's intent may not hold
         # any more (lost update), so this is a conflict and not a retry.
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
@@ -143,7 +143,7 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
         last = again
         if again.is_empty:
             raise _NothingLeft
-        staged = _stage(context, change, again, newer)
+        staged = _stage(context, job, again, newer)
         context.profiler.say("concurrent commit: checked and staged again")
         return staged
 
@@ -156,25 +156,25 @@ def _commit(context: WriteContext, change: Change[P], fence: int) -> tuple[P, Pu
     return last, published
 
 
-def _prepared_again(change: Change[P], before: Capture, newer: Capture) -> P:
+def _prepared_again(job: WriteJob[P], before: Capture, newer: Capture) -> P:
     """Prepare on a newer state. A change that no longer fits a changed schema is a conflict, not an input error."""
     try:
-        return change.prepare(newer)
+        return job.prepare(newer)
     except InputError as error:
         if newer.state.schema_digest == before.state.schema_digest:
             raise
         raise schema_conflict(before.state, newer.state, error.message) from error
 
 
-def _plan_first(context: WriteContext, change: Change[P]) -> tuple[Capture, P, PublishPlan | None]:
+def _plan_first(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P, PublishPlan | None]:
     """Prepare and stage the first plan; None if there is nothing to do."""
-    capture, prepared = _prepare(context, change)
-    return capture, prepared, None if prepared.is_empty else _stage(context, change, prepared, capture)
+    capture, prepared = _prepare(context, job)
+    return capture, prepared, None if prepared.is_empty else _stage(context, job, prepared, capture)
 
 
-def _stage(context: WriteContext, change: Change[P], prepared: P, capture: Capture) -> PublishPlan:
+def _stage(context: WriteContext, job: WriteJob[P], prepared: P, capture: Capture) -> PublishPlan:
     with context.profiler.step(STAGE) as step:
-        plan = prepared.stage(capture, change.info, change.options)
+        plan = prepared.stage(capture, job.info, job.options)
         for write in plan.writes:
             counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
             context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
@@ -195,25 +195,25 @@ def _publish(context: WriteContext, plan: PublishPlan, restage: Restage, seconds
     return published
 
 
-def _prepare(context: WriteContext, change: Change[P]) -> tuple[Capture, P]:
+def _prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
     """Prepare on the warm state; prepare again on the newest one before reporting a refusal or a no-op."""
-    manifests, expected = context.manifests, change.options.expected_head
-    capture = manifests.capture(manifests.warm(change.incarnation))
+    manifests, expected = context.manifests, job.options.expected_head
+    capture = manifests.capture(manifests.warm(job.incarnation))
     needs_newest = expected is not None and expected != capture.state.head
     refusal: OmnigraphError | None = None
     if not needs_newest:
         try:
-            prepared = change.prepare(capture)
+            prepared = job.prepare(capture)
             if not prepared.is_empty:
                 return capture, prepared
         except (InputError, ConflictError, NotFoundError) as error:
             refusal = error
-    newest = manifests.fresh(change.incarnation)
+    newest = manifests.fresh(job.incarnation)
     check_precondition(newest, expected)
     if refusal is not None and newest.head == capture.state.head:
         raise refusal  # the warm state was the newest one
     capture = manifests.capture(newest)
-    return capture, change.prepare(capture)
+    return capture, job.prepare(capture)
 
 
 def _moved_table(base: ManifestState, current: ManifestState) -> str:

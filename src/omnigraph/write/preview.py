@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from omnigraph.core.tables import Counts
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
-from omnigraph.write.attempt import Change, Prepared, commit, prepare
+from omnigraph.write.attempt import Prepared, WriteJob, commit, prepare
 from omnigraph.write.context import WriteContext
 
 
@@ -31,20 +31,20 @@ class Previewed:
 
 C = TypeVar("C", bound=Countable)
 
-Finish = Callable[[WriteContext, Change[Any]], Published | Previewed]
+Finish = Callable[[WriteContext, WriteJob[Any]], Published | Previewed]
 """Ends a load, which is never empty: ``publish`` or ``preview``."""
 
 
-def publish(context: WriteContext, change: Change[C]) -> Published:
+def publish(context: WriteContext, job: WriteJob[C]) -> Published:
     """Commit the change."""
-    _, published = commit(context, change)
+    _, published = commit(context, job)
     assert published is not None, "a load is never empty"
     return published
 
 
-def preview(context: WriteContext, change: Change[C]) -> Previewed:
+def preview(context: WriteContext, job: WriteJob[C]) -> Previewed:
     """Prepare the change and count it; nothing is staged."""
-    capture, prepared = prepare(context, change)
+    capture, prepared = prepare(context, job)
     return Previewed(capture.state.head, prepared.counts(capture))
 
 

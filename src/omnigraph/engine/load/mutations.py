@@ -19,10 +19,10 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.query.explain import statement_lines
 from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
-from omnigraph.write.attempt import Change, commit
+from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.mutate.statements import PreparedMutation, prepare_mutation
-from omnigraph.write.preview import preview as preview_change
+from omnigraph.write.preview import preview as preview_write
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
 
 FindEmbedder = Callable[[], Embedder | None]
@@ -64,8 +64,8 @@ def mutate(context: WriteContext, mutation: Mutation, branch: str, options: Writ
 def preview(context: WriteContext, mutation: Mutation, branch: str) -> WritePreview:
     """The counts that a mutation would commit on the newest state."""
     head = branches.find_head(context.manifests, branch)
-    with _change(context, mutation, head.incarnation, WriteOptions()) as change:
-        return WritePreview.of(branch, preview_change(context, change))
+    with _job(context, mutation, head.incarnation, WriteOptions()) as job:
+        return WritePreview.of(branch, preview_write(context, job))
 
 
 def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: WriteOptions) -> MutationResult:
@@ -73,8 +73,8 @@ def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: Wri
     earlier = earlier_commit(context, ref.incarnation, options)
     if earlier is not None:
         return MutationResult(branch, mutation.name or "", 0, 0, earlier.actor, earlier)
-    with _change(context, mutation, ref.incarnation, options) as change:
-        prepared, published = commit(context, change)
+    with _job(context, mutation, ref.incarnation, options) as job:
+        prepared, published = commit(context, job)
     made = published.commit if published else None
     return MutationResult(
         branch, prepared.query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, made
@@ -82,10 +82,10 @@ def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: Wri
 
 
 @contextmanager
-def _change(
+def _job(
     context: WriteContext, mutation: Mutation, incarnation: str, options: WriteOptions
-) -> Iterator[Change[PreparedMutation]]:
-    """The change that a mutation is; vectors made for it are kept until it is done."""
+) -> Iterator[WriteJob[PreparedMutation]]:
+    """The write of a mutation; vectors made for it are kept until it ends."""
     info = options.info(context, CommitKind.MUTATION)
     with closing(MutationVectors(context.store, mutation.find_embedder)) as vectors:
 
@@ -95,4 +95,4 @@ def _change(
             lines = statement_lines(plan)
             return prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
 
-        yield Change(incarnation, prepare, info, options)
+        yield WriteJob(incarnation, prepare, info, options)

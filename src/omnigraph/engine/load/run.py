@@ -32,7 +32,7 @@ from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.rows import load_rows
 from omnigraph.write.preview import Finish, Previewed, publish
-from omnigraph.write.preview import preview as preview_change
+from omnigraph.write.preview import preview as preview_write
 from omnigraph.write.vectors.load_vectors import RowEmbedding, has_embedded_properties
 
 LOAD: Final = "Load"
@@ -123,7 +123,7 @@ def preview(context: WriteContext, loader: Loader, options: LoadOptions, find_em
     is_new = options.base is not None and not has_branch(context.manifests, options.branch)
     known = options.base or MAIN if is_new else options.branch
     branches.find_head(context.manifests, known)
-    job = _job(context, replace(options, branch=known), find_embedder, preview_change)
+    job = _job(context, replace(options, branch=known), find_embedder, preview_write)
     seen = _loaded(job, loader)[1]
     assert isinstance(seen, Previewed)
     return WritePreview.of(options.branch, seen)

@@ -22,7 +22,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.schema.merge_policies import policy_misfit
-from omnigraph.write.attempt import Change, commit
+from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
 from omnigraph.write.merge.formulas import read_formulas
@@ -99,7 +99,7 @@ def _merge(
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
     with distributed_merge(engine.name, engine.spark) as distributed:
         prepare = partial(prepare_merge, context.manifests, source, rules, distributed)
-        change = Change(
+        change = WriteJob(
             target.incarnation,
             prepare,
             info,

@@ -22,7 +22,7 @@ from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import Lineage, find_commit, newest_first
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import Change, commit
+from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.revert import Reverter, discard
 
@@ -97,7 +97,7 @@ def revert(
     rules = read_rules(_catalogs(context, head, found), policy, resolutions)
     info = said.info(context, CommitKind.REVERT)
     reverter = Reverter(context.manifests, found, rules, info, said)
-    decided, published = commit(context, Change(head.incarnation, reverter.prepare, info, said))
+    decided, published = commit(context, WriteJob(head.incarnation, reverter.prepare, info, said))
     made = None if published is None else published.commit
     return RevertResult(head.branch, reverted, decided.counts, options.actor, made)
 

@@ -13,7 +13,7 @@ from omnigraph.lang.source import Source
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
 from omnigraph.schema.migration import MigrationPlan
-from omnigraph.write.attempt import Change, commit
+from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.schema.apply import PreparedSchema, planned, prepare_schema
 
@@ -55,7 +55,7 @@ def apply_schema(
     def prepare(capture: Capture) -> PreparedSchema:
         return prepare_schema(context.store, capture, source, allow_data_loss=allow_data_loss)
 
-    prepared, published = commit(context, Change(ref.incarnation, prepare, info, options))
+    prepared, published = commit(context, WriteJob(ref.incarnation, prepare, info, options))
     if published is None:
         return SchemaResult(uri, branch, prepared.migration, None, state.counter)
     counter = published.commit.manifest.counter

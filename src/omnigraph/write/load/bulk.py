@@ -23,7 +23,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import sorted_by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import CHECK, READ, Change
+from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.checks import GraphChecks, settle_duplicates
 from omnigraph.write.load.committed_keys import CommittedKeys
@@ -203,7 +203,7 @@ def finish_bulk(
         every = (rows for parts in whole.written.values() for rows in parts)
         check_files_kept(context.store, every, fence, whole.noted(fence))
 
-    return finish(context, Change(incarnation, prepare, info, options, whole.since, renew))
+    return finish(context, WriteJob(incarnation, prepare, info, options, whole.since, renew))
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:

@@ -11,7 +11,7 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
-from omnigraph.write.attempt import CHECK, READ, Change
+from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load
@@ -57,7 +57,7 @@ def load_rows(
             step.rows = sum(delta.rows.num_rows for delta in load.deltas.values())
         return load
 
-    finished = finish(context, Change(incarnation, prepare, info, options))
+    finished = finish(context, WriteJob(incarnation, prepare, info, options))
     return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, finished
 
 

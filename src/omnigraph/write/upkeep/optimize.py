@@ -26,7 +26,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.maintenance import StagedWork, TableWork, stage_work, work_on
 from omnigraph.storage.upkeep.work import HERE, Workers
 from omnigraph.write import limits
-from omnigraph.write.attempt import Change, commit
+from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.upkeep.index_choice import index_rows_min, wanted_indexes
 
@@ -177,7 +177,9 @@ def _run_round(
         staged: dict[str, StagedWork] = {}
         try:
             info = options.info(context, CommitKind.MAINTENANCE)
-            prepared, published = commit(context, Change(incarnation, round_.prepare, info, options, renew=_superseded))
+            prepared, published = commit(
+                context, WriteJob(incarnation, round_.prepare, info, options, renew=_superseded)
+            )
         except (_Superseded, ContentionError):
             pass
         else:

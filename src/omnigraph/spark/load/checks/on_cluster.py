@@ -63,7 +63,7 @@ from omnigraph.spark.load.rejects import Rejects, as_superseded
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import CHECK, Change
+from omnigraph.write.attempt import CHECK, WriteJob
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.kept_files import check_files_kept
 from omnigraph.write.load.mode import LoadMode
@@ -191,7 +191,7 @@ def publish_checked_on_cluster(
 
     since = whole.known_fence(job.since)
     try:
-        return job.finish(job.context, Change(job.incarnation, prepare, job.info, job.options, since, renew))
+        return job.finish(job.context, WriteJob(job.incarnation, prepare, job.info, job.options, since, renew))
     finally:
         for frame in validation.cached:
             frame.unpersist()
