@@ -27,17 +27,44 @@ AGED = "query aged($name: String, $age: I64) { update Person set { age: $age } w
 
 PACKAGE = str(Path(omnigraph.__file__).parent)
 
+LAYERS = (
+    {"core", "errors"},
+    {"lang"},
+    {"schema"},
+    {"history", "query", "rows", "storage"},
+    {"compare", "exec", "manifest"},
+    {"write"},
+    {"engine"},
+    {"spark", "embed"},
+    {"wiring"},
+)
+"""The layers of ARCHITECTURE.md, lowest first."""
 
-def walk(call: Callable[[], object]) -> tuple[list[str], int]:
-    """The modules whose functions run, and the deepest stack of their frames."""
+
+def layer(path: str) -> int:
+    """The number of the layer of a file."""
+    room = path.removeprefix(PACKAGE).lstrip("/").split("/")[0].removesuffix(".py")
+    return next((number for number, rooms in enumerate(LAYERS) if room in rooms), len(LAYERS))
+
+
+def walk(call: Callable[[], object]) -> tuple[list[str], int, set[str]]:
+    """The modules whose functions run, the deepest stack of their frames, and calls from a lower layer up."""
     modules: set[str] = set()
+    upward: set[str] = set()
     deepest = 0
 
     def watch(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal deepest
         if event != "call" or not frame.f_code.co_filename.startswith(PACKAGE):
             return
-        modules.add(frame.f_code.co_filename.removeprefix(PACKAGE))
+        path, caller = frame.f_code.co_filename, frame.f_back
+        modules.add(path.removeprefix(PACKAGE))
+        if (
+            caller is not None
+            and (below := caller.f_code.co_filename).startswith(PACKAGE)
+            and layer(below) < layer(path)
+        ):
+            upward.add(f"{below.removeprefix(PACKAGE)} -> {path.removeprefix(PACKAGE)}:{frame.f_code.co_qualname}")
         depth = 0
         above: FrameType | None = frame
         while above is not None:
@@ -52,7 +79,7 @@ def walk(call: Callable[[], object]) -> tuple[list[str], int]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type] # None ends it
-    return sorted(modules), deepest
+    return sorted(modules), deepest, upward
 
 
 def main() -> None:
@@ -89,10 +116,10 @@ def main() -> None:
             walks["Spark load (driver)"] = lambda: graph.load_spark([str(lines)])
         graph.query(FRIENDS, {"name": "ann"})
         for name, call in walks.items():
-            modules, deepest = walk(call)
-            print(f"{name}: {len(modules)} modules, deepest stack {deepest}")
+            modules, deepest, upward = walk(call)
+            print(f"{name}: {len(modules)} modules, deepest stack {deepest}, {len(upward)} calls from a lower layer up")
             if given.list:
-                print(*modules, sep="\n")
+                print(*modules, *sorted(upward), sep="\n")
 
 
 if __name__ == "__main__":
