@@ -4,7 +4,6 @@
 ``Graph`` that they return. Importing this package loads neither Lance nor Arrow: they are loaded with the first graph.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import OmnigraphError
@@ -150,6 +149,8 @@ plug_in()
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'omnigraph' has no attribute {name!r}")
+    from importlib import import_module
+
     found = getattr(import_module(f"omnigraph.{_MODULES[name]}"), "open_graph" if name == "open" else name)
     globals()[name] = found
     return found

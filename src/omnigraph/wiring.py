@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 
 if TYPE_CHECKING:
     from omnigraph.core.ports import Embedder
     from omnigraph.engine.graph import Graph
+    from omnigraph.engine.ports import Cluster
 
 
 def plug_in() -> None:
     """Plug the rooms above into the engine."""
-    ports.plug(cluster=_cluster, embedder=_embedder)
+    plugs.plug(cluster=_cluster, embedder=_embedder)
 
 
-def _cluster() -> ports.Cluster[Graph]:
+def _cluster() -> Cluster[Graph]:
     from omnigraph.spark import port
 
     return port

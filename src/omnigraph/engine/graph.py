@@ -17,7 +17,7 @@ from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.core.tuning import Tuning
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 from omnigraph.engine.history.snapshots import Moment, head_snapshot, resolve_moment, snapshot_at
 from omnigraph.engine.load_options import LoadOptions, takes
 from omnigraph.engine.query.choice import QueryLimits, query_runner
@@ -131,7 +131,7 @@ class Graph:
     @property
     def embedder(self) -> Embedder | None:
         """The embedder for texts that are written: the one given to ``open``, otherwise that of the environment."""
-        return self._embedder or ports.configured_embedder()
+        return self._embedder or plugs.configured_embedder()
 
     def snapshot(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot:
         """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""
@@ -250,7 +250,7 @@ class Graph:
 
         Views are named as in ``sql``, after the prefix. ``spark`` is a session; by default one of this machine.
         """
-        return ports.cluster().views(self, branch, at=at, prefix=prefix, spark=spark)
+        return plugs.cluster().views(self, branch, at=at, prefix=prefix, spark=spark)
 
     def explain(
         self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
@@ -466,12 +466,12 @@ class Graph:
     @takes(LoadOptions)
     def load_spark(self, sources: Any, options: LoadOptions) -> LoadResult:
         """Load on Spark as one atomic commit: files of JSON lines, or with ``mapping`` tables and frames by name."""
-        return ports.cluster().load(self, sources, options)
+        return plugs.cluster().load(self, sources, options)
 
     @takes(LoadOptions)
     def load_spark_preview(self, sources: Any, options: LoadOptions) -> WritePreview:
         """The counts per table that ``load_spark`` would commit."""
-        return ports.cluster().load_preview(self, sources, options)
+        return plugs.cluster().load_preview(self, sources, options)
 
     @logged("load")
     def load_with(self, loader: Loader, options: LoadOptions) -> LoadResult:

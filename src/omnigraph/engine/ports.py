@@ -1,18 +1,17 @@
 """Ports: what the engine calls in rooms above it, as typed protocols.
 
-Spark and the embedding providers stand above the engine and are optional, so the engine cannot import them.
-``omnigraph.wiring`` plugs them in when the package is imported; a plug is called, and its room imported, on first use.
+Spark and the embedding providers stand above the engine and are optional, so the engine cannot import them. It calls
+them through ``engine.plugs``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from omnigraph.core.ports import Embedder
     from omnigraph.engine.load_options import LoadOptions
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.results import LoadResult
@@ -98,23 +97,3 @@ class Analyst(Protocol):
 
 class Cluster(QueryExecutor[Graph_contra], BulkLoader[Graph_contra], Maintainer, Analyst, Protocol[Graph_contra]):
     """Everything that Spark does for the engine. The module ``omnigraph.spark.port`` implements it."""
-
-
-_plugs: dict[str, Callable[[], Any]] = {}
-
-
-def plug(*, cluster: Callable[[], Cluster[Any]], embedder: Callable[[], Embedder | None]) -> None:
-    """Set how the rooms above are reached."""
-    _plugs.update(cluster=cluster, embedder=embedder)
-
-
-def cluster() -> Cluster[Any]:
-    """Spark; raises ``SparkUnavailable`` where it is not installed."""
-    plugged: Cluster[Any] = _plugs["cluster"]()
-    return plugged
-
-
-def configured_embedder() -> Embedder | None:
-    """The embedder that the environment names, if any."""
-    plugged: Embedder | None = _plugs["embedder"]()
-    return plugged

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import pyarrow as pa
 
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 from omnigraph.engine.analysis.checkpoints import rounds_of
 from omnigraph.engine.analysis.result import AnalysisResult, LoadWith
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
@@ -184,7 +184,7 @@ class Analysis:
             is_weighted = weight is not None
             if is_on_spark(target, snapshot, chosen):
                 spark_form = form if algorithm.spark_form is None else algorithm.spark_form(settings)
-                with ports.cluster().spark_steps(
+                with plugs.cluster().spark_steps(
                     snapshot, space, chosen, spark_form, target.spark, target.partitions
                 ) as steps:
                     found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)

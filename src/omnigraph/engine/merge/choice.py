@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from omnigraph.engine import ports
+from omnigraph.engine import plugs, ports
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, has_spark, spark_from
 from omnigraph.write.merge.images import Sides
 from omnigraph.write.merge.parts import DistributedMerge, PartedMerge
@@ -29,7 +29,7 @@ def distributed_merge(engine: str, spark: Any | None) -> Iterator[DistributedMer
 
     def merge(tables: Sequence[Sides]) -> list[PartedMerge]:
         if not started:
-            started.append(ports.cluster().merger(spark))
+            started.append(plugs.cluster().merger(spark))
         return started[0].merge(tables)
 
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine, has_spark, spark_from
 from omnigraph.engine.query.memory import query_memory
 from omnigraph.engine.query.result import QueryResult
@@ -45,12 +45,12 @@ def query_runner(
                 "a query with engine='spark' takes no limits: it runs when its DataFrame is read",
                 hint="use engine='auto', or limit the jobs in the session",
             )
-        return lambda query, view: ports.cluster().query_frame(query, view, spark)
+        return lambda query, view: plugs.cluster().query_frame(query, view, spark)
     budget = Budget(limits.timeout, query_memory(limits.memory_limit), limits.cancel or threading.Event())
 
     def run(query: QueryIR, view: GraphView) -> QueryResult:
         if engine == AUTO and is_for_spark(estimated_rows(query.root, view.state)):
-            rows = ports.cluster().query_rows(query, view, budget, spark)
+            rows = plugs.cluster().query_rows(query, view, budget, spark)
             return QueryResult(query.name, rows, branch, view.state.head)
         return run_query(query, view, budget, branch=branch, stats=limits.stats)
 

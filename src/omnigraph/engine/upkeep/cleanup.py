@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from omnigraph.core.durations import Duration, duration_us
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, EMBEDDED, check_engine, has_spark
 from omnigraph.engine.upkeep.cleanup_result import CleanupResult
 from omnigraph.errors import UsageError
@@ -43,7 +43,7 @@ def clean(
 
 def _sweeper(engine: str, spark: Any) -> Sweeper:
     if check_engine(engine) == BY_SPARK:
-        return ports.cluster().sweeper(spark)
+        return plugs.cluster().sweeper(spark)
     return _sweep_by_size if engine == AUTO else sweep_here
 
 

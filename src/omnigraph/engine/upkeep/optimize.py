@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from omnigraph.engine import ports
+from omnigraph.engine import plugs
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, is_large
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
@@ -47,7 +47,7 @@ def workers_for(engine: str, spark: Any | None, spark_rows_min: int) -> Callable
         if not is_wanted:
             return HERE
         if not cluster:
-            cluster.append(ports.cluster().workers(spark))
+            cluster.append(plugs.cluster().workers(spark))
         return cluster[0]
 
     return chosen
