@@ -135,7 +135,7 @@ def middle(costs: list[Cost]) -> Cost:
 
 def parsing(path: str, graph: Graph) -> None:
     """Parse JSON lines without writing them."""
-    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_ids, Violations()):
+    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_ids, Violations(), {}):
         pass
 
 
