@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -47,6 +47,10 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], dimension: int, role: EmbeddingRole) -> Sequence[Sequence[float]]:
         """One vector of ``dimension`` numbers per text. Raises EmbeddingError."""
         ...
+
+
+FindEmbedder = Callable[[], Embedder | None]
+"""Finds the embedder on first use: that may read the environment, and fail."""
 
 
 class SystemClock:

@@ -41,3 +41,15 @@ class FileRecord:
 
 Counts = tuple[int, int, int]
 """Entities inserted, updated and deleted in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounts:
+    """Effect of a write on one table; of one that a merge ``adopted``, the sum over the commits of the source."""
+
+    key: str
+    inserted: int
+    updated: int
+    deleted: int
+    adopted: bool
+    conflicts: int = 0

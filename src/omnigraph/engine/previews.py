@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.core.html import html_table
+from omnigraph.core.tables import TableCounts
 from omnigraph.engine.table_counts import table_lines
-from omnigraph.write.merge.decide import TableCounts
 from omnigraph.write.preview import Previewed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnigraph.write.merge.decide import TableCounts
+from omnigraph.core.tables import TableCounts
 
 
 def table_lines(tables: tuple[TableCounts, ...]) -> str:

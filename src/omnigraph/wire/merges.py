@@ -17,9 +17,9 @@ from omnigraph.wire.commits import optional_commit_json
 from omnigraph.wire.tables import tables_json
 
 if TYPE_CHECKING:
+    from omnigraph.core.tables import TableCounts
     from omnigraph.engine.merge.result import MergePreview, MergeResult
     from omnigraph.engine.revert.result import RevertPreview, RevertResult
-    from omnigraph.write.merge.decide import TableCounts
 
 PREVIEW_FORMAT: Final = "omnigraph.merge_preview"
 
@@ -142,7 +142,7 @@ def merge_preview_from_json(form: Mapping[str, Any]) -> MergePreview:
 
 
 def _read_table(form: Mapping[str, Any]) -> TableCounts:
-    from omnigraph.write.merge.decide import TableCounts
+    from omnigraph.core.tables import TableCounts
 
     numbers = (form["inserted"], form["updated"], form["deleted"])
     return TableCounts(form["table_key"], *numbers, adopted=form["adopted"], conflicts=form["conflicts"])

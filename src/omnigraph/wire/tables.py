@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omnigraph.write.merge.decide import TableCounts
+    from omnigraph.core.tables import TableCounts
 
 
 def tables_json(tables: Iterable[TableCounts]) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from omnigraph.cli.show.tables import aligned
 from omnigraph.errors import InputError
 
 if TYPE_CHECKING:
+    from omnigraph.core.tables import TableCounts
     from omnigraph.history.conflicts import MergeConflict
-    from omnigraph.write.merge.decide import TableCounts
 
 SHOWN_CHARS_MAX = 40
 SHOWN_MAX = 50

@@ -24,8 +24,8 @@ from omnigraph.wire.addresses import with_uri
 from omnigraph.wire.merges import revert_json, revert_preview_json
 
 if TYPE_CHECKING:
+    from omnigraph.core.tables import TableCounts
     from omnigraph.engine.revert.result import RevertPreview
-    from omnigraph.write.merge.decide import TableCounts
 
 
 @click.command("revert")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
 from omnigraph.core.commit import CommitKind
-from omnigraph.core.ports import Embedder
+from omnigraph.core.ports import FindEmbedder
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.query.run import Compiler
@@ -24,9 +24,6 @@ from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.mutate.statements import PreparedMutation, prepare_mutation
 from omnigraph.write.preview import preview as preview_write
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
-
-FindEmbedder = Callable[[], Embedder | None]
-"""Finds the embedder on first use: that may read the environment, and fail."""
 
 MUTATION: Final = "Mutation"
 """A mutation as a whole, in its profile."""

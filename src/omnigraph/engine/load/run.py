@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from omnigraph.core.commit import CommitKind
+from omnigraph.core.ports import FindEmbedder
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.branches import create_branch, has_branch
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.load import sources
-from omnigraph.engine.load.mutations import FindEmbedder
 from omnigraph.engine.load_options import LoadOptions
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult

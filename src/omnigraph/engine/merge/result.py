@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.tables import TableCounts
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.table_counts import table_lines
 from omnigraph.history.conflicts import MergeConflict, Resolution
 from omnigraph.write.merge.conflicts import conflicts_table
-from omnigraph.write.merge.decide import MergeOutcome, TableCounts
+from omnigraph.write.merge.decide import MergeOutcome
 
 Policy = str | Mapping[str, str] | None
 """A policy for everything, or by ``Type``, ``Type.property`` and ``*``."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.tables import TableCounts
 from omnigraph.engine.table_counts import table_lines
 from omnigraph.history.conflicts import MergeConflict
 from omnigraph.write.merge.conflicts import conflicts_table
-from omnigraph.write.merge.decide import TableCounts
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -29,7 +29,7 @@ from enum import Enum
 from functools import partial
 
 from omnigraph.compare.tables import rows_compared
-from omnigraph.core.tables import FileRecord
+from omnigraph.core.tables import FileRecord, TableCounts
 from omnigraph.history.commits import Relation
 from omnigraph.history.conflicts import MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
@@ -70,18 +70,6 @@ class MergeOutcome(Enum):
     FAST_FORWARD = "fast_forward"
     MERGED = "merged"
     CONFLICTS = "conflicts"
-
-
-@dataclass(frozen=True)
-class TableCounts:
-    """Effect of a merge on one table. Counts of an ``adopted`` table are summed from the commits of the source."""
-
-    key: str
-    inserted: int
-    updated: int
-    deleted: int
-    adopted: bool
-    conflicts: int = 0
 
 
 @dataclass(frozen=True)

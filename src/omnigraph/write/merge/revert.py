@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.compare.tables import table_changes
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import FileRecord, TablePin
+from omnigraph.core.tables import FileRecord, TableCounts, TablePin
 from omnigraph.history.commits import Relation, relate
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, apply_plan
@@ -27,7 +27,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge.conflicts import conflicts_error
-from omnigraph.write.merge.decide import MergeDecision, TableCounts, decide_sides
+from omnigraph.write.merge.decide import MergeDecision, decide_sides
 from omnigraph.write.merge.images import MergeRules
 from omnigraph.write.merge.sides import state_at
 
