@@ -1,17 +1,13 @@
 """A tuning belongs to the handle it was given to, and goes wherever that handle goes."""
 
 import pickle
-import re
 from pathlib import Path
-
-import pytest
 
 import omnigraph
 from omnigraph.storage.tables.store import Store
 
 SCHEMA = "node Person { name: String @key }"
 TUNING = omnigraph.Tuning(index_rows_min=7)
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "user" / "configuration.md"
 
 
 def test_a_pickled_store_or_graph_keeps_its_tuning(tmp_path: Path) -> None:
@@ -28,12 +24,3 @@ def test_two_handles_of_one_graph_may_differ(tmp_path: Path) -> None:
     assert not usual.optimize().tables[0].indexes_built
     assert eager.optimize().tables[0].indexes_built
     assert usual.tuning == omnigraph.Tuning()
-
-
-def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [example] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    omnigraph.create("./graph", SCHEMA, durability="os")
-    names: dict[str, omnigraph.Graph] = {}
-    exec(example, names)
-    assert f"# {names['graph'].tuning.index_rows_min}\n" in example
