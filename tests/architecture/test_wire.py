@@ -24,7 +24,7 @@ OTHER_JSON = {
     "cli/args/merge_options.py": "values in tables for people and in error texts",
     "cli/commands/changes.py": "the last line of a baseline file, rendered by wire",
     "cli/commands/demo.py": "parameters of the commands that the tour runs",
-    "cli/commands/demo_data.py": "the data of the tour",
+    "cli/demo_data.py": "the data of the tour",
 }
 
 

@@ -21,7 +21,7 @@ from typing import Final
 import click
 
 from omnigraph.cli.args.addresses import STORE_VARIABLE
-from omnigraph.cli.commands.demo_data import PEOPLE, World, meaning, person
+from omnigraph.cli.demo_data import PEOPLE, World, meaning, person
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, has_spark
