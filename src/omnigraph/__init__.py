@@ -157,4 +157,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()} - {name for name in globals() if name.startswith("_") and name not in __all__})
+    return sorted(__all__)

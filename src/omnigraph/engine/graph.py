@@ -463,12 +463,12 @@ class Graph:
 
         return self.preview_with(embedded(data, options), options)
 
-    @takes(LoadOptions)
+    @takes(LoadOptions, needs_data=False)
     def load_spark(self, sources: Any, options: LoadOptions) -> LoadResult:
         """Load on Spark as one atomic commit: files of JSON lines, or with ``mapping`` tables and frames by name."""
         return plugs.cluster().load(self, sources, options)
 
-    @takes(LoadOptions)
+    @takes(LoadOptions, needs_data=False)
     def load_spark_preview(self, sources: Any, options: LoadOptions) -> WritePreview:
         """The counts per table that ``load_spark`` would commit."""
         return plugs.cluster().load_preview(self, sources, options)

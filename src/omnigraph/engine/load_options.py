@@ -7,6 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from enum import Enum
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from omnigraph.errors import UsageError
@@ -49,7 +50,7 @@ class LoadOptions:
     """The mapping from columns of tables to entities."""
     partitions: int | None = None
     """The approximate number of slices that the input is cut into."""
-    checks: Any = "auto"
+    checks: str | Enum = "auto"
     """The place of the checks over several rows: ``driver``, ``cluster`` or ``auto``."""
     reject_to: str | os.PathLike[str] | None = None
     """A new file for invalid rows; the valid ones are loaded."""
@@ -86,12 +87,12 @@ Result = TypeVar("Result")
 
 
 def takes(
-    options: Callable[P, Options],
+    options: Callable[P, Options], *, needs_data: bool = True
 ) -> Callable[[Callable[[Subject, Data, Options], Result]], Callable[Concatenate[Subject, Data, P], Result]]:
     """Let callers pass the fields of an options class as arguments, after the subject and the data.
 
-    The signature that ``help`` and editors show lists the fields, so they are declared in one place only. The data may
-    be left out where the options name it.
+    The signature that ``help`` and editors show lists the fields, so they are declared in one place only. Without
+    ``needs_data`` the data may be left out, for callers whose options name it.
     """
     fields = inspect.signature(options).parameters.values()
 
@@ -100,15 +101,19 @@ def takes(
     ) -> Callable[Concatenate[Subject, Data, P], Result]:
         shown = inspect.signature(run)
         subject_field, data_field, _ = shown.parameters.values()
+        data_field = data_field if needs_data else data_field.replace(default=None)
+        signature = shown.replace(parameters=[subject_field, data_field, *fields])
 
         @functools.wraps(run)
-        def call(subject: Subject, *args: Any, **kwargs: Any) -> Result:
-            data, *rest = args or (kwargs.pop(data_field.name, None),)
-            return run(subject, data, options(*rest, **kwargs))
+        def call(*args: Any, **kwargs: Any) -> Result:
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{run.__name__}() {error}") from None
+            subject, data = given.pop(subject_field.name), given.pop(data_field.name, None)
+            return run(subject, data, options(**given))  # type: ignore[call-arg] # bound to the fields above
 
-        call.__signature__ = shown.replace(  # type: ignore[attr-defined] # functions carry attributes
-            parameters=[subject_field, data_field.replace(default=None), *fields]
-        )
+        call.__signature__ = signature  # type: ignore[attr-defined] # functions carry attributes
         return cast("Callable[Concatenate[Subject, Data, P], Result]", call)
 
     return decorate

@@ -232,3 +232,18 @@ def test_all_violations_are_counted_and_some_are_shown(graph: omnigraph.Graph) -
     assert sum(refused.value.counts.values()) == 501
     assert 1 < len(refused.value.samples) < 100
     assert "501 violations" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "load\\(\\) missing a required argument: 'data'"),
+        ({"data": [], "mod": "merge"}, "load\\(\\) got an unexpected keyword argument 'mod'"),
+    ],
+)
+def test_wrong_arguments_of_a_load_are_named_as_those_of_any_function(
+    graph: omnigraph.Graph, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        graph.load(**arguments)
+    assert graph.load(data=[person("a")], mode="append").total == 1

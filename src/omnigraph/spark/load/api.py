@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from omnigraph.engine.graph import Graph
@@ -55,8 +56,8 @@ def run_preview(graph: Graph, sources: Sources, options: LoadOptions) -> WritePr
     return Run(source, chosen, Watch(source.spark, options.progress)).preview(graph, options)
 
 
-load = takes(LoadOptions)(run_load)
-load_preview = takes(LoadOptions)(run_preview)
+load = takes(LoadOptions, needs_data=False)(run_load)
+load_preview = takes(LoadOptions, needs_data=False)(run_preview)
 
 
 def _source(graph: Graph, sources: Sources, options: LoadOptions) -> LoadSource:
@@ -69,7 +70,7 @@ def _source(graph: Graph, sources: Sources, options: LoadOptions) -> LoadSource:
     return LineFiles(running, splits) if options.mapping is None else MappedTables(running, options.mapping, frames)
 
 
-def _checks(given: str | Checks) -> Checks:
+def _checks(given: str | Enum) -> Checks:
     try:
         return Checks(given)
     except ValueError:
