@@ -1,0 +1,1 @@
+"""Commits of table versions that other programs staged."""

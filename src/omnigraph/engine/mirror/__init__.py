@@ -1,0 +1,1 @@
+"""Mirrors: the newest state of a branch as ordinary Lance datasets."""

@@ -1,0 +1,1 @@
+"""Versions that other programs staged, adopted as one commit."""
