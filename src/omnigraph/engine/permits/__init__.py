@@ -1,0 +1,1 @@
+"""Permits: the port that decides about actors, and the actor that calls a graph."""
