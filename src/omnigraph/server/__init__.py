@@ -1,0 +1,1 @@
+"""HTTP: the Lance namespace over REST."""

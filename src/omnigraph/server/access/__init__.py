@@ -1,0 +1,1 @@
+"""Access control of the server: runtime states, and admission of writes."""

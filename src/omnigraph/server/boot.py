@@ -1,0 +1,69 @@
+"""Boot: from a source of graphs to a server that runs, and its reload while it does."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from omnigraph.errors import OmnigraphError, UsageError
+from omnigraph.server.access.admission import Admission
+from omnigraph.server.app import ServerApp
+from omnigraph.server.routes.table import ROUTES
+from omnigraph.server.run import bound, serve_app
+from omnigraph.server.serving.graphs import Serving
+
+logger = logging.getLogger("omnigraph.server")
+
+BIND_VARIABLE: Final = "OMNIGRAPH_BIND"
+CLUSTER_VARIABLE: Final = "OMNIGRAPH_CLUSTER"
+UNAUTHENTICATED_VARIABLE: Final = "OMNIGRAPH_UNAUTHENTICATED"
+REQUIRE_ALL_VARIABLE: Final = "OMNIGRAPH_REQUIRE_ALL_GRAPHS"
+DEFAULT_BIND: Final = "127.0.0.1:8080"
+
+
+class Source(Protocol):
+    """Source of the graphs, policies, stored queries and tokens of a server."""
+
+    def load(self, before: Serving | None = None) -> Serving:
+        """Read everything that is to be served now; raises an error of the tree."""
+        ...
+
+
+def is_set(value: str | None) -> bool:
+    """True for a flag of the environment that is set: not empty, ``0`` or ``false``."""
+    return (value or "").strip().lower() not in ("", "0", "false")
+
+
+def parse_bind(text: str) -> tuple[str, int]:
+    """Host and port of ``HOST:PORT``; raises UsageError."""
+    host, colon, port = text.strip().rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"{text!r} is no address to listen on", hint=f"write HOST:PORT, such as {DEFAULT_BIND}")
+    return host, int(port)
+
+
+def run(source: Source, bind: str, listening: Callable[[str, Serving], None]) -> None:
+    """Serve until a signal stops the process; ``listening`` is called with the address once it is bound."""
+    host, port = parse_bind(bind)
+    serving = source.load()
+    app = ServerApp(ROUTES, serving, admission=Admission.from_environment())
+    listener = bound(host, port)
+    shown, number, *_ = listener.getsockname()
+    listening(f"[{shown}]:{number}" if ":" in shown else f"{shown}:{number}", serving)
+    serve_app(app, listener, lambda: threading.Thread(target=reload, args=(app, source), daemon=True).start())
+
+
+def reload(app: ServerApp, source: Source) -> None:
+    """Build a new serving state beside the old one, and replace it whole; the old one stays if that fails."""
+    try:
+        serving = source.load(app.serving)
+        if serving.authenticator.is_open != app.serving.authenticator.is_open:
+            raise UsageError("a reload does not open a server that asks for tokens, nor the reverse", hint="restart it")
+    except OmnigraphError as error:
+        logger.error("nothing was reloaded: %s", error.message)
+        return
+    app.serving = serving
+    logger.warning("reloaded: %d graphs", len(serving.graphs))

@@ -1,0 +1,85 @@
+"""The server itself and its graphs: health, list of graphs, tables of a branch, schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import omnigraph
+from omnigraph.core.actors import Action, Need
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.manifest.layout import FORMAT, MAIN
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+from omnigraph.server.call import Call, branch_name
+from omnigraph.server.handlers.commit_headers import write_options
+from omnigraph.server.handlers.targets import read_anywhere, read_named_branch
+from omnigraph.server.http.refusals import Refusal
+from omnigraph.server.http.replies import Reply, json_reply
+from omnigraph.server.roads import OPEN, Gate, Lane, Road
+from omnigraph.server.serving.stored_queries import check_all
+from omnigraph.wire.graphs import graph_list_json, health_json, snapshot_json
+from omnigraph.wire.http.models.graphs import SchemaApplyRequest
+from omnigraph.wire.schemas import schema_result_json, schema_text_json
+
+
+def health(call: Call, _: None) -> Reply:
+    """Liveness, version and storage format."""
+    return json_reply(health_json(omnigraph.__version__, FORMAT))
+
+
+def list_needs(call: Call) -> Iterator[Need]:
+    """``graph_list``, which a bundle for the server allows."""
+    yield Need(Action.GRAPH_LIST)
+
+
+def list_graphs(call: Call, _: None) -> Reply:
+    """The graphs that are served, by id."""
+    return json_reply(graph_list_json({graph.id: graph.uri for graph in call.serving.graphs.values()}))
+
+
+def snapshot(call: Call, _: None) -> Reply:
+    """The tables of a branch at its head."""
+    return json_reply(snapshot_json(call.graph.snapshot(branch_name(call.query.get("branch"))).state))
+
+
+def schema(call: Call, _: None) -> Reply:
+    """The schema of ``main`` as it was written."""
+    return json_reply(schema_text_json(call.graph.schema_text()))
+
+
+def apply_needs(call: Call) -> Iterator[Need]:
+    """``schema_apply`` targeting ``main``."""
+    yield Need(Action.SCHEMA_APPLY, target_branch=MAIN)
+
+
+def refuse_declared(call: Call) -> None:
+    """Refuse to change the schema of a graph that a cluster declares."""
+    if call.served.is_declared:
+        raise Refusal(
+            409,
+            "the schema of a graph that belongs to a cluster is changed by applying the cluster's configuration",
+            "conflict",
+            "declared_by_cluster",
+        )
+
+
+def apply(call: Call, body: SchemaApplyRequest) -> Reply:
+    """Migrate ``main`` to a schema, if every stored query still compiles under it."""
+    accepted = call.served.trusted.catalog(MAIN).schema
+    wanted = accept(parse_schema(Source(body.schema_source, "<schema>")), domain=accepted.domain, previous=accepted)
+    check_all(call.served.queries.values(), Catalog(wanted))
+    result = call.graph.apply_schema(body.schema_source, allow_data_loss=body.allow_data_loss, **write_options(call))
+    return json_reply(schema_result_json(result))
+
+
+def schema_size(body: SchemaApplyRequest) -> int:
+    """The bytes of the schema text."""
+    return len(body.schema_source.encode())
+
+
+HEALTH = Road(OPEN, health, Lane.LOOP)
+LIST = Road(Gate(list_needs, of_server=True), list_graphs, Lane.LOOP)
+SNAPSHOT = Road(Gate(read_named_branch), snapshot)
+SCHEMA = Road(Gate(read_anywhere), schema)
+APPLY = Road(Gate(apply_needs), apply, Lane.WRITE, size=schema_size, after_gate=refuse_declared)

@@ -1,0 +1,1 @@
+"""The HTTP interface as data: bodies, answers to errors, and the OpenAPI document. The server and clients share it."""

@@ -1,0 +1,35 @@
+"""The answer of a read over HTTP: the body of Omnigraph 0.10 as JSON text, made chunk by chunk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.wire.http.row_texts import row_texts
+
+if TYPE_CHECKING:
+    from omnigraph.engine.query.result import QueryResult
+
+
+def read_output_chunks(
+    result: QueryResult, *, branch: str | None, snapshot: str | None, with_commit: bool = True
+) -> Iterator[bytes]:
+    """The rows in their envelope. ``branch`` or ``snapshot`` is the target that the request named.
+
+    Rows that are computed on demand are computed here: an error may be raised after the first chunk.
+    """
+    head: dict[str, Any] = {
+        "query_name": result.query_name,
+        "target": {"branch": branch, "snapshot": snapshot},
+        "row_count": len(result),
+        **({"columns": result.columns} if result.columns else {}),
+    }
+    yield _dumped(head)[:-1] + b',"rows":['
+    yield from row_texts(result.batches())
+    commit = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
+    yield b"]" + (b"," + _dumped(commit)[1:] if commit else b"}")
+
+
+def _dumped(form: dict[str, Any]) -> bytes:
+    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()

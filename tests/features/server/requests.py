@@ -1,0 +1,148 @@
+"""A valid request for every operation of the table, and the needs that a policy must be asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from omnigraph import Graph
+from omnigraph.core.actors import Action, Need
+from tests.features.server.live import BASE, READ_ALL
+
+ADD = "query add($name: String, $age: I32?) { insert Person {name: $name, age: $age} }"
+MISSING_COMMIT = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A request about a branch, and its needs, in the order in which they are asked."""
+
+    method: str
+    path: str
+    needs: Callable[[str], list[Need]]
+    options: Callable[[str, Graph], dict[str, Any]] = field(default=lambda branch, graph: {})
+    writes: bool = False
+    is_hidden: bool = False
+    """A denial looks like something that does not exist."""
+    of_server: bool = False
+
+    def send(self, client: httpx2.Client, branch: str, graph: Graph) -> httpx2.Response:
+        options = self.options(branch, graph)
+        path = self.path.format(branch=branch, commit=graph.snapshot(branch).commit_id)
+        return client.request(self.method, path, **options)
+
+
+def _read(branch: str) -> list[Need]:
+    return [Need(Action.READ, branch)]
+
+
+def _anywhere(branch: str) -> list[Need]:
+    return [Need(Action.READ)]
+
+
+def _on_main(branch: str) -> list[Need]:
+    return [Need(Action.READ, "main")]
+
+
+def _change(branch: str) -> list[Need]:
+    return [Need(Action.CHANGE, branch)]
+
+
+def _export(branch: str) -> list[Need]:
+    return [Need(Action.EXPORT, branch)]
+
+
+def _invoke(name: str, inner: Callable[[str], list[Need]]) -> Callable[[str], list[Need]]:
+    return lambda branch: [Need(Action.INVOKE_QUERY, query=name), *inner(branch)]
+
+
+def _json(**body: Any) -> Callable[[str, Graph], dict[str, Any]]:
+    return lambda branch, graph: {"json": {**body, "branch": branch}}
+
+
+def _branch(branch: str, graph: Graph) -> dict[str, Any]:
+    return {"params": {"branch": branch}}
+
+
+def _conditional(**body: Any) -> Callable[[str, Graph], dict[str, Any]]:
+    return lambda branch, graph: {
+        "json": {**body, "branch": branch},
+        "headers": {"omnigraph-if-graph-commit": graph.snapshot(branch).commit_id},
+    }
+
+
+_BLOB = {"entity": "node", "type": "Person", "id": "ann", "property": "photo"}
+_EVE = {"name": "eve"}
+_LINES = {"content": b'{"type":"Person","data":{"name":"eve"}}', "headers": {"content-type": "application/x-ndjson"}}
+
+SAMPLES: dict[str, Sample] = {
+    "listGraphs": Sample("GET", "/graphs", lambda branch: [Need(Action.GRAPH_LIST)], of_server=True),
+    "cluster_getSnapshot": Sample("GET", f"{BASE}/snapshot", _read, _branch),
+    "cluster_query": Sample("POST", f"{BASE}/query", _read, _json(query=READ_ALL)),
+    "cluster_read": Sample("POST", f"{BASE}/read", _read, _json(query_source=READ_ALL)),
+    "cluster_mutate": Sample("POST", f"{BASE}/mutate", _change, _json(query=ADD, params=_EVE), writes=True),
+    "cluster_mutate_if_graph_commit": Sample(
+        "POST", f"{BASE}/mutate/if-graph-commit", _change, _conditional(query=ADD, params=_EVE), writes=True
+    ),
+    "cluster_change": Sample("POST", f"{BASE}/change", _change, _json(query=ADD, params=_EVE), writes=True),
+    "cluster_list_queries": Sample("GET", f"{BASE}/queries", _on_main),
+    "cluster_invoke_query": Sample(
+        "POST", f"{BASE}/queries/everyone", _invoke("everyone", _read), _json(), is_hidden=True
+    ),
+    "cluster_invoke_query_if_graph_commit": Sample(
+        "POST",
+        f"{BASE}/queries/add/if-graph-commit",
+        _invoke("add", _change),
+        _conditional(params=_EVE),
+        writes=True,
+        is_hidden=True,
+    ),
+    "cluster_getSchema": Sample("GET", f"{BASE}/schema", _anywhere),
+    "cluster_applySchema": Sample(
+        "POST",
+        f"{BASE}/schema/apply",
+        lambda branch: [Need(Action.SCHEMA_APPLY, None, "main")],
+        lambda branch, graph: {"json": {"schema_source": graph.schema_text()}},
+        writes=True,
+    ),
+    "cluster_load": Sample("POST", f"{BASE}/load", _change, _json(data=""), writes=True),
+    "cluster_loadNdjson": Sample(
+        "POST",
+        f"{BASE}/load/ndjson",
+        _change,
+        lambda branch, graph: {**_LINES, "params": {"branch": branch}},
+        writes=True,
+    ),
+    "cluster_ingest": Sample("POST", f"{BASE}/ingest", _change, _json(data=""), writes=True),
+    "cluster_export": Sample("POST", f"{BASE}/export", _export, _json()),
+    "cluster_getBlob": Sample(
+        "GET", f"{BASE}/blob", _read, lambda branch, graph: {"params": {**_BLOB, "branch": branch}}
+    ),
+    "cluster_headBlob": Sample(
+        "HEAD", f"{BASE}/blob", _read, lambda branch, graph: {"params": {**_BLOB, "branch": branch}}
+    ),
+    "cluster_listBranches": Sample("GET", f"{BASE}/branches", _anywhere),
+    "cluster_createBranch": Sample(
+        "POST",
+        f"{BASE}/branches",
+        lambda branch: [Need(Action.BRANCH_CREATE, branch, "new")],
+        lambda branch, graph: {"json": {"name": "new", "from": branch}},
+        writes=True,
+    ),
+    "cluster_deleteBranch": Sample(
+        "DELETE", f"{BASE}/branches/spare", lambda branch: [Need(Action.BRANCH_DELETE, None, "spare")], writes=True
+    ),
+    "cluster_mergeBranches": Sample(
+        "POST",
+        f"{BASE}/branches/merge",
+        lambda branch: [Need(Action.BRANCH_MERGE, "spare", branch)],
+        lambda branch, graph: {"json": {"source": "spare", "target": branch}},
+        writes=True,
+    ),
+    "cluster_listCommits": Sample("GET", f"{BASE}/commits", _read, _branch),
+    "cluster_getCommit": Sample("GET", f"{BASE}/commits/{{commit}}", _anywhere),
+    "cluster_getCommitChanges": Sample("GET", f"{BASE}/commits/{{commit}}/changes", _read, is_hidden=True),
+    "cluster_pollChanges": Sample("GET", f"{BASE}/changes", _read, _branch),
+    "cluster_captureChangeBaseline": Sample("POST", f"{BASE}/changes/baseline", _export, _json()),
+}
