@@ -6,8 +6,7 @@ parser's recovery points catch it, record the diagnostic and skip to the next to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from math import isinf
 
 from omnigraph.core.limits import (
@@ -78,6 +77,11 @@ class Cursor:
     def starts_line(self) -> bool:
         """True if the current token is the first on its line."""
         return "\n" in self.lexed.source.text[self.previous_span.end : self.token.span.start]
+
+    @property
+    def is_adjacent(self) -> bool:
+        """True if nothing separates the current token from the one before it."""
+        return self.previous_span.end == self.token.span.start
 
     @property
     def previous_span(self) -> Span:
@@ -219,16 +223,18 @@ class Cursor:
         """Reset the operator count."""
         self._operators = 0
 
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        """Guard recursion: deeper than ``NESTING_MAX`` is a diagnostic, not a stack overflow."""
+    def nested(self) -> Cursor:
+        """Guard recursion, as a context: deeper than ``NESTING_MAX`` is a diagnostic, not a stack overflow."""
         if self._depth >= NESTING_MAX:
             raise SyntaxProblem(f"nested deeper than {NESTING_MAX} levels", self.token.span)
+        return self
+
+    # The cursor is its own context: every expression enters one, and a generator would cost as much as its tokens.
+    def __enter__(self) -> None:
         self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
+
+    def __exit__(self, *_error: object) -> None:
+        self._depth -= 1
 
 
 def describe(token: Token) -> str:

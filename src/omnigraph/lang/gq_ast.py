@@ -1,120 +1,80 @@
-"""The syntax tree of a ``.gq`` file: queries, clauses, expressions, mutation statements."""
+"""The syntax tree of a ``.gq`` file: queries, clauses, mutation statements, and the expressions in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
-from omnigraph.core.operators import AggregateFunction, BinaryOperator
+from omnigraph.core.operators import BinaryOperator
+from omnigraph.lang.gq_expression_ast import (
+    Aggregate,
+    AliasRef,
+    Binary,
+    Branch,
+    Call,
+    Case,
+    Cast,
+    Expr,
+    Index,
+    IsNull,
+    ListLiteral,
+    Literal,
+    LiteralKind,
+    Negate,
+    Not,
+    PropertyAccess,
+    Quantified,
+    Slice,
+    Variable,
+    children,
+    with_children,
+)
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
-
-class LiteralKind(Enum):
-    """The written form of a literal; it determines the type, independent of the Python value."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    FLOAT = "float"
-    BOOL = "bool"
-    DATE = "date"
-    DATETIME = "datetime"
-    NULL = "null"
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A scalar literal; dates keep the text between the quotes."""
-
-    kind: LiteralKind
-    value: str | int | float | bool | None
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ListLiteral:
-    """``[a, b]``."""
-
-    items: tuple[Expr, ...]
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """``$name``; the name is kept without the dollar sign. ``_`` is the anonymous endpoint."""
-
-    name: str
-    span: Span = field(compare=False)
-
-    @property
-    def is_anonymous(self) -> bool:
-        return self.name == "_"
-
-
-@dataclass(frozen=True, slots=True)
-class PropertyAccess:
-    """``$variable.property``."""
-
-    variable: Variable
-    property: Name
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AliasRef:
-    """A bare name: refers to an ``as`` alias of the projections."""
-
-    name: Name
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function that is not an aggregate, such as ``now()`` or ``nearest(...)``."""
-
-    function: str
-    arguments: tuple[Expr, ...]
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """An aggregate, such as ``count(distinct $f)``."""
-
-    function: AggregateFunction
-    argument: Expr
-    distinct: bool
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """``left operator right``."""
-
-    operator: BinaryOperator
-    left: Expr
-    right: Expr
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Negate:
-    """Unary minus on something that is not a number literal (those are folded into the literal)."""
-
-    operand: Expr
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """``operand is null`` or, negated, ``operand is not null``."""
-
-    operand: Expr
-    negated: bool
-    span: Span = field(compare=False)
-
-
-Expr = Literal | ListLiteral | Variable | PropertyAccess | AliasRef | Call | Aggregate | Binary | Negate | IsNull
+__all__ = [
+    "Aggregate",
+    "AliasRef",
+    "Assignment",
+    "Binary",
+    "Binding",
+    "Branch",
+    "Call",
+    "Case",
+    "Cast",
+    "Clause",
+    "Delete",
+    "Expr",
+    "Filter",
+    "Hops",
+    "Index",
+    "Insert",
+    "IsNull",
+    "ListLiteral",
+    "Literal",
+    "LiteralKind",
+    "MaybeBlock",
+    "MutationBody",
+    "Negate",
+    "Not",
+    "NotBlock",
+    "OrderKey",
+    "Parameter",
+    "Predicate",
+    "Projection",
+    "PropertyAccess",
+    "PropertyMatch",
+    "Quantified",
+    "Query",
+    "QueryFile",
+    "ReadBody",
+    "Slice",
+    "Statement",
+    "Traversal",
+    "Update",
+    "Variable",
+    "children",
+    "with_children",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,13 @@ from omnigraph.lang.gq_ast import (
     Traversal,
     Variable,
 )
-from omnigraph.lang.gq_expressions import parse_expression, parse_value, parse_variable
+from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Kind, Token
 
 _BLOCKS = ("not", "maybe")
 _OPERATORS = frozenset(operator.value for operator in BinaryOperator)
-NOT_A_CLAUSE = {
-    "not": "`not` takes a block, `not { ... }`; a comparison has `!=`",
-    "where": "filters are clauses of their own, without `where`",
-}
-"""Keywords of other languages: no clause starts with them, except ``not`` before its block."""
+NOT_A_CLAUSE = {"where": "filters are clauses of their own, without `where`"}
+"""Keywords of other languages: no clause starts with them."""
 Part = TypeVar("Part")
 
 
@@ -123,6 +120,8 @@ def _clause(cursor: Cursor) -> Clause:
         raise cursor.problem("expected a clause", "clauses are separated by white space, not by commas")
     if cursor.token.text in NOT_A_CLAUSE:
         raise cursor.problem("expected a clause", NOT_A_CLAUSE[cursor.token.text])
+    if cursor.at("not") and following.kind is Kind.VARIABLE and _at_traversal(cursor, 1):
+        raise cursor.problem("expected a clause", "the absence of an edge is a block: `not { $a edge $b }`")
     predicate = parse_expression(cursor)
     if isinstance(predicate, AliasRef):
         message = f"the name `{predicate.name.text}` alone is not a clause"
@@ -131,6 +130,7 @@ def _clause(cursor: Cursor) -> Clause:
 
 
 _FOREIGN_CONDITIONS = {
+    "not": "`not` takes a block, `not { ... }`, or a condition, `not $p.active`",
     "like": "write `contains`, `starts_with` or `search(...)`",
     "between": "write two comparisons joined with `and`",
     "is": "write `is null` or `is not null`",
@@ -168,7 +168,10 @@ def _property_match(cursor: Cursor) -> PropertyMatch:
     start = cursor.token.span
     name = cursor.name("a property")
     cursor.expect(":", "between a property and its value", _colon_hint(cursor))
-    value = parse_value(cursor, allow_null=False)
+    if cursor.at("null"):
+        hint = "null equals nothing; use a filter in `match`: `$x.property is null`"
+        raise cursor.problem("expected a value", hint)
+    value = parse_expression(cursor)
     return PropertyMatch(name, value, cursor.since(start))
 
 
@@ -176,15 +179,16 @@ def _colon_hint(cursor: Cursor) -> str | None:
     return "a property is matched with a colon; `=` and other operators belong in a filter" if cursor.at("=") else None
 
 
-def _at_traversal(cursor: Cursor) -> bool:
+def _at_traversal(cursor: Cursor, ahead: int = 0) -> bool:
     """True if ``$a`` starts a traversal: ``$a edge $b``, ``$a <edge> $b``, ``$a $e: edge $b``; bounds may follow."""
-    if cursor.peek(1).kind is Kind.VARIABLE:
-        return cursor.peek(2).text == ":"
-    if cursor.peek(1).text == "<":
-        return _is_edge_word(cursor.peek(2)) and cursor.peek(3).text == ">"
-    if not _is_edge_word(cursor.peek(1)):
+    first, second, third = (cursor.peek(ahead + number) for number in (1, 2, 3))
+    if first.kind is Kind.VARIABLE:
+        return second.text == ":"
+    if first.text == "<":
+        return _is_edge_word(second) and third.text == ">"
+    if not _is_edge_word(first):
         return False
-    return cursor.peek(2).kind is Kind.VARIABLE or cursor.peek(2).text == "{"
+    return second.kind is Kind.VARIABLE or second.text == "{"
 
 
 def _is_edge_word(token: Token) -> bool:

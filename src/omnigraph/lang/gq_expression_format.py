@@ -14,22 +14,30 @@ from enum import Flag, auto
 from typing import assert_never
 
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.lang.gq_ast import (
+from omnigraph.lang.gq_clauses import NOT_A_CLAUSE
+from omnigraph.lang.gq_expression_ast import (
     Aggregate,
     AliasRef,
     Binary,
     Call,
+    Case,
+    Cast,
     Expr,
+    Index,
     IsNull,
     ListLiteral,
     Literal,
     LiteralKind,
     Negate,
+    Not,
     PropertyAccess,
+    Quantified,
+    Slice,
     Variable,
+    children,
 )
-from omnigraph.lang.gq_clauses import NOT_A_CLAUSE
-from omnigraph.lang.spelling import spell_literal, spell_string
+from omnigraph.lang.gq_expressions import NO_OPERAND, WORD_COMPARISONS
+from omnigraph.lang.spelling import spell_literal, spell_string, spell_type
 
 
 class Guard(Flag):
@@ -40,7 +48,7 @@ class Guard(Flag):
     RIGHT = auto()
 
 
-_OR, _AND, _COMPARISON, _SUM, _PRODUCT, _UNARY = range(6)
+_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _INDEXED = range(8)
 _LEVELS = {
     BinaryOperator.OR: _OR,
     BinaryOperator.AND: _AND,
@@ -50,7 +58,11 @@ _LEVELS = {
     BinaryOperator.DIVIDE: _PRODUCT,
     BinaryOperator.MODULO: _PRODUCT,
 }
-_CONTINUES_EXPRESSION = re.compile(r"-|(?:or|and|is|in|contains|starts_with)\b")
+_CONTINUES_EXPRESSION = re.compile(rf"-|(?:or|and|is|{'|'.join(WORD_COMPARISONS)})\b")
+_KEYWORDS = frozenset(("not", "case", "when"))
+"""Names that are always put into parentheses: before an operand they are keywords."""
+_ENDS_KEYWORD = re.compile(rf"-|(?:{'|'.join(NO_OPERAND)})\b")
+"""Starts of an operand before which ``not`` and ``case`` are names: a minus sign is a difference there."""
 _TRAVERSAL = re.compile(r"\$\w+ (?!not\b|not_)[a-z_]\w* \$")
 _NOT_A_CLAUSE = re.compile(rf"(?:{'|'.join(NOT_A_CLAUSE)})\b")
 
@@ -74,14 +86,23 @@ def spell_filter(predicate: Expr, *, after_filter: bool, before_colon_or_brace: 
 
 
 def _last_operand(expression: Expr) -> Expr:
-    while isinstance(expression, Binary | Negate):
+    while isinstance(expression, Binary | Negate | Not):
         expression = expression.right if isinstance(expression, Binary) else expression.operand
     return expression
 
 
+def _is_word_not(expression: Expr) -> bool:
+    """True for ``a not in b``, which starts with its first operand."""
+    return isinstance(expression, Not) and _is_word_comparison(expression.operand)
+
+
+def _is_word_comparison(expression: Expr) -> bool:
+    return isinstance(expression, Binary) and expression.operator.value in WORD_COMPARISONS
+
+
 def _distinct_guard(expression: Expr) -> Guard:
-    while isinstance(expression, Binary | IsNull):
-        expression = expression.left if isinstance(expression, Binary) else expression.operand
+    while isinstance(expression, Binary | IsNull | Index | Slice) or _is_word_not(expression):
+        expression = children(expression)[0]
     is_distinct = isinstance(expression, AliasRef) and expression.name.text == "distinct"
     return Guard.LEFT if is_distinct else Guard.NONE
 
@@ -100,9 +121,19 @@ def _spell(expression: Expr, level: int, guard: Guard) -> str:
             if level > _COMPARISON:
                 return f"({_spell(expression, _OR, Guard.NONE)})"
             return f"{_spell(operand, _SUM, guard & Guard.LEFT)} is {'not ' if negated else ''}null"
+        case Not(Binary(operator, left, right)) if operator.value in WORD_COMPARISONS:
+            if level > _COMPARISON:
+                return f"({_spell(expression, _OR, Guard.NONE)})"
+            right_text = _spell(right, _SUM, guard & Guard.RIGHT)
+            return f"{_spell(left, _SUM, guard & Guard.LEFT)} not {operator.value} {right_text}"
+        case Not(operand):
+            if level > _NOT or guard & Guard.LEFT:
+                return f"({_spell(expression, _OR, Guard.NONE)})"
+            return f"not {_after_keyword(_spell(operand, _NOT, guard & Guard.RIGHT))}"
         case _:
             text = _spell_operand(expression)
-            return f"({text})" if guard else text
+            is_open = level >= _INDEXED and isinstance(expression, Negate | Literal) and text.startswith("-")
+            return f"({text})" if guard or is_open else text
 
 
 def _spell_operand(expression: Expr) -> str:
@@ -120,7 +151,19 @@ def _spell_operand(expression: Expr) -> str:
         case PropertyAccess(variable, name):
             return f"${variable.name}.{name.text}"
         case AliasRef(name):
-            return name.text
+            return f"({name.text})" if name.text in _KEYWORDS else name.text
+        case Cast(operand, type_ref):
+            return f"cast({spell_expression(operand)} as {spell_type(type_ref)})"
+        case Case():
+            return _spell_case(expression)
+        case Index(operand, index):
+            return f"{_spell(operand, _INDEXED, Guard.NONE)}[{spell_expression(index)}]"
+        case Slice(operand, start, stop):
+            bounds = ("" if bound is None else spell_expression(bound) for bound in (start, stop))
+            return f"{_spell(operand, _INDEXED, Guard.NONE)}[{':'.join(bounds)}]"
+        case Quantified(quantifier, variable, items, predicate):
+            inside = f"${variable.name} in {spell_expression(items)} where {spell_expression(predicate)}"
+            return f"{quantifier.value}({inside})"
         case Call(function, arguments):
             return f"{function}({_spell_all(arguments)})"
         case Aggregate(function, argument, distinct):
@@ -128,10 +171,23 @@ def _spell_operand(expression: Expr) -> str:
             guard = Guard.NONE if distinct or isinstance(argument, AliasRef) else _distinct_guard(argument)
             keyword = "distinct " if distinct else ""
             return f"{function.value}({keyword}{_spell(argument, _OR, guard)})"
-        case Binary() | IsNull():
+        case Binary() | IsNull() | Not():
             return _spell(expression, _OR, Guard.NONE)
         case _:
             assert_never(expression)
+
+
+def _after_keyword(operand: str) -> str:
+    return f"({operand})" if _ENDS_KEYWORD.match(operand) else operand
+
+
+def _spell_case(case: Case) -> str:
+    words = ["case"] if case.subject is None else ["case", _after_keyword(spell_expression(case.subject))]
+    for branch in case.branches:
+        words += ["when", spell_expression(branch.condition), "then", spell_expression(branch.value)]
+    if case.otherwise is not None:
+        words += ["else", spell_expression(case.otherwise)]
+    return " ".join([*words, "end"])
 
 
 def _spell_all(expressions: Sequence[Expr]) -> str:

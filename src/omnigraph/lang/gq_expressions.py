@@ -1,7 +1,9 @@
-"""Expressions of ``.gq``, by precedence: ``or`` < ``and`` < comparison < ``+ -`` < ``* / %`` < unary minus < primary.
+"""Expressions of ``.gq``, by precedence: ``or`` < ``and`` < ``not`` < comparison < ``+ -`` < ``* / %`` < unary minus <
+index < primary.
 
 No word is reserved: ``count`` is a function only when a parenthesis follows, and a name like ``in`` is an operator only
-where an operator is expected.
+where an operator is expected. The bracket of an index follows its list without white space: after white space it starts
+a list, because clauses are separated by white space only.
 """
 
 from __future__ import annotations
@@ -9,35 +11,25 @@ from __future__ import annotations
 from math import copysign
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
-from omnigraph.core.operators import AggregateFunction, BinaryOperator
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.gq_ast import (
-    Aggregate,
+from omnigraph.lang.gq_calls import parse_call, parse_called, parse_case
+from omnigraph.lang.gq_expression_ast import (
     AliasRef,
     Binary,
-    Call,
     Expr,
+    Index,
     IsNull,
     ListLiteral,
     Literal,
     LiteralKind,
     Negate,
+    Not,
     PropertyAccess,
+    Slice,
     Variable,
 )
 from omnigraph.lang.lexer import Kind, Token
-
-FUNCTIONS: dict[str, tuple[int, int]] = {
-    "now": (0, 0),
-    "nearest": (2, 2),
-    "search": (2, 2),
-    "match_text": (2, 2),
-    "fuzzy": (2, 3),
-    "bm25": (2, 2),
-    "rrf": (2, 16),
-}
-"""Minimum and maximum number of arguments per function. ``rrf`` may end with its constant k."""
-
 
 COMPARISONS = {
     operator.value: operator
@@ -50,12 +42,20 @@ COMPARISONS = {
         BinaryOperator.GE,
     )
 }
-_WORD_COMPARISONS = {
-    operator.value: operator for operator in (BinaryOperator.CONTAINS, BinaryOperator.STARTS_WITH, BinaryOperator.IN)
+WORD_COMPARISONS = {
+    operator.value: operator
+    for operator in (
+        BinaryOperator.CONTAINS,
+        BinaryOperator.STARTS_WITH,
+        BinaryOperator.ENDS_WITH,
+        BinaryOperator.IN,
+    )
 }
+_OPERAND_KINDS = (Kind.VARIABLE, Kind.STRING, Kind.INTEGER, Kind.FLOAT)
 _SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
-_AGGREGATES = {function.value: function for function in AggregateFunction}
+NO_OPERAND = frozenset(("and", "or", "is", "as", "asc", "desc", *WORD_COMPARISONS))
+"""Words that no operand starts with: before them ``not`` and ``case`` are names."""
 
 
 def parse_expression(cursor: Cursor) -> Expr:
@@ -73,10 +73,28 @@ def _disjunction(cursor: Cursor) -> Expr:
 
 
 def _conjunction(cursor: Cursor) -> Expr:
-    left = _comparison(cursor)
+    left = _negation(cursor)
     while cursor.take("and"):
-        left = _binary(cursor, BinaryOperator.AND, left, _comparison(cursor))
+        left = _binary(cursor, BinaryOperator.AND, left, _negation(cursor))
     return left
+
+
+def _negation(cursor: Cursor) -> Expr:
+    if not (cursor.at("not") and _operand_follows(cursor)):
+        return _comparison(cursor)
+    start = cursor.advance().span
+    cursor.count_operator()
+    with cursor.nested():
+        operand = _negation(cursor)
+    return Not(operand, start.to(operand.span))
+
+
+def _operand_follows(cursor: Cursor) -> bool:
+    """True if the word here is a keyword before an operand, and no name."""
+    following = cursor.peek()
+    if following.kind is Kind.WORD:
+        return following.text not in NO_OPERAND
+    return following.kind in _OPERAND_KINDS or following.text in ("(", "[")
 
 
 def _binary(cursor: Cursor, operator: BinaryOperator, left: Expr, right: Expr) -> Binary:
@@ -91,6 +109,9 @@ def _comparison(cursor: Cursor) -> Expr:
         negated = cursor.take("not")
         cursor.expect("null", "after `is`")
         return IsNull(left, negated, cursor.since(left.span))
+    negated = cursor.at("not") and cursor.peek().text in WORD_COMPARISONS
+    if negated:
+        cursor.advance()
     operator = _comparison_operator(cursor)
     if operator is None:
         return left
@@ -99,7 +120,7 @@ def _comparison(cursor: Cursor) -> Expr:
     comparison = _binary(cursor, operator, left, _sum(cursor))
     if _comparison_operator(cursor) is not None:
         raise SyntaxProblem("comparisons cannot be chained", cursor.token.span, "join two comparisons with `and`")
-    return comparison
+    return Not(comparison, comparison.span) if negated else comparison
 
 
 _FOREIGN_COMPARISONS = {"==": "=", "<>": "!=", "=>": ">=", "=<": "<="}
@@ -119,7 +140,8 @@ def _comparison_operator(cursor: Cursor) -> BinaryOperator | None:
     if cursor.token.kind is Kind.PUNCTUATION:
         return COMPARISONS.get(cursor.token.text)
     if cursor.token.kind is Kind.WORD:
-        return _WORD_COMPARISONS.get(cursor.token.text)
+        # Before a colon it is the name of the next property of an assignment, which needs no comma before it.
+        return None if cursor.peek().text == ":" else WORD_COMPARISONS.get(cursor.token.text)
     return None
 
 
@@ -141,7 +163,7 @@ def _product(cursor: Cursor) -> Expr:
 
 def _unary(cursor: Cursor) -> Expr:
     if not cursor.at("-"):
-        return _primary(cursor)
+        return _indexed(cursor)
     start = cursor.advance().span
     with cursor.nested():
         operand = _unary(cursor)
@@ -152,6 +174,28 @@ def _unary(cursor: Cursor) -> Expr:
         if isinstance(value, int | float) and copysign(1, value) > 0:
             return Literal(operand.kind, -value, span)
     return Negate(operand, span)
+
+
+def _indexed(cursor: Cursor) -> Expr:
+    expression = _primary(cursor)
+    while cursor.at("[") and cursor.is_adjacent:
+        expression = _index(cursor, expression)
+    return expression
+
+
+def _index(cursor: Cursor, operand: Expr) -> Expr:
+    """``[index]`` or ``[start:stop]`` behind a list."""
+    cursor.advance()
+    cursor.count_operator()
+    first = None if cursor.at(":") else _disjunction(cursor)
+    is_slice = cursor.take(":")
+    last = None if not is_slice or cursor.at("]") else _disjunction(cursor)
+    cursor.expect("]", "after an index", "an item is `list[0]`, a part `list[1:3]`; a list starts after white space")
+    span = cursor.since(operand.span)
+    if is_slice:
+        return Slice(operand, first, last, span)
+    assert first is not None, "without a colon there is an index"
+    return Index(operand, first, span)
 
 
 def _primary(cursor: Cursor) -> Expr:
@@ -166,10 +210,13 @@ def _primary(cursor: Cursor) -> Expr:
     if literal is not None:
         return literal
     if token.kind is Kind.WORD:
-        if cursor.peek().text == "(" and token.text in _AGGREGATES:
-            return _aggregate(cursor)
+        if token.text == "case" and _operand_follows(cursor):
+            return parse_case(cursor, _disjunction)
         if cursor.peek().text == "(":
-            return _call(cursor)
+            return parse_called(cursor, _disjunction)
+        if token.text == "null":
+            cursor.advance()
+            return Literal(LiteralKind.NULL, None, token.span)
         name = cursor.name("an expression")
         return AliasRef(name, name.span)
     raise cursor.problem("expected an expression", _expression_hint(cursor))
@@ -206,45 +253,6 @@ def _variable_or_property(cursor: Cursor) -> Expr:
     return PropertyAccess(variable, name, cursor.since(variable.span))
 
 
-def _aggregate(cursor: Cursor) -> Aggregate:
-    start = cursor.token.span
-    function = _AGGREGATES[cursor.advance().text]
-    cursor.advance()
-    distinct = cursor.at("distinct") and cursor.peek().text != ")"
-    if distinct:
-        cursor.advance()
-    if cursor.at("*"):
-        raise cursor.problem("expected an expression", "count a variable: `count($x)`")
-    argument = _disjunction(cursor)
-    cursor.expect(")", f"after the argument of `{function.value}`")
-    return Aggregate(function, argument, distinct, cursor.since(start))
-
-
-def _call(cursor: Cursor) -> Call:
-    token = cursor.token
-    if token.text not in FUNCTIONS:
-        known = [*FUNCTIONS, *_AGGREGATES, "date", "datetime"]
-        hint = cursor.suggest(token.text, known) or f"the functions are {', '.join(known)}"
-        raise SyntaxProblem(f"unknown function `{token.text}`", token.span, hint)
-    cursor.advance()
-    cursor.advance()
-    arguments: list[Expr] = []
-    if not cursor.at(")"):
-        arguments.append(_disjunction(cursor))
-        while cursor.take(","):
-            arguments.append(_disjunction(cursor))
-    cursor.expect(")", f"after the arguments of `{token.text}`")
-    span = cursor.since(token.span)
-    least, most = FUNCTIONS[token.text]
-    if not least <= len(arguments) <= most:
-        wanted = str(least) if least == most else f"{least} to {most}"
-        raise SyntaxProblem(f"`{token.text}` takes {wanted} arguments, not {len(arguments)}", span)
-    if token.text == "nearest" and not isinstance(arguments[0], PropertyAccess):
-        hint = "write `nearest($d.embedding, $query)`"
-        raise SyntaxProblem("the first argument of `nearest` must be a vector property", arguments[0].span, hint)
-    return Call(token.text, tuple(arguments), span)
-
-
 def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
     """The value after a colon or in a ``where``: a literal, a variable or ``now()``."""
     token = cursor.token
@@ -256,7 +264,7 @@ def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
     if allow_null and cursor.take("null"):
         return Literal(LiteralKind.NULL, None, token.span)
     if cursor.at("now") and cursor.peek().text == "(":
-        return _call(cursor)
+        return parse_call(cursor, _disjunction)
     if _at_negative_number(cursor):
         return _unary(cursor)
     literal = _literal(cursor)
@@ -283,7 +291,7 @@ def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
     if token.kind is Kind.WORD:
         if token.text in ("true", "false"):
             return Literal(LiteralKind.BOOL, cursor.advance().text == "true", token.span)
-        if token.text in ("date", "datetime") and cursor.peek().text == "(":
+        if token.text in ("date", "datetime") and cursor.peek().text == "(" and cursor.peek(2).kind is Kind.STRING:
             return _temporal(cursor)
     if cursor.at("["):
         return _list(cursor)
@@ -302,21 +310,15 @@ def _temporal(cursor: Cursor) -> Literal:
 def _list(cursor: Cursor) -> ListLiteral:
     start = cursor.advance().span
     items: list[Expr] = []
-    with cursor.nested():
-        while not cursor.at("]"):
-            items.append(_list_item(cursor))
-            if not cursor.take(","):
-                break
+    while not cursor.at("]"):
+        items.append(_list_item(cursor))
+        if not cursor.take(","):
+            break
     cursor.expect("]", "to close the list", "the items of a list are separated by commas")
     return ListLiteral(tuple(items), cursor.since(start))
 
 
 def _list_item(cursor: Cursor) -> Expr:
-    if cursor.token.kind is Kind.VARIABLE:
-        return parse_variable(cursor, "a variable")
-    if _at_negative_number(cursor):
-        return _unary(cursor)
-    literal = _literal(cursor)
-    if literal is None:
-        raise cursor.problem("expected a literal or a parameter in a list")
-    return literal
+    # Lists may have a hundred thousand literals, for which the levels of precedence would take most of the time.
+    literal = _literal(cursor) if cursor.peek().text in (",", "]") else None
+    return literal or _disjunction(cursor)

@@ -40,6 +40,7 @@ from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name
 
 _STATEMENTS = ("insert", "update", "delete")
+_EXAMPLE = "a query is like `query q() { match { $p: Person } return { $p.name } }`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,9 @@ def _outside_hint(cursor: Cursor) -> str | None:
         return "write it inside of a query: `query name() { ... }`"
     if cursor.token.text in ("node", "edge", "interface"):
         return "types are declared in a `.pg` file"
-    return None
+    if cursor.token.text.lower() in ("select", "with", "from"):
+        return f"SQL is run by the verb `sql`; {_EXAMPLE}"
+    return _EXAMPLE
 
 
 def _body_hint(cursor: Cursor) -> str | None:

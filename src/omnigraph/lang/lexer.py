@@ -57,8 +57,9 @@ class Lexed:
 
 _TOKEN = re.compile(
     r"""
-      (?P<space>[ \t\r\n]+)
-    | (?P<comment>//[^\n]*|/\*(?s:.*?)\*/)
+    [ \t\r\n]*
+    (?:
+      (?P<comment>//[^\n]*|/\*(?s:.*?)\*/)
     | (?P<open_comment>/\*)
     | (?P<word>[a-z_][A-Za-z0-9_]*)
     | (?P<type>[A-Z][A-Za-z0-9_]*)
@@ -70,10 +71,13 @@ _TOKEN = re.compile(
     | (?P<open_string>")
     | (?P<quoted>'[^'\n]*'|`[^`\n]*`|[\u201c\u201d][^\u201c\u201d\n]*[\u201c\u201d])
     | (?P<punctuation>->|\.\.|>=|<=|!=|[{}()\[\]:,.@=<>?+\-*/%])
+    | (?P<end>\Z)
     | (?P<unknown>&&|\|\||(?s:.))
+    )
     """,
     re.VERBOSE,
 )
+"""One token and the white space before it: as matches of their own, the spaces would double the number of matches."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate: possible in Python strings, invalid in UTF-8."""
@@ -100,28 +104,26 @@ def lex(source: Source) -> Lexed:
         message = f"{surrogate.group()!r} is half of a surrogate pair, which UTF-8 cannot encode"
         tokens = [Token(Kind.ERROR, message, Span(*surrogate.span())), Token(Kind.END, "", Span(len(text), len(text)))]
         return Lexed(source, tuple(tokens), ())
-    # True while the line has only white space so far. Looking back instead would take quadratic time.
-    own_line = True
     for match in _TOKEN.finditer(text):
         group = match.lastgroup
         assert group is not None, "the last alternative matches any character"
-        if group == "space":
-            own_line = own_line or "\n" in match.group()
-            continue
-        span = Span(match.start(), match.end())
-        if group in _KINDS:
-            tokens.append(Token(_KINDS[group], match.group(), span))
+        spelling, span = match[group], Span(*match.span(group))
+        kind = _KINDS.get(group)
+        if kind is not None:
+            tokens.append(Token(kind, spelling, span))
         elif group == "comment":
-            comments.append(Comment(match.group().rstrip(), span, own_line))
+            own_line = not match.start() or "\n" in text[match.start() : span.start]
+            comments.append(Comment(spelling.rstrip(), span, own_line))
         elif group == "string":
-            tokens.append(_string(match.group(), span))
+            tokens.append(_string(spelling, span))
         elif group in ("open_string", "open_comment"):
             what = "string" if group == "open_string" else "comment"
             tokens.append(Token(Kind.ERROR, f"this {what} is never closed", Span(span.start, len(text))))
             break
+        elif group == "end":
+            break
         else:
-            tokens.append(Token(Kind.ERROR, _explain(group, match.group()), span))
-        own_line = False
+            tokens.append(Token(Kind.ERROR, _explain(group, spelling), span))
     tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
     return Lexed(source, tuple(tokens), tuple(comments))
 

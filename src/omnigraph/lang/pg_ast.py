@@ -103,13 +103,15 @@ class NodeDecl:
 
 @dataclass(frozen=True, slots=True)
 class EdgeDecl:
-    """``edge Name: From -> To @card(..) @annotations { ... }``."""
+    """``edge Name: From -> To @card(..) @annotations @constraints(..) { ... }``."""
 
     name: Name
     source: Name
     target: Name
     cardinality: Cardinality | None
     annotations: tuple[Annotation, ...]
+    constraints: tuple[Constraint, ...]
+    """Constraints before the body; an edge type may have no body."""
     body: tuple[PropertyDecl | Constraint, ...]
     span: Span = field(compare=False)
 

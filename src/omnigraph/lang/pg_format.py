@@ -76,8 +76,10 @@ def _edge_header(edge: EdgeDecl) -> tuple[str, int]:
         parts.append(f"@card({edge.cardinality.low}..{high})")
         ends.append(edge.cardinality.span.end)
     parts.extend(map(_annotation, edge.annotations))
+    parts.extend(map(_member, edge.constraints))
     ends.extend(annotation.span.end for annotation in edge.annotations)
-    return " ".join(parts), ends[-1]
+    ends.extend(constraint.span.end for constraint in edge.constraints)
+    return " ".join(parts), max(ends)
 
 
 def _member(member: PropertyDecl | Constraint) -> str:

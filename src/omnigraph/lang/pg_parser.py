@@ -6,7 +6,6 @@ member of a body or the next declaration, so that one run reports all errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from omnigraph.core.limits import CARDINALITY_MAX, INTEGER_LITERAL_MAX
@@ -31,6 +30,7 @@ from omnigraph.lang.source import Source, Span
 from omnigraph.lang.syntax import Name
 
 _DECLARATIONS = ("interface", "node", "edge")
+_EXAMPLE = "a schema is like `node Person { name: String @key }  edge Knows: Person -> Person`"
 _CONSTRAINTS = {kind.value: kind for kind in ConstraintKind}
 
 
@@ -78,6 +78,8 @@ def _declaration(cursor: Cursor) -> Declaration:
         hint = "an enum is written as the type of a property: `status: enum(open, closed)`"
     elif cursor.peek().kind is Kind.TYPE_NAME and cursor.token.kind is Kind.WORD:
         hint = f"a type is declared with `node` or `edge`, as in `node {cursor.peek().text} {{ ... }}`"
+    elif hint is None and cursor.token.kind in (Kind.WORD, Kind.TYPE_NAME):
+        hint = _EXAMPLE
     raise cursor.problem("expected `interface`, `node` or `edge`", hint)
 
 
@@ -114,11 +116,18 @@ def _edge(cursor: Cursor, start: Span) -> EdgeDecl:
     cursor.expect("->", "between the source and the target type")
     target = cursor.type_name("the target node type")
     cardinality = _cardinality(cursor) if _at_card(cursor) else None
-    annotations = _annotations(cursor, stop=_at_card)
-    if _at_card(cursor):
-        raise cursor.problem("expected a body or the next declaration", "`@card` comes before other annotations")
+    annotations: list[Annotation] = []
+    constraints: list[Constraint] = []
+    while cursor.at("@"):
+        if _at_card(cursor):
+            raise cursor.problem("expected a body or the next declaration", "`@card` comes before other annotations")
+        if _at_constraint(cursor):
+            constraints.append(_constraint(cursor))
+        else:
+            annotations.append(_annotation(cursor))
     body = _body(cursor, f"edge {name.text}", constraints=True) if cursor.take("{") else ()
-    return EdgeDecl(name, source, target, cardinality, annotations, body, cursor.since(start))
+    span = cursor.since(start)
+    return EdgeDecl(name, source, target, cardinality, tuple(annotations), tuple(constraints), body, span)
 
 
 def _at_card(cursor: Cursor) -> bool:
@@ -222,9 +231,9 @@ def _signed_number(cursor: Cursor) -> int | float:
     return sign * cursor.integer("a number", INTEGER_LITERAL_MAX)
 
 
-def _annotations(cursor: Cursor, stop: Callable[[Cursor], bool] | None = None) -> tuple[Annotation, ...]:
+def _annotations(cursor: Cursor) -> tuple[Annotation, ...]:
     annotations: list[Annotation] = []
-    while cursor.at("@") and not _at_constraint(cursor) and not (stop is not None and stop(cursor)):
+    while cursor.at("@") and not _at_constraint(cursor):
         annotations.append(_annotation(cursor))
     return tuple(annotations)
 

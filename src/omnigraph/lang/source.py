@@ -5,6 +5,7 @@ Positions are character offsets; lines and columns (both from 1) and byte offset
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,3 +52,11 @@ class Source:
         start = len(self.text[: span.start].encode("utf-8", "surrogatepass"))
         length = len(self.text[span.start : span.end].encode("utf-8", "surrogatepass"))
         return start, start + max(length, 1)
+
+
+_FILE_NAME = re.compile(r"[^\s{}]+\.\w{1,12}|\S*[/\\]\S*")
+
+
+def is_file_name(text: str) -> bool:
+    """True for a text that names a file: a query and a schema are never a single word with a suffix or a slash."""
+    return _FILE_NAME.fullmatch(text.strip()) is not None

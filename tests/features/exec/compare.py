@@ -15,7 +15,9 @@ from omnigraph.lang.gq_ast import ReadBody
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.schema.catalog import Catalog
-from tests.features.exec.naive import Answer, Data, Naive, Path
+from omnigraph.schema.types import type_from_syntax
+from tests.features.exec.naive import Answer, Naive
+from tests.features.exec.naive_values import Data, Path
 
 
 def read_data(snapshot: Snapshot) -> Data:
@@ -55,10 +57,11 @@ def _numbers(column: pa.Array) -> pa.Array:
 
 
 def expected(catalog: Catalog, data: Data, text: str, values: Mapping[str, Any], now_ms: int) -> tuple[Answer, Naive]:
-    body = parse_queries(Source(text)).file.queries[0].body
-    assert isinstance(body, ReadBody)
-    naive = Naive(catalog, data, values, now_ms)
-    return naive.run(body), naive
+    query = parse_queries(Source(text)).file.queries[0]
+    assert isinstance(query.body, ReadBody)
+    declared = {parameter.variable.name: type_from_syntax(parameter.type) for parameter in query.parameters}
+    naive = Naive(catalog, data, values, now_ms, declared)
+    return naive.run(query.body), naive
 
 
 def assert_same(result: QueryResult, answer: Answer, naive: Naive) -> None:

@@ -233,6 +233,8 @@ class Writer:
     values: dict[str, Any] = field(default_factory=dict)
     names: int = 0
     patterns: int = 0
+    depth: int = 0
+    """Of functions in functions."""
 
     # --- clauses ---------------------------------------------------------------------------------------
 
@@ -479,6 +481,11 @@ class Writer:
     def scalar(self, kind: str, *, calm: bool = False) -> str:
         """An expression of a kind."""
         rng = self.rng
+        if self.depth < 3 and rng.random() < 0.25:
+            self.depth += 1
+            made = self.function(kind, calm=calm)
+            self.depth -= 1
+            return made
         fitting = self.properties(lambda p: not p.is_list and p.kind == kind and (not calm or p.scalar in CALM))
         if fitting and rng.random() < 0.6:
             return rng.choice(fitting)
@@ -490,6 +497,111 @@ class Writer:
             return self.number() if rng.random() < 0.7 else self.parameter(rng.choice(NUMBERS))
         scalar = rng.choice(CALM) if kind == "number" else kind
         return self.constant(scalar) if rng.random() < 0.7 else self.parameter(scalar)
+
+    def function(self, kind: str, *, calm: bool) -> str:
+        """A function that gives a value of a kind. Numbers stay small: nothing overflows."""
+        rng = self.rng
+        if rng.random() < 0.3:
+            return self.choice(kind)
+        match kind:
+            case "String":
+                return self.text_function()
+            case "number":
+                return self.number_function(calm=calm)
+            case "Date" | "DateTime":
+                return self.moment_function(kind)
+            case _:
+                return f"({self.condition(depth=2)})"
+
+    def choice(self, kind: str) -> str:
+        """A value that depends on nulls or a condition; of numbers, all of one type."""
+        rng = self.rng
+        scalar = rng.choice(CALM) if kind == "number" else kind
+        held = self.properties(lambda p: not p.is_list and not p.enum and p.scalar == scalar)
+
+        def one() -> str:
+            return rng.choice(held) if held and rng.random() < 0.6 else self.constant(scalar)
+
+        first, second = one(), one()
+        return rng.choice(
+            [
+                f"coalesce({first}, {second})",
+                f"nullif({first}, {second})",
+                f"least({first}, {second})",
+                f"greatest({first}, {second}, {one()})",
+                f"if({self.condition(depth=2)}, {first}, {second})",
+                f"case when {self.condition(depth=2)} then {first} else {second} end",
+                f"case {first} when {second} then {one()} end",
+            ]
+        )
+
+    def text_function(self) -> str:
+        rng, text = self.rng, self.scalar("String")
+        number = rng.choice([-3, -1, 0, 1, 2])
+        nodes = [f"id(${v.name})" for v in self.scope] + [f"type(${v.name})" for v in self.scope]
+        return rng.choice(
+            [
+                f"lower({text})",
+                f"upper({text})",
+                f"trim({text})",
+                f"substring({text}, {number}, {rng.choice([0, 1, 2])})",
+                f"substring({text}, {number})",
+                f'replace({text}, "a", {self.constant("String")})',
+                f"({text} + {self.scalar('String')})",
+                f"concat({text}, {self.constant('String')}, {self.scalar('String')})",
+                f'regex_extract({text}, "{rng.choice(["a", "[ab]+", "(b)|(a)", "^.", "x?"])}")',
+                f'split({text}, "{rng.choice(["a", "", " "])}")[{number}]',
+                f"cast({self.scalar('number', calm=True)} as String)",
+                f"cast({self.scalar(rng.choice(['Date', 'DateTime', 'Bool']))} as String)",
+                *([rng.choice(nodes)] if nodes else []),
+            ]
+        )
+
+    def number_function(self, *, calm: bool) -> str:
+        rng = self.rng
+        number, moment = self.scalar("number", calm=True), self.scalar(rng.choice(["Date", "DateTime"]))
+        lists = self.properties(lambda p: p.is_list)
+        numbers = self.properties(lambda p: p.is_list and p.scalar in CALM)
+        day = self.scalar("Date")
+        return rng.choice(
+            [
+                f"length({self.scalar('String')})",
+                f"abs({number})",
+                f"sign({number})",
+                f"floor({number})",
+                f"ceil({number})",
+                f"round({number})",
+                f"round({number}, {rng.choice([-1, 0, 1])})",
+                f"mod({number}, {rng.choice([0, 2, 3])})",
+                f"cast({self.scalar('String')} as {rng.choice(['I32', 'F64'])})",
+                f"cast({number} as {rng.choice(['I32', 'U32', 'F32'])})",
+                f"{rng.choice(['year', 'month', 'day', 'hour', 'minute', 'second'])}({moment})",
+                f"({day} - {self.scalar('Date')})",
+                *([f"size({rng.choice(lists)})"] if lists else []),
+                *([f"{rng.choice(numbers)}[{rng.choice([-1, 0, 1])}]"] if numbers else []),
+                *([f"sqrt({number})"] if not calm else []),
+            ]
+        )
+
+    def moment_function(self, kind: str) -> str:
+        rng, moment = self.rng, self.scalar(kind)
+        unit = rng.choice(["year", "quarter", "month", "week", "day", "hour", "minute", "second"])
+        shifts = [
+            'duration("P1M")',
+            'duration("P2W")',
+            'duration(13, "month")',
+            f'duration({rng.choice([-3, 0, 9])}, "day")',
+        ]
+        if kind == "DateTime":
+            shifts += ['duration("PT1H30M")', 'duration("90s")', 'duration(-5, "hour")']
+        other = "Date" if kind == "DateTime" else "DateTime"
+        return rng.choice(
+            [
+                f'date_trunc("{unit}", {moment})',
+                f"({moment} {rng.choice(['+', '-'])} {rng.choice(shifts)})",
+                f"{kind.lower()}({self.scalar(rng.choice([other, 'String']))})",
+            ]
+        )
 
     def arithmetic(self) -> str:
         """At most one product of two I32: nothing overflows."""
@@ -506,6 +618,10 @@ class Writer:
     def condition(self, depth: int) -> str:
         rng = self.rng
         shape = rng.random()
+        if depth < 2 and rng.random() < 0.08:
+            return f"not ({self.condition(depth + 1)})"
+        if depth < 2 and rng.random() < 0.1:
+            return self.quantified(depth)
         if depth < 2 and shape < 0.25:
             word = rng.choice(["and", "or", "or"])
             return f"({self.condition(depth + 1)}) {word} ({self.condition(depth + 1)})"
@@ -519,7 +635,9 @@ class Writer:
         if shape < 0.75:
             return self.membership()
         if shape < 0.82:
-            word = rng.choice(["contains", "starts_with"])
+            word = rng.choice(["contains", "starts_with", "ends_with", "not contains"])
+            if rng.random() < 0.2:
+                return f'regex_match({self.scalar("String")}, "{rng.choice(["a", "^[ab]", "b$", "(a|é)+"])}")'
             return f"({self.scalar('String')}) {word} {self.scalar('String')}"
         if shape < 0.88:
             left = self.node()
@@ -527,6 +645,18 @@ class Writer:
             return f"(${left.name}) {rng.choice(['=', '!='])} ${right.name}" if left and right else "1 = 1"
         bools = self.properties(lambda p: p.scalar == "Bool" and not p.is_list)
         return rng.choice(bools) if bools else self.comparison()
+
+    def quantified(self, depth: int) -> str:
+        """A test of the items of a list, which may read what is around it."""
+        rng = self.rng
+        lists = [(f"${v.name}.{p.name}", p.kind) for v in self.scope for p in v.type.every if p.is_list]
+        items, kind = rng.choice([*lists, (f"[{self.fixed('String')}, {self.fixed('String')}]", "String")])
+        self.names += 1
+        name = f"i{self.names}"
+        test = f"${name} {rng.choice(['=', '!=', '<', '>='])} {self.scalar(kind)}"
+        if depth < 1 and rng.random() < 0.4:
+            test = f"{test} {rng.choice(['and', 'or'])} ({self.condition(depth=2)})"
+        return f"{rng.choice(['any', 'all'])}(${name} in {items} where {test})"
 
     def comparison(self) -> str:
         kind = self.rng.choice(["number", "number", "number", "String", "Bool", "Date", "DateTime"])
@@ -592,6 +722,13 @@ class Writer:
             return rng.choice(["now()", "1", '"x"', "[1, 2]", self.parameter(rng.choice(SCALARS))])
         if shape < 0.43:
             return f"[{self.fixed('String')}, {self.fixed('String')}]"
+        if shape < 0.46:
+            return f"[{self.scalar('String')}, {self.scalar('String')}]"
+        if shape < 0.6:
+            return self.function(rng.choice(["number", "String", "Date", "DateTime", "Bool"]), calm=False)
+        if shape < 0.63:
+            lists = self.properties(lambda p: p.is_list)
+            return f"{rng.choice(lists)}[{rng.choice(['1:', ':-1', '0:2', '-2:5'])}]" if lists else "[1, 2, 3][1:]"
         every = self.properties(lambda p: True)
         return rng.choice(every) if every else "1"
 

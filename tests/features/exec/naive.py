@@ -8,67 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.core.operators import AggregateFunction, BinaryOperator
-from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.core.operators import AggregateFunction
 from omnigraph.lang import gq_ast as ast
 from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.types import PropertyType
+from tests.features.exec.naive_values import Data, Edge, Node, Path, Row, Values
 
-Op = BinaryOperator
 SHORTEST_HOPS_MAX = 64
-COMPARISONS: dict[Op, Callable[[Any, Any], bool]] = {
-    Op.EQ: operator.eq,
-    Op.NE: operator.ne,
-    Op.LT: operator.lt,
-    Op.LE: operator.le,
-    Op.GT: operator.gt,
-    Op.GE: operator.ge,
-}
-
-
 WORK_MAX = 20_000
 
 
 class TooLarge(Exception):
     """The nested loops would take too long; a generated query like this is left out."""
-
-
-@dataclass
-class Data:
-    """A graph: properties by id, for edges with their two ends."""
-
-    nodes: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    edges: dict[str, dict[str, tuple[str, str, dict[str, Any]]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Node:
-    type: str
-    id: str
-
-
-@dataclass(frozen=True)
-class Edge:
-    type: str
-    id: str
-
-
-@dataclass(frozen=True)
-class Path:
-    """Any shortest path from one node to another: which of several is taken is left open."""
-
-    edge: str
-    direction: str
-    source: str
-    target: str
-    length: int
-
-
-Row = dict[str, Any]
 
 
 @dataclass
@@ -96,11 +51,18 @@ class Step:
     direction: str
 
 
-class Naive:
+class Naive(Values):
     """Answers reads about one graph."""
 
-    def __init__(self, catalog: Catalog, data: Data, params: Mapping[str, Any], now_ms: int = 0) -> None:
-        self.catalog, self.data, self.params, self.now_ms = catalog, data, params, now_ms
+    def __init__(
+        self,
+        catalog: Catalog,
+        data: Data,
+        params: Mapping[str, Any],
+        now_ms: int = 0,
+        declared: Mapping[str, PropertyType] | None = None,
+    ) -> None:
+        super().__init__(catalog, data, params, now_ms, declared or {})
         self._anonymous = 0
         self._work = 0
         self._reached: dict[tuple[str, str, str, int, int], dict[str, int]] = {}
@@ -442,91 +404,6 @@ class Naive:
         ends = (nodes[0], nodes[-1], len(nodes) - 1) == (path.source, path.target, path.length)
         steps = itertools.pairwise(nodes)
         return ends and all(b in self.neighbours(edge, path.direction, a) for a, b in steps)
-
-    # --- expressions -----------------------------------------------------------------------------------
-
-    def value(self, node: ast.Expr, row: Row) -> Any:
-        match node:
-            case ast.Literal():
-                return _literal(node)
-            case ast.ListLiteral():
-                return [self.value(item, row) for item in node.items]
-            case ast.Variable():
-                if node.name not in row:
-                    return self.params[node.name]
-                return None if row[node.name] is None else row[node.name].id
-            case ast.PropertyAccess():
-                return self._property(node, row)
-            case ast.Call(function="now"):
-                return self.now_ms
-            case ast.Negate():
-                operand = self.value(node.operand, row)
-                return None if operand is None else 0 - operand
-            case ast.IsNull():
-                return (self.value(node.operand, row) is None) != node.negated
-            case ast.Binary():
-                return self._binary(node, row)
-            case _:
-                raise AssertionError(f"the grammar has no {type(node).__name__} here")
-
-    def _property(self, node: ast.PropertyAccess, row: Row) -> Any:
-        entity, name = row[node.variable.name], node.property.text
-        match entity:
-            case None:
-                return None
-            case Path():
-                return entity.length if name == "length" else entity
-            case Edge():
-                return self.data.edges[entity.type][entity.id][2][name]
-            case _:
-                return self.data.nodes[entity.type][entity.id][name]
-
-    def _binary(self, node: ast.Binary, row: Row) -> Any:
-        left, right = self.value(node.left, row), self.value(node.right, row)
-        if node.operator in (Op.AND, Op.OR):
-            decisive = node.operator is Op.OR
-            if left is decisive or right is decisive:
-                return decisive
-            return None if left is None or right is None else not decisive
-        if left is None or right is None:
-            return None
-        match node.operator:
-            case Op.IN:
-                return _member(left, right)
-            case Op.CONTAINS:
-                return _member(right, left) if isinstance(left, list) else right in left
-            case Op.STARTS_WITH:
-                return left.startswith(right)
-            case Op.ADD | Op.SUBTRACT | Op.MULTIPLY | Op.DIVIDE | Op.MODULO:
-                return _arithmetic(node.operator, left, right)
-            case _:
-                return COMPARISONS[node.operator](left, right)
-
-
-def _arithmetic(by: Op, left: Any, right: Any) -> Any:
-    if by is Op.DIVIDE:
-        return None if right == 0 else float(left) / float(right)
-    if by is Op.MODULO:
-        if right == 0:
-            return None
-        if isinstance(left, int) and isinstance(right, int):
-            return int(math.copysign(1, left)) * (abs(left) % abs(right))
-        return math.fmod(left, right)
-    return {Op.ADD: operator.add, Op.SUBTRACT: operator.sub, Op.MULTIPLY: operator.mul}[by](left, right)
-
-
-def _member(item: Any, items: list[Any]) -> bool | None:
-    if any(one is not None and one == item for one in items):
-        return True
-    return None if None in items else False
-
-
-def _literal(node: ast.Literal) -> Any:
-    if node.kind is ast.LiteralKind.DATE:
-        return parse_date(str(node.value))
-    if node.kind is ast.LiteralKind.DATETIME:
-        return parse_datetime(str(node.value))
-    return float(node.value) if node.kind is ast.LiteralKind.FLOAT and node.value is not None else node.value
 
 
 def column_name(node: ast.Expr) -> str:

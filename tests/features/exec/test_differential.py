@@ -24,7 +24,9 @@ from omnigraph.errors import CompileError, ParameterError
 from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.shape import row_groups
 from omnigraph.exec.walk import reach
+from omnigraph.rows.results import python_rows
 from omnigraph.storage.tables.array_cache import ArrayCache
+from tests.features.exec.anchored import AnchoredWriter, compiled_result
 from tests.features.exec.compare import assert_same, expected, read_data
 from tests.features.exec.generate import (
     Query,
@@ -37,7 +39,8 @@ from tests.features.exec.generate import (
     make_schema,
     property_value,
 )
-from tests.features.exec.naive import Data, TooLarge
+from tests.features.exec.naive import TooLarge
+from tests.features.exec.naive_values import Data
 from tests.features.exec.people import NOW_MS, FixedClock
 from tests.support.tuning import retuned
 
@@ -163,6 +166,26 @@ def check(graph: Graph, place: Place, query: Query, way: int) -> str:
     return "rows" if answer.rows else "no rows"
 
 
+def check_compiled(graph: Graph, place: Place, query: Query) -> str:
+    """The same for the compiled form, which the engine uses from the second run on."""
+    try:
+        result = compiled_result(graph, place.where, query)
+    except (CompileError, ParameterError):
+        return "refused"
+    if result is None:
+        return "not compiled"
+    try:
+        answer, naive = expected(graph.catalog(), place.data, query.text, query.values, NOW_MS)
+    except TooLarge:
+        return "too large"
+    assert_same(result, answer, naive)
+    for _ in range(3):
+        again = graph.query(query.text, query.params, **place.where)
+        assert_same(again, answer, naive)
+        assert again.to_dicts() == python_rows(again.arrow())
+    return "compiled, rows" if answer.rows else "compiled, no rows"
+
+
 def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
     """One schema and graph, so many queries at each place."""
     rng = Random(seed)
@@ -178,6 +201,14 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
                 error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 16}")
                 error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
                 raise
+        for index in range(queries):
+            query = AnchoredWriter(Random(f"{seed}/{number}/{index}/anchored"), schema).query()
+            try:
+                tally[check_compiled(graph, place, query)] += 1
+            except Exception as error:
+                error.add_note(f"seed {seed}, place {number} {place.where}, anchored query {index}")
+                error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
+                raise
     return tally
 
 
@@ -185,6 +216,7 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
 def test_the_engine_agrees_with_the_naive_evaluator(seed: int, tmp_path: Path) -> None:
     tally = sweep(seed, 14, tmp_path)
     assert tally["rows"] + tally["no rows"] > 30, tally
+    assert tally["compiled, rows"] + tally["compiled, no rows"] > 10, tally
 
 
 @pytest.mark.long

@@ -120,7 +120,7 @@ def test_a_large_result_is_read_batch_by_batch(many: People, reads: list[int]) -
     assert len(result) == 20_000 + 50
     assert result.columns == ["n.key", "n.text"]
     assert reads == []
-    assert "20040 more" in repr(result)
+    assert "20,040 more" in repr(result)
     assert set(reads) == {10}
     reads.clear()
     batches = result.to_batches(4000)

@@ -49,6 +49,22 @@ CASES = {
     ),
     "text": Case('$p: Person $p.nick contains "b" or $p.name starts_with "D"', "$p, $p.name contains $p.nick"),
     "arithmetic": Case("$p: Person", "$p.age + 1, $p.age - $p.big, $p.age * 2, $p.age / 0, $p.age % 7, $p"),
+    "functions": Case(
+        '$p: Person not $p.nick ends_with "x" or regex_match($p.name, "^[AB]") or length(trim($p.name)) > 3',
+        "$p, lower($p.nick) + upper($p.name), round($p.score / 3, 2), year($p.born), size($p.tags), $p.tags[0], "
+        'coalesce($p.age, 0) * 2, regex_extract($p.nick, "(b)"), $p.born + duration("P1M1D"), now() - $p.seen',
+    ),
+    "choices": Case(
+        "$p: Person",
+        "$p, case when $p.age > 25 then $p.name else $p.nick end, if($p.active, 1, 2), [$p.name, $p.nick], "
+        "cast($p.score as String), cast($p.age as F64), cast($p.seen as Date), nullif($p.age, 30)",
+    ),
+    "items": Case(
+        '$p: Person any($t in $p.tags where $t = "x" or $t = $p.nick) or all($n in $p.lucky where $n + $p.age > 20)',
+        '$p, any($t in $p.tags where regex_match($t, "[xy]") and $p.name != $t), $p.name in [$p.nick, "Ann"]',
+    ),
+    "types": Case("$p: Person maybe { $p worksAt $c }", "type($p), type($c), id($c), id($p)"),
+    "computed keys": Case("$p: Person", "$p.age % 20, length($p.name) as n, count($p) as c", "order { n }"),
     "time": Case("$p: Person $p.seen < now()", "$p, now() as at"),
     "search": Case('$d: Doc search($d.body, "fox")', "$d"),
     "fuzzy": Case('$d: Doc fuzzy($d.body, "gaph", 1)', "$d"),

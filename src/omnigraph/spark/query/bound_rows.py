@@ -42,10 +42,18 @@ class BoundRows:
     carried: tuple[str, ...] = ()
     """Columns of the enclosing block, which correlate the rows of this block with it."""
 
+    named: Mapping[Attribute, Column] = field(default_factory=dict)
+    """Columns that are no columns of the frame: the item that a function over a list gets."""
+
     def column(self, variable: str, attribute: str = ID) -> Column:
         from pyspark.sql import functions as f
 
-        return f.col(self.attributes[variable, attribute])
+        given = self.named.get((variable, attribute))
+        return f.col(self.attributes[variable, attribute]) if given is None else given
+
+    def naming(self, variable: str, attribute: str, column: Column) -> BoundRows:
+        """The same rows with one more attribute, which is an expression."""
+        return replace(self, named={**self.named, (variable, attribute): column})
 
     @property
     def multiplicities(self) -> Column:

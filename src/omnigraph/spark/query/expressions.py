@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from omnigraph.core.operators import BinaryOperator
+from omnigraph.core.operators import BinaryOperator, Quantifier
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.query import expressions as ir
-from omnigraph.query.variables import walk
+from omnigraph.query.variables import transform, walk, with_children
 from omnigraph.rows.arrow_types import ID
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
+from omnigraph.spark.query.casts import native_cast
+from omnigraph.spark.query.functions import EXPRESSIONS
+from omnigraph.spark.query.in_python import INPUT, computed, needs_python
 from omnigraph.spark.query.numbers import Value, arithmetic, compare, one_zero
 
 if TYPE_CHECKING:
@@ -23,6 +27,9 @@ Op = BinaryOperator
 
 SCORE = "#score"
 """The pseudo-variable that owns the scores among the attributes of bound rows."""
+
+ITEM = "#item"
+"""The pseudo-variable that owns the items of quantifiers, by the names of their variables."""
 
 
 def column(expression: ir.Expr, rows: BoundRows) -> Column:
@@ -34,6 +41,10 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
             return rows.column(expression.variable, expression.name)
         case ir.EntityId():
             return rows.column(expression.variable, ID)
+        case ir.TypeName():
+            return _type_name(expression, rows)
+        case ir.Item():
+            return rows.column(ITEM, expression.variable)
         case ir.PathValue():
             return rows.column(expression.variable, expression.part.value)
         case ir.ScoreColumn():
@@ -42,17 +53,24 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
             return compare(expression.operator, _value(expression.left, rows), _value(expression.right, rows))
         case ir.Logic():
             return _logic(expression, rows)
+        case ir.Not():
+            return ~column(expression.operand, rows)
         case ir.Member():
             return _member(expression, rows)
+        case ir.ListOf():
+            return _list(expression, rows)
         case ir.TextMatch():
-            text, part = column(expression.text, rows), column(expression.part, rows)
-            return text.startswith(part) if expression.operator is Op.STARTS_WITH else text.contains(part)
+            return _text_match(expression, rows)
         case ir.IsNull():
             operand = column(expression.operand, rows)
             return operand.isNotNull() if expression.negated else operand.isNull()
         case ir.Arithmetic():
             left, right = _value(expression.left, rows), _value(expression.right, rows)
             return arithmetic(expression.operator, left, right, expression.type.scalar)
+        case ir.Call() | ir.Cast() | ir.Quantified():
+            return _in_python(expression, rows) if needs_python(expression) else _native(expression, rows)
+        case ir.Case():
+            return _case(expression, rows)
         case _:
             raise AssertionError(f"{type(expression).__name__} is not evaluated row by row")
 
@@ -101,6 +119,78 @@ LITERALS: Final[dict[Scalar, Callable[[Any, Any], Column]]] = {
 }
 """A value that is not null as a Spark column, given ``pyspark.sql.functions`` and the value, before the cast to its
 type; for every scalar but a vector."""
+
+
+def _native(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -> Column:
+    if isinstance(expression, ir.Quantified):
+        return _quantified(expression, rows)
+    if isinstance(expression, ir.Cast):
+        cast, operand = native_cast(expression), expression.operand
+        assert cast is not None
+        return cast(column(operand, rows), operand.type.scalar, expression.type.scalar)
+    make = EXPRESSIONS[expression.function]
+    assert make is not None
+    return make(expression, [column(argument, rows) for argument in expression.arguments])
+
+
+def _in_python(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -> Column:
+    """Arguments stay Spark's, because they may raise: its errors reach the driver typed. A constant stays one, and a
+    quantifier takes what its predicate reads."""
+    inputs: dict[ir.Expr, ir.Property] = {}
+
+    def given(part: ir.Expr) -> ir.Expr:
+        if isinstance(part, ir.Constant | ir.Item):
+            return part
+        return inputs.setdefault(part, ir.Property(INPUT, str(len(inputs)), part.type))
+
+    def read(part: ir.Expr) -> ir.Expr:
+        return given(part) if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.PathValue) else part
+
+    if isinstance(expression, ir.Quantified):
+        predicate = transform(expression.predicate, read)
+        over: ir.Expr = replace(expression, items=given(expression.items), predicate=predicate)
+    else:
+        over = with_children(expression, given)
+    return computed(over, [(item, column(part, rows)) for part, item in inputs.items()])
+
+
+def _quantified(expression: ir.Quantified, rows: BoundRows) -> Column:
+    from pyspark.sql import functions as f
+
+    def test(item: Column) -> Column:
+        return column(expression.predicate, rows.naming(ITEM, expression.variable, item))
+
+    items = column(expression.items, rows)
+    return (f.exists if expression.quantifier is Quantifier.ANY else f.forall)(items, test)
+
+
+def _case(expression: ir.Case, rows: BoundRows) -> Column:
+    from pyspark.sql import functions as f
+
+    (condition, value), *others = expression.branches
+    chosen = f.when(column(condition, rows), column(value, rows))
+    for condition, value in others:
+        chosen = chosen.when(column(condition, rows), column(value, rows))
+    return chosen.otherwise(column(expression.otherwise, rows))
+
+
+def _type_name(expression: ir.TypeName, rows: BoundRows) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.when(rows.column(expression.variable, ID).isNotNull(), f.lit(expression.name))
+
+
+def _list(expression: ir.ListOf, rows: BoundRows) -> Column:
+    from pyspark.sql import functions as f
+
+    item = spark_type(expression.type.item)
+    return f.array(*(column(part, rows).cast(item) for part in expression.items))
+
+
+def _text_match(expression: ir.TextMatch, rows: BoundRows) -> Column:
+    text, part = column(expression.text, rows), column(expression.part, rows)
+    tests = {Op.STARTS_WITH: text.startswith, Op.ENDS_WITH: text.endswith, Op.CONTAINS: text.contains}
+    return tests[expression.operator](part)
 
 
 def _logic(expression: ir.Logic, rows: BoundRows) -> Column:

@@ -106,6 +106,13 @@ def _whole(rounded: object, number: Column) -> Column:
     return f.coalesce(small, large.cast("decimal(21,0)"))
 
 
+def floor_of(number: Column) -> Column:
+    """The largest integer that is not above a float between 0 and 2 ** 64, exactly."""
+    from pyspark.sql import functions as f
+
+    return _whole(f.floor, number)
+
+
 def one_zero(column: Column) -> Column:
     """Replace negative zero by zero."""
     from pyspark.sql import functions as f
@@ -124,10 +131,10 @@ def arithmetic(operator: BinaryOperator, left: Value, right: Value, scalar: Scal
         return first % f.when(second != 0, second)
     tried = {Op.ADD: f.try_add, Op.SUBTRACT: f.try_subtract, Op.MULTIPLY: f.try_multiply}[operator](first, second)
     low, high = INTEGER_RANGES[scalar]
-    misfit = tried.isNull()
+    is_lost = tried.isNull()
     if scalar is Scalar.U64:
-        misfit = misfit | (tried < f.lit(Decimal(low))) | (tried > f.lit(Decimal(high)))
-    fitting = f.when(first.isNotNull() & second.isNotNull() & misfit, _misfit(scalar)).otherwise(tried)
+        is_lost = is_lost | (tried < f.lit(Decimal(low))) | (tried > f.lit(Decimal(high)))
+    fitting = f.when(first.isNotNull() & second.isNotNull() & is_lost, misfit(scalar)).otherwise(tried)
     return fitting.cast(_name(scalar))
 
 
@@ -155,7 +162,7 @@ def _fitting(value: Value, scalar: Scalar) -> Column:
         return value.column
     if value.scalar is Scalar.U64:
         too_large = value.column > f.lit(Decimal(INTEGER_RANGES[scalar][1]))
-        return f.when(too_large, _misfit(scalar)).otherwise(value.column.try_cast(_name(scalar)))
+        return f.when(too_large, misfit(scalar)).otherwise(value.column.try_cast(_name(scalar)))
     return value.column.cast(_name(scalar))
 
 
@@ -167,7 +174,8 @@ MISFIT = "arithmetic does not fit "
 """Prefix of the overflow error."""
 
 
-def _misfit(scalar: Scalar) -> Column:
+def misfit(scalar: Scalar) -> Column:
+    """The error of a number that does not fit a type."""
     from pyspark.sql import functions as f
 
     return f.raise_error(f.lit(MISFIT + scalar.value)).cast(_name(scalar))

@@ -12,7 +12,7 @@ from omnigraph.exec.lookup import pushed
 from omnigraph.exec.tables import TableView
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Direction, Expand
-from omnigraph.query.variables import walk
+from omnigraph.query.variables import may_fail
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
 from omnigraph.spark.cluster import limits
@@ -182,15 +182,11 @@ def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None,
         return None, None, None
     is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
     conjuncts = predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
-    here = ir.conjunction(tuple(conjunct for conjunct in conjuncts if _may_fail(conjunct)))
-    others = tuple(conjunct for conjunct in conjuncts if not _may_fail(conjunct))
+    here = ir.conjunction(tuple(conjunct for conjunct in conjuncts if may_fail(conjunct)))
+    others = tuple(conjunct for conjunct in conjuncts if not may_fail(conjunct))
     for conjunct in others:
         if isinstance(conjunct, ir.Compare) and isinstance(conjunct.left, ir.Property) and conjunct.left.name[0] != "#":
             comparison = pushed(table, conjunct)
             if comparison is not None:
                 return here, comparison, ir.conjunction(tuple(other for other in others if other is not conjunct))
     return here, None, ir.conjunction(others)
-
-
-def _may_fail(conjunct: ir.Expr) -> bool:
-    return any(isinstance(inner, ir.Arithmetic) for inner in walk(conjunct))

@@ -1,0 +1,1 @@
+"""Kernels of scalar functions over Arrow values; ``query/types/rules.py`` describes the functions."""

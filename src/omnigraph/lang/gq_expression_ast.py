@@ -1,0 +1,270 @@
+"""The expressions of the syntax tree of a ``.gq`` file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import assert_never
+
+from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifier
+from omnigraph.lang.source import Span
+from omnigraph.lang.syntax import Name, TypeRef
+
+
+class LiteralKind(Enum):
+    """The written form of a literal; it determines the type, independent of the Python value."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    FLOAT = "float"
+    BOOL = "bool"
+    DATE = "date"
+    DATETIME = "datetime"
+    NULL = "null"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A scalar literal; dates keep the text between the quotes."""
+
+    kind: LiteralKind
+    value: str | int | float | bool | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """``[a, b]``."""
+
+    items: tuple[Expr, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """``$name``; the name is kept without the dollar sign. ``_`` is the anonymous endpoint."""
+
+    name: str
+    span: Span = field(compare=False)
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.name == "_"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyAccess:
+    """``$variable.property``."""
+
+    variable: Variable
+    property: Name
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasRef:
+    """A bare name: refers to an ``as`` alias of the projections."""
+
+    name: Name
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function that is not an aggregate, such as ``now()`` or ``nearest(...)``."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate, such as ``count(distinct $f)``."""
+
+    function: AggregateFunction
+    argument: Expr
+    distinct: bool
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``left operator right``."""
+
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """Unary minus on something that is not a number literal (those are folded into the literal)."""
+
+    operand: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``operand is null`` or, negated, ``operand is not null``."""
+
+    operand: Expr
+    negated: bool
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not operand``; also ``a not in b``."""
+
+    operand: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """``when condition then value``."""
+
+    condition: Expr
+    value: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``case when a then b else c end``; with a subject, ``case x when a then b end`` compares it with each value."""
+
+    subject: Expr | None
+    branches: tuple[Branch, ...]
+    otherwise: Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """``cast(operand as Type)``."""
+
+    operand: Expr
+    type: TypeRef
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``list[index]``."""
+
+    operand: Expr
+    index: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """``list[start:stop]``; a missing bound is None."""
+
+    operand: Expr
+    start: Expr | None
+    stop: Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """``any($item in list where predicate)`` and ``all(...)``."""
+
+    quantifier: Quantifier
+    variable: Variable
+    items: Expr
+    predicate: Expr
+    span: Span = field(compare=False)
+
+
+Expr = (
+    Literal
+    | ListLiteral
+    | Variable
+    | PropertyAccess
+    | AliasRef
+    | Call
+    | Aggregate
+    | Binary
+    | Negate
+    | IsNull
+    | Not
+    | Case
+    | Cast
+    | Index
+    | Slice
+    | Quantified
+)
+
+
+def children(expression: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions, in the order of the text."""
+    match expression:
+        case Binary(_, left, right):
+            return (left, right)
+        case Negate(operand) | IsNull(operand) | Not(operand) | Cast(operand):
+            return (operand,)
+        case ListLiteral(items):
+            return items
+        case Call(_, arguments):
+            return arguments
+        case Aggregate(_, argument):
+            return (argument,)
+        case Case(subject, branches, otherwise):
+            tested = (part for branch in branches for part in (branch.condition, branch.value))
+            return tuple(part for part in (subject, *tested, otherwise) if part is not None)
+        case Index(operand, index):
+            return (operand, index)
+        case Slice(operand, start, stop):
+            return tuple(part for part in (operand, start, stop) if part is not None)
+        case Quantified(_, _, items, predicate):
+            return (items, predicate)
+        case Literal() | Variable() | PropertyAccess() | AliasRef():
+            return ()
+        case _:
+            assert_never(expression)
+
+
+def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The expression with ``change`` applied to each direct subexpression."""
+    match expression:
+        case Binary():
+            return replace(expression, left=change(expression.left), right=change(expression.right))
+        case Negate() | IsNull() | Not() | Cast():
+            return replace(expression, operand=change(expression.operand))
+        case ListLiteral():
+            return replace(expression, items=tuple(map(change, expression.items)))
+        case Call():
+            return replace(expression, arguments=tuple(map(change, expression.arguments)))
+        case Aggregate():
+            return replace(expression, argument=change(expression.argument))
+        case Case():
+            return replace(
+                expression,
+                subject=_changed(expression.subject, change),
+                branches=tuple(
+                    replace(branch, condition=change(branch.condition), value=change(branch.value))
+                    for branch in expression.branches
+                ),
+                otherwise=_changed(expression.otherwise, change),
+            )
+        case Index():
+            return replace(expression, operand=change(expression.operand), index=change(expression.index))
+        case Slice():
+            bounds = (_changed(expression.start, change), _changed(expression.stop, change))
+            return replace(expression, operand=change(expression.operand), start=bounds[0], stop=bounds[1])
+        case Quantified():
+            return replace(expression, items=change(expression.items), predicate=change(expression.predicate))
+        case Literal() | Variable() | PropertyAccess() | AliasRef():
+            return expression
+        case _:
+            assert_never(expression)
+
+
+def _changed(expression: Expr | None, change: Callable[[Expr], Expr]) -> Expr | None:
+    return None if expression is None else change(expression)

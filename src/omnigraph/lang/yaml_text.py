@@ -1,0 +1,35 @@
+"""YAML texts as plain values. Unlike PyYAML's safe loader, which keeps the last one, duplicate keys are an error."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from omnigraph.errors import InputError
+
+
+def parse_yaml(content: str | bytes, name: str) -> object:
+    """The value of a YAML document; ``name`` is that of its file in errors."""
+    import yaml
+
+    try:
+        return yaml.load(content, _strict_loader())
+    except yaml.YAMLError as error:
+        raise InputError(f"{name} is not YAML: {error}", path=name) from error
+
+
+@cache
+def _strict_loader() -> Any:
+    import yaml
+
+    class Strict(yaml.SafeLoader):  # type: ignore[misc] # untyped
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: list[object] = []
+            for key_node, _ in node.value:
+                key = self.construct_object(key_node, deep=True)
+                if key in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
+                seen.append(key)
+            return super().construct_mapping(node, deep)
+
+    return Strict

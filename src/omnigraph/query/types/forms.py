@@ -1,0 +1,139 @@
+"""Functions with a form of their own (T29): ``if`` and ``case``, ``cast``, ``any`` and ``all``, ``type`` and ``id``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from omnigraph.core.operators import BinaryOperator
+from omnigraph.core.scalars import Family, Scalar
+from omnigraph.lang import gq_ast as ast
+from omnigraph.query import expressions as ir
+from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, suggest_variable
+from omnigraph.query.types.calls import Check, as_common, check_values, described, is_node
+from omnigraph.schema.types import PropertyType, type_from_syntax
+
+_NUMBERS: Final = (Family.INTEGER, Family.FLOAT)
+CASTS: Final[dict[Family, tuple[Family, ...]]] = {
+    Family.TEXT: (Family.TEXT, Family.BOOLEAN, *_NUMBERS, Family.TEMPORAL),
+    Family.BOOLEAN: (Family.BOOLEAN, Family.TEXT),
+    Family.INTEGER: (*_NUMBERS, Family.TEXT, Family.BOOLEAN),
+    Family.FLOAT: (*_NUMBERS, Family.TEXT, Family.BOOLEAN),
+    Family.TEMPORAL: (Family.TEMPORAL, Family.TEXT),
+}
+"""The families that a value of each family can be cast from."""
+
+
+def check_cast(context: Context, operand: ir.Expr, wanted: PropertyType, at: ast.Expr) -> ir.Expr | None:
+    """``cast(operand as Type)``."""
+    family = wanted.scalar.info.family
+    if wanted.is_list or family not in CASTS:
+        context.error("T29", f"`cast` makes single values, not {wanted}", at.span)
+        return None
+    if is_node(operand) or not operand.type.is_plain_scalar or operand.type.scalar.info.family not in CASTS[family]:
+        hint = "the difference of two dates is a number: `x - y`" if operand.type.scalar.is_temporal else None
+        context.error("T29", f"{described(operand)} cannot be cast to {wanted.scalar.value}", at.span, hint)
+        return None
+    if operand.type.scalar is wanted.scalar:
+        return operand
+    # A value outside of the other type's range, or a text that does not denote one, is null.
+    always = (family is Family.TEXT) or (wanted.scalar is Scalar.F64 and operand.type.scalar.is_numeric)
+    return ir.Cast(operand, PropertyType(wanted.scalar, nullable=operand.type.nullable or not always))
+
+
+def check_written_cast(context: Context, node: ast.Cast, check: Check) -> ir.Expr | None:
+    """A cast with the type as it was written."""
+    operand = check(node.operand)
+    wanted = type_from_syntax(node.type)
+    if wanted.nullable:
+        context.error("T29", f"write the type without `?`: `cast(... as {node.type.name})`", node.type.span)
+        return None
+    return None if operand is None else check_cast(context, operand, wanted, node)
+
+
+def check_date(context: Context, node: ast.Call, check: Check) -> ir.Expr | None:
+    """``date(x)`` and ``datetime(x)`` are casts."""
+    operand = check(node.arguments[0])
+    scalar = Scalar.DATE if node.function == "date" else Scalar.DATETIME
+    return None if operand is None else check_cast(context, operand, PropertyType(scalar), node)
+
+
+def check_if(context: Context, node: ast.Call, check: Check) -> ir.Expr | None:
+    """``if(condition, a, b)``: b also where the condition is null."""
+    condition, value, otherwise = node.arguments
+    branch = ast.Branch(condition, value, node.span)
+    return check_case(context, ast.Case(None, (branch,), otherwise, node.span), check)
+
+
+def check_case(context: Context, node: ast.Case, check: Check) -> ir.Expr | None:
+    """``case``; without ``else`` it is null where no condition is true."""
+    null = ast.Literal(ast.LiteralKind.NULL, None, node.span)
+    conditions = [_condition(context, node.subject, branch, check) for branch in node.branches]
+    values = check_values([*(branch.value for branch in node.branches), node.otherwise or null], check)
+    known = [condition for condition in conditions if condition is not None]
+    if values is None or len(known) < len(conditions):
+        return None
+    if any(is_node(value) for value in values):
+        context.error("T29", "a node is no value of a `case`", node.span, "use a property or `id($x)`")
+        return None
+    alike = as_common(context, values, node, "the values")
+    if alike is None:
+        return None
+    *chosen, otherwise = alike
+    type_ = replace(alike[0].type, nullable=any(value.type.nullable for value in alike), enum_values=None)
+    return ir.Case(tuple(zip(known, chosen, strict=True)), otherwise, type_)
+
+
+def _condition(context: Context, subject: ast.Expr | None, branch: ast.Branch, check: Check) -> ir.Expr | None:
+    node = branch.condition
+    if subject is not None:
+        return check(ast.Binary(BinaryOperator.EQ, subject, node, node.span))
+    condition = check(node)
+    if condition is not None and (condition.type.scalar is not Scalar.BOOL or condition.type.is_list):
+        context.error("T7", f"a condition must be true or false, this is {described(condition)}", node.span)
+        return None
+    return condition
+
+
+CheckIn = Callable[[Scope, ast.Expr], ir.Expr | None]
+
+
+def check_quantified(context: Context, scope: Scope, node: ast.Quantified, check: CheckIn) -> ir.Expr | None:
+    """``any($item in list where predicate)``; the item is visible in the predicate alone."""
+    name, items = node.variable.name, check(scope, node.items)
+    if scope.lookup(name) is not None or name in context.parameters:
+        context.error(UNCODED, f"`${name}` is already bound", node.variable.span, "choose another name")
+        return None
+    if items is None:
+        return None
+    if not items.type.is_list:
+        message = f"`{node.quantifier.value}` looks at the items of a list, not of {described(items)}"
+        context.error("T29", message, node.items.span)
+        return None
+    inner = Scope(scope)
+    inner.bind(BoundVariable(name, VariableKind.VALUE, "", type=replace(items.type.item, nullable=True)))
+    predicate = check(inner, node.predicate)
+    if predicate is None:
+        return None
+    if predicate.type.scalar is not Scalar.BOOL or predicate.type.is_list:
+        message = f"the items are tested with a predicate, this is {described(predicate)}"
+        context.error("T7", message, node.predicate.span)
+        return None
+    return ir.Quantified(node.quantifier, name, items, predicate)
+
+
+def check_entity_function(context: Context, scope: Scope, node: ast.Call) -> ir.Expr | None:
+    """``type($x)`` and ``id($x)`` of a node or edge."""
+    argument = node.arguments[0]
+    bound = scope.lookup(argument.name) if isinstance(argument, ast.Variable) else None
+    if bound is None or bound.kind not in (VariableKind.NODE, VariableKind.EDGE):
+        if isinstance(argument, ast.Variable) and scope.is_broken(argument.name):
+            return None
+        hint = suggest_variable(context, scope, argument.name) if isinstance(argument, ast.Variable) else None
+        context.error("T29", f"`{node.function}` takes a variable of a node or edge", argument.span, hint)
+        return None
+    text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
+    if node.function == "id":
+        return ir.EntityId(bound.name, text, is_text=True)
+    return ir.TypeName(bound.name, bound.type_name, text) if bound.optional else ir.Constant(bound.type_name, ir.TEXT)
