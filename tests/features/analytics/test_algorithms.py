@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx
 import numpy as np
@@ -16,9 +15,13 @@ import pytest
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.exec.analytics import algorithms
-from omnigraph.exec.analytics.steps import EdgeArrays, EdgeBlock, Kernel, Vector, block_of, smaller_behind
+from omnigraph.exec.analytics.algorithms import components
+from omnigraph.exec.analytics.blocks import EdgeArrays
+from omnigraph.exec.analytics.forms import Form
+from omnigraph.exec.analytics.local import ArraySteps
+from omnigraph.exec.analytics.steps import Round, Steps
 from omnigraph.exec.analytics.triangles import triangles_among
+from omnigraph.exec.analytics.vectors import Array, Made
 from tests.features.analytics.shapes import SHAPES, Node, Shape, random_shape
 
 EVERY = ("Knows", "Likes", "Lives", "Hosts")
@@ -30,32 +33,17 @@ CASES = [
 ]
 
 
-@dataclass
-class CountedSteps:
-    """One block, and how many steps were made over it."""
+class CountedSteps(ArraySteps):
+    """Edges in memory, and how many steps were made over them in both directions."""
 
-    block: EdgeBlock
-    made: int = 0
+    made: ClassVar[int] = 0
 
-    @property
-    def nodes(self) -> int:
-        return self.block.nodes
+    def step(self, round_: Round, *vectors: Array, **numbers: Any) -> Made:
+        CountedSteps.made += 1
+        return super().step(round_, *vectors, **numbers)
 
-    def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        self.made += 1
-        return kernel(self.block, vector)
-
-    def back(self, vector: Vector) -> Vector:
-        self.made += 1
-        nodes, found = smaller_behind(self.block, vector)
-        values: Vector = vector[0].copy()
-        values[nodes] = found
-        return values
-
-    def leaving(self) -> Any:
-        raise AssertionError("strong components ask only for what is behind")
-
-    triangles = leaving
+    def turned(self) -> Steps:
+        return CountedSteps(self.size, self.given.turned, self.form)
 
 
 def values(result: AnalysisResult, column: str) -> dict[Node, Any]:
@@ -101,7 +89,7 @@ def test_strong_components_by_steps_are_those_of_networkx(
 ) -> None:
     """As a cluster finds them: scipy is not asked."""
     graph = shape.graph(tmp_path / "g")
-    monkeypatch.setattr(algorithms, "LocalSteps", type("NobodysSteps", (), {}))
+    monkeypatch.setattr(components, "InMemorySteps", type("NobodysSteps", (), {}))
     check_strong_components(graph, shape, kinds)
 
 
@@ -223,8 +211,10 @@ def test_an_earlier_commit_is_analysed_as_it_was(tmp_path: Path) -> None:
 def test_triangles_are_found_however_many_wedges_are_checked_together(wedges_max: int) -> None:
     drawn = networkx.gnp_random_graph(20, 0.5, seed=3)
     sources, targets = np.array(sorted(drawn.to_directed().edges)).T
-    parts = list(triangles_among(sources, targets, wedges_max))
-    found = [frozenset(corners) for part in parts for corners in zip(*map(np.ndarray.tolist, part), strict=True)]
+    parts = list(triangles_among(sources, targets, wedges_max=wedges_max))
+    found = [
+        frozenset(corners) for part in parts for corners in zip(*map(np.ndarray.tolist, part.corners), strict=True)
+    ]
     assert len(parts) > 1
     assert len(set(found)) == len(found)
     assert {*found} == {frozenset(clique) for clique in networkx.enumerate_all_cliques(drawn) if len(clique) == 3}
@@ -280,18 +270,18 @@ def test_strong_components_of_many_small_graphs() -> None:
     for _ in range(200):
         nodes = int(drawn.integers(1, 40))
         ends = drawn.integers(0, nodes, (2, int(drawn.integers(0, 3 * nodes))))
-        steps = CountedSteps(block_of(EdgeArrays(*ends), 0, nodes, nodes))
+        steps = CountedSteps(nodes, EdgeArrays(*ends), Form.DIRECTED)
         plain = networkx.DiGraph(zip(*ends.tolist(), strict=True))
         plain.add_nodes_from(range(nodes))
-        labels = algorithms.mutual(steps).tolist()
+        labels = components.mutual(steps).tolist()
         assert labels == [min(group) for _, group in sorted(_members(plain))]
 
 
 def test_long_ways_are_cut_short() -> None:
     ring = np.random.default_rng(0).permutation(3_000)
-    steps = CountedSteps(block_of(EdgeArrays(ring, np.roll(ring, -1)), 0, 3_000, 3_000))
-    assert not algorithms.mutual(steps).any()
-    assert steps.made < 60
+    CountedSteps.made = 0
+    assert not components.mutual(CountedSteps(3_000, EdgeArrays(ring, np.roll(ring, -1)), Form.DIRECTED)).any()
+    assert CountedSteps.made < 60
 
 
 def _members(plain: networkx.DiGraph) -> Iterator[tuple[int, set[int]]]:

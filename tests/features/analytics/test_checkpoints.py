@@ -15,7 +15,8 @@ from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import StorageError
 from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import LocalSteps
-from omnigraph.exec.analytics.steps import Kernel, Vector
+from omnigraph.exec.analytics.steps import Round, Steps
+from omnigraph.exec.analytics.vectors import Array, Made
 from tests.features.analytics.shapes import SCHEMA, Shape, knows, names, random_shape
 from tests.support.faults.s3 import Bucket, Server
 from tests.support.tuning import tuned
@@ -44,18 +45,20 @@ class Road:
 class CountedSteps:
     """Steps in this process that algorithms take for those of a cluster, so that all of them go round by round."""
 
-    def __init__(self, road: Road, view: Any, space: Any, chosen: Any, form: Form) -> None:
+    def __init__(self, road: Road, inner: Any) -> None:
         self.road = road
-        self.inner = LocalSteps(view, space, chosen, road.form or form)
-        self.leaving, self.nodes = self.inner.leaving, self.inner.nodes
+        self.inner = inner
 
-    def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        self.road.step()
-        return self.inner.step(kernel, vector)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
-    def back(self, vector: Vector) -> Vector:
+    def step(self, round_: Round, *vectors: Array, **numbers: Any) -> Made:
         self.road.step()
-        return self.inner.back(vector)
+        found: Made = self.inner.step(round_, *vectors, **numbers)
+        return found
+
+    def turned(self) -> Steps:
+        return CountedSteps(self.road, self.inner.turned())
 
 
 def chains() -> Shape:
@@ -84,7 +87,11 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 def walk(monkeypatch: pytest.MonkeyPatch, form: Form | None = None, steps_max: int = 1_000) -> Road:
     road = Road(steps_max, form=form)
-    monkeypatch.setattr(run, "LocalSteps", lambda *given: CountedSteps(road, *given))
+
+    def steps(view: Any, space: Any, chosen: Any, form_: Form) -> Any:
+        return CountedSteps(road, LocalSteps(view, space, chosen, road.form or form_))
+
+    monkeypatch.setattr(run, "LocalSteps", steps)
     return road
 
 

@@ -42,6 +42,6 @@ def test_every_algorithm_is_in_the_table_with_its_arguments_and_columns() -> Non
         required = [parameter.name for parameter in algorithm.parameters if parameter.is_required]
         optional = [item for item in algorithm.parameters if not item.is_required]
         shown = [*required, "edges", *(f"{item.name}={item.default!r}" for item in optional)]
-        call = f"{algorithm.name}({', '.join(shown)})".replace("1e-06", "1e-6")
+        call = f"{algorithm.name}({', '.join(shown)})".replace("e-0", "e-")
         columns = ", ".join(f"`{column}`" for column in algorithm.columns)
         assert f"| `{call}` | {columns} |" in page

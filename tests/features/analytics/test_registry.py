@@ -13,8 +13,9 @@ from omnigraph.engine.analysis.run import Analysis
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
 from omnigraph.exec.analytics import registry
-from omnigraph.exec.analytics.algorithms import NodeValues, Work, degrees
+from omnigraph.exec.analytics.algorithms.ranks import degrees
 from omnigraph.exec.analytics.registry import ALGORITHMS, Algorithm
+from omnigraph.exec.analytics.work import NodeValues, Work
 from tests.features.analytics.shapes import knows, names
 
 
@@ -45,8 +46,8 @@ def test_a_row_alone_makes_an_algorithm_callable(graph: Graph, monkeypatch: pyte
     def doubled(work: Work) -> NodeValues:
         return NodeValues({"doubled": degrees(work).columns["degree"]}, {})
 
-    monkeypatch.setattr("omnigraph.exec.analytics.algorithms.doubled", doubled, raising=False)
-    row = Algorithm("doubled", "A column under another name.", ("doubled",), "doubled")
+    monkeypatch.setattr("omnigraph.exec.analytics.algorithms.ranks.doubled", doubled, raising=False)
+    row = Algorithm("doubled", "A column under another name.", ("doubled",), "ranks:doubled")
     monkeypatch.setattr(registry, "ALGORITHMS", {**ALGORITHMS, row.name: row})
     assert graph.analyze.run("doubled", "Knows").column() == "doubled"
 
@@ -60,10 +61,16 @@ def test_a_row_alone_makes_an_algorithm_callable(graph: Graph, monkeypatch: pyte
         ("pagerank", {"tolerance": float("nan")}, "at least 0"),
         ("label_propagation", {"max_iterations": 0}, "at least 1"),
         ("shortest_paths", {}, "needs sources"),
+        ("betweenness", {"samples": "all"}, "samples is 'all', expected an integer"),
+        ("betweenness", {"samples": 2.5}, "samples is 2.5"),
+        ("random_walks", {"walks": True}, "walks is True"),
+        ("random_walks", {"p": 0}, "p is 0"),
+        ("pagerank", {"damping": None}, "damping is None"),
+        ("pagerank", {"weight": 3}, "weight is 3, expected a property"),
     ],
 )
 def test_arguments_that_do_not_fit_the_row_are_refused(
-    graph: Graph, algorithm: str, options: dict[str, float], problem: str
+    graph: Graph, algorithm: str, options: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(UsageError, match=problem):
         graph.analyze.run(algorithm, "Knows", **options)

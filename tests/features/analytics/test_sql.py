@@ -13,6 +13,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import CorruptionError, InputError, LimitExceeded
+from omnigraph.rows.results import python_rows
 from omnigraph.storage.tables.table_source import TableSource
 from omnigraph.wire.results import result_json
 from tests.features.cli.graphs import everything
@@ -57,7 +58,7 @@ def test_the_tables_of_the_graph_can_be_asked(graph: Graph, text: str, expected:
 
 
 def test_every_value_is_what_the_graph_holds(graph: Graph) -> None:
-    expected = graph.snapshot().to_arrow("node:Person").to_pylist()
+    expected = python_rows(graph.snapshot().to_arrow("node:Person"))
     assert graph.sql("select * from Person order by id").to_pylist() == expected
 
 

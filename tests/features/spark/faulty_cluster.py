@@ -19,9 +19,9 @@ import numpy as np
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.merge.result import MergeResult
 from omnigraph.errors import SparkError, StorageError
-from omnigraph.exec.analytics.steps import Kernel, Vector
+from omnigraph.exec.analytics.steps import Round
+from omnigraph.spark.analytics.driver_steps import DriverSteps
 from omnigraph.spark.jobs import merge
-from omnigraph.spark.jobs.analytics import SparkSteps
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.splits import FileSplit
 from omnigraph.storage.stage.staging import WrittenRows
@@ -156,9 +156,9 @@ def disturbed_loads(spark: Any, directory: Path) -> dict[str, Any]:
 
 def analysis_without_an_executor(spark: Any, graph: Graph) -> dict[str, Any]:
     """Ranks by a cluster that loses an executor between two rounds, and how far they are from the embedded ones."""
-    step, rounds, blocks = SparkSteps.step, [0], list[int]()
+    step, rounds, blocks = DriverSteps.step, [0], list[int]()
 
-    def disturbed(steps: SparkSteps, kernel: Kernel, vector: Vector) -> Vector:
+    def disturbed(steps: DriverSteps, round_: Round, *vectors: Any, **numbers: Any) -> Any:
         if rounds[0] == LOST_AFTER_ROUNDS:
             blocks.append(_blocks_held(spark))
             os.kill(_executor_of(steps), signal.SIGKILL)
@@ -167,15 +167,15 @@ def analysis_without_an_executor(spark: Any, graph: Graph) -> dict[str, Any]:
                 time.sleep(0.05)
             blocks.append(_blocks_held(spark))
         rounds[0] += 1
-        found = step(steps, kernel, vector)
+        found = step(steps, round_, *vectors, **numbers)
         blocks.append(_blocks_held(spark))
         return found
 
-    SparkSteps.step = disturbed  # type: ignore[method-assign] # a moment between two rounds
+    DriverSteps.step = disturbed  # type: ignore[method-assign] # a moment between two rounds
     try:
         ranks = graph.analyze.pagerank("Knows", engine="spark", spark=spark, partitions=BLOCKS)
     finally:
-        SparkSteps.step = step  # type: ignore[method-assign] # see above
+        DriverSteps.step = step  # type: ignore[method-assign] # see above
     expected = graph.analyze.pagerank("Knows", engine="embedded")
     columns = [result.to_arrow()["rank"].to_numpy() for result in (ranks, expected)]
     return {
@@ -190,7 +190,7 @@ def _blocks_held(spark: Any) -> int:
     return sum(held.numCachedPartitions() for held in spark.sparkContext._jsc.sc().getRDDStorageInfo())
 
 
-def _executor_of(steps: SparkSteps) -> int:
+def _executor_of(steps: DriverSteps) -> int:
     """An executor that holds some."""
 
     def where(batches: Any) -> Any:

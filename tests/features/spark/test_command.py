@@ -74,21 +74,23 @@ def test_both_engines_load_the_same(spark: SparkSession, graph: Path, tmp_path: 
 
 
 def test_a_mapping_file_loads_tables_beside_it(spark: SparkSession, graph: Path, mapping: Path, tmp_path: Path) -> None:
-    result = run("load", graph, "--mapping", mapping, "--mode", "append", "--json")
+    by_spark = ("--engine", "spark")
+    result = run("load", graph, "--mapping", mapping, "--mode", "append", "--json", *by_spark)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["total_entities"] == 3
     (tmp_path / "more.csv").write_text("who,years\nGrace,old\n")
     before = head(graph)
-    result = run("load", graph, "--mapping", mapping, "--mode", "merge", "--data", f"people={tmp_path / 'more.csv'}")
+    more = f"people={tmp_path / 'more.csv'}"
+    result = run("load", graph, "--mapping", mapping, "--mode", "merge", "--data", more, *by_spark)
     assert result.exit_code == 1
-    assert "more.csv:1: wrong value for Person.age (I32?): the string 'old' does not fit I32?" in result.stderr
+    assert "more.csv:1: wrong value for Person.age (I32?): the string 'old' is not an integer from" in result.stderr
     assert head(graph) == before
 
 
 def test_what_makes_no_sense_together_is_said_at_once(graph: Path, mapping: Path, tmp_path: Path) -> None:
     for words, message in [
         (["--mode", "append"], "missing option '--data'"),
-        (["--mode", "append", "--mapping", mapping, "--engine", "embedded"], "--mapping needs Spark"),
+        (["--mode", "append", "--mapping", mapping, "--engine", "embedded", "--resume"], "--resume needs Spark"),
         (["--mode", "append", "--engine", "spark", "--data", "-"], "standard input cannot be read by Spark"),
         (["--mode", "append", "--mapping", mapping, "--data", "x.csv"], "--data is NAME=FILE"),
     ]:
@@ -96,7 +98,7 @@ def test_what_makes_no_sense_together_is_said_at_once(graph: Path, mapping: Path
         assert result.exit_code == 2
         assert message in result.stderr
     for words, message in [
-        (["--engine", "spark", "--data", tmp_path / "missing.jsonl"], "missing.jsonl: no such file"),
+        (["--engine", "spark", "--data", tmp_path / "missing.jsonl"], "missing.jsonl'"),
         (["--mapping", tmp_path / "missing.yaml"], "there is no file"),
     ]:
         result = run("load", graph, "--mode", "append", *words)
@@ -106,16 +108,16 @@ def test_what_makes_no_sense_together_is_said_at_once(graph: Path, mapping: Path
 
 def test_auto_takes_spark_for_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = str(write_lines(tmp_path / "data.jsonl", LINES))
-    assert chosen_engine("auto", None, [data]) == "embedded"
-    assert chosen_engine("spark", None, [data]) == "spark"
-    assert chosen_engine("auto", "mapping.yaml", []) == "spark"
+    assert chosen_engine("auto", [data]) == "embedded"
+    assert chosen_engine("spark", [data]) == "spark"
+    assert chosen_engine("auto", [data], resume=True) == "spark"
     monkeypatch.setenv(SPARK_FROM_VARIABLE, "100")
-    assert chosen_engine("auto", None, [data]) == "spark"
-    assert chosen_engine("auto", None, [data, "-"]) == "embedded"
-    assert chosen_engine("embedded", None, [data]) == "embedded"
+    assert chosen_engine("auto", [data]) == "spark"
+    assert chosen_engine("auto", [data, "-"]) == "embedded"
+    assert chosen_engine("embedded", [data]) == "embedded"
     monkeypatch.setenv(SPARK_FROM_VARIABLE, "many")
     with pytest.raises(UsageError, match="invalid value for OMNIGRAPH_SPARK_FROM: 'many'"):
-        chosen_engine("auto", None, [data])
+        chosen_engine("auto", [data])
 
 
 def test_a_mapping_file_is_read_and_its_paths_are_relative_to_it(mapping: Path, tmp_path: Path) -> None:

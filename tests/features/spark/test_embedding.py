@@ -165,9 +165,9 @@ def test_vectors_that_cannot_be_made_are_reported_as_by_the_embedded_load(
     spark: SparkSession, tmp_path: Path, embedder: Noting
 ) -> None:
     graph = make(tmp_path / "g", embedder)
-    records = [*RECORDS, note(77), "{", note(78, body=" "), doc(3, vec=[1])]
+    records = [*RECORDS, note(77), "{", note(78, body=" "), doc(99, vec=[1])]
     path = write_lines(tmp_path / "bad.jsonl", records)
-    embedded = outcome(graph, "main", lambda: graph.load(path))
-    with_spark = outcome(graph, "main", lambda: graph.load_spark(path, spark=spark, partitions=3))
+    embedded = outcome(graph, "main", lambda: graph.load(path, "merge"))
+    with_spark = outcome(graph, "main", lambda: graph.load_spark(path, "merge", spark=spark, partitions=3))
     assert with_spark == embedded
     assert embedded[2]["required/node:Note/vec"] == 2

@@ -12,6 +12,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, NotFoundError, StorageError, UsageError
 from omnigraph.spark import export
+from tests.features.exports.test_tables import READ
 from tests.features.spark.outcomes import lines
 from tests.features.spark.test_source import FULL, PEOPLE, SCHEMA
 from tests.support.tuning import tuned
@@ -53,6 +54,35 @@ def test_parquet_holds_the_columns_of_the_table(graph: Graph, spark: SparkSessio
     assert lines(again) == [line for line in lines(graph) if b'"Every"' in line]
 
 
+def test_csv_is_the_text_of_the_embedded_export(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:
+    [file] = export(graph, tmp_path / "out", "csv", types=["Every"], null="NULL", spark=spark)
+    graph.export_files(tmp_path / "every.csv", "csv", types="Every", null="NULL")
+    written = (tmp_path / "out" / file.path).read_bytes()
+    assert written == (tmp_path / "every.csv").read_bytes()
+    assert (file.path, file.rows, file.bytes) == ("node-Every-00000.csv", 2, len(written))
+
+
+@pytest.mark.parametrize("format", ["iceberg", "delta"])
+def test_tasks_write_the_files_of_tables_that_the_driver_commits(
+    graph: Graph, spark: SparkSession, tmp_path: Path, format: str
+) -> None:
+    graph.load([{"type": "Person", "data": {"name": "later"}}], "append")
+    parted = tuned(graph, partition_rows=1)
+    tables = export(parted, tmp_path / "out", format, spark=spark)
+    assert {table.path: table.rows for table in tables} == graph.counts()
+    with pytest.raises(AlreadyExistsError, match="exists already"):
+        export(parted, tmp_path / "out", format, spark=spark)
+    graph.mutate('query drop() { delete Person where name = "later" }')
+    again = export(
+        tuned(graph, partition_rows=1), tmp_path / "out", format, types=["Person"], replace=True, spark=spark
+    )
+    assert [(table.path, table.rows) for table in again] == [("Person", graph.counts()["Person"])]
+    found = READ[format](str(tmp_path / "out" / "Person"))
+    assert found.num_rows == graph.counts()["Person"]
+    assert "later" not in found.column("name").to_pylist()
+    assert READ[format](str(tmp_path / "out" / "Every")).num_rows == 2
+
+
 def test_a_state_of_the_past_is_exported_as_it_was(graph: Graph, spark: SparkSession, tmp_path: Path) -> None:
     before = graph.snapshot().commit_id
     expected = lines(graph)
@@ -72,4 +102,6 @@ def test_what_cannot_be_exported_is_said(graph: Graph, spark: SparkSession, tmp_
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be written"):
         export(graph, tmp_path / "file" / "out", spark=spark)
+    with pytest.raises(UsageError, match="do not replace csv files"):
+        export(graph, tmp_path / "out", "csv", replace=True, spark=spark)
     assert not (tmp_path / "out").exists()

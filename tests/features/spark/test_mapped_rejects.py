@@ -57,7 +57,7 @@ BAD_NODES = {
     42: "wrong value for Person.age",
 }
 BAD_EDGES = {
-    41: "the number nan is not finite as a 64-bit float",
+    41: "NaN is not finite as a 64-bit float",
     42: "dst 'nobody' not found in Person",
     43: "dst 'wrong' not found in Person",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,16 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 def jobs(spark: SparkSession, group: str) -> int:
     """How many jobs the threads of a group have run."""
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+
+def jobs_end(spark: SparkSession) -> bool:
+    """Cancelling is asynchronous in Spark: its scheduler and its listeners take the message later."""
+    tracker = spark.sparkContext.statusTracker()
+    ends = time.monotonic() + 60
+    while tracker.getActiveJobsIds() and time.monotonic() < ends:
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        threading.Event().wait(0.05)
+    return not tracker.getActiveJobsIds()
 
 
 def test_a_frame_has_the_columns_and_the_order_of_the_result(spark: SparkSession, graph: Graph) -> None:
@@ -129,7 +140,7 @@ def test_the_estimate_counts_rows_of_tables_and_edges_for_every_hop(graph: Graph
 def test_time_that_runs_out_ends_the_jobs(spark: SparkSession, graph: Graph) -> None:
     with pytest.raises(LimitExceeded, match="longer than 1"):
         query(graph, ENDLESS, spark=spark, timeout=1)
-    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    assert jobs_end(spark)
 
 
 def test_a_cancelled_query_ends_its_jobs(spark: SparkSession, graph: Graph) -> None:
@@ -139,7 +150,7 @@ def test_a_cancelled_query_ends_its_jobs(spark: SparkSession, graph: Graph) -> N
     with pytest.raises(QueryCancelled):
         query(graph, ENDLESS, spark=spark, cancel=cancel)
     timer.join()
-    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    assert jobs_end(spark)
 
 
 def test_an_overflow_is_the_same_error_whatever_the_session_says(spark: SparkSession, graph: Graph) -> None:

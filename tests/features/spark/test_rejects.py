@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import AlreadyExistsError, LimitExceeded, UsageError, ViolationError
-from omnigraph.spark.cluster import limits
+from omnigraph.write import limits
 from tests.features.cli.run import run
 from tests.features.spark.meanwhile import CHECKS, meanwhile
 from tests.features.spark.outcomes import data_files, lines, write_lines
@@ -223,10 +223,7 @@ def test_the_command_says_how_many_were_rejected_and_where_they_are(
 ) -> None:
     source = write_lines(tmp_path / "data.jsonl", [*GOOD, "{"])
     aside = tmp_path / "rejected.jsonl"
-    words = ("load", graph.uri, "--data", source, "--mode", "append", "--reject-to", aside)
-    refused = run(*words, "--engine", "embedded")
-    assert refused.exit_code == 2
-    assert "--reject-to needs Spark" in refused.stderr
+    words = ("load", graph.uri, "--data", source, "--mode", "append", "--reject-to", aside, "--engine", "spark")
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert f"1 row was rejected and is in {aside}" in result.stdout

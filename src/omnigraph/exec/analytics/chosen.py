@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from omnigraph.core.suggestions import did_you_mean
-from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.errors import UsageError
+from omnigraph.schema.catalog import Catalog, EdgeType, type_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,7 @@ def choose_edges(catalog: Catalog, names: Sequence[str] | str | None, weight: st
     wanted = list(catalog.edges) if names is None else list(names)
     found: dict[str, EdgeType] = {}
     for name in wanted:
-        edge = catalog.edge(name)
-        if edge is None:
-            raise NotFoundError(
-                f"there is no edge type {name!r}",
-                hint=did_you_mean(name, catalog.edges) or f"known edge types: {', '.join(catalog.edges) or 'none'}",
-                type=name,
-            )
+        edge = type_named(catalog.edges.values(), name, "edge type")
         found[edge.name] = edge
     if not found:
         raise UsageError("no edge type is selected", hint="name one, or declare one in the schema")

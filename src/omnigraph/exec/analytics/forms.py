@@ -14,3 +14,5 @@ class Form(Enum):
     """Every edge in both directions; a self-loop counts once."""
     SIMPLE = "simple"
     """Undirected simple graph: parallel edges collapsed, self-loops removed."""
+    LINKED = "linked"
+    """As ``SIMPLE``, weighted by the directions in which two nodes are connected: 1 or 2."""

@@ -1,37 +1,124 @@
-"""Steps in one process: the neighbour lists of a snapshot as one block."""
+"""Steps in one process: the neighbour lists of a snapshot, or two arrays, as one block."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from omnigraph.errors import UsageError
-from omnigraph.exec.adjacency import Adjacency, Rows
-from omnigraph.exec.analytics.chosen import ChosenEdges
-from omnigraph.exec.analytics.forms import Form
-from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.exec.analytics.steps import (
+from omnigraph.exec.adjacency import Adjacency
+from omnigraph.exec.analytics.arrays import ArrayVectors
+from omnigraph.exec.analytics.blocks import (
     EdgeArrays,
     EdgeBlock,
-    Kernel,
-    Vector,
     Weights,
     block_of,
-    leaving_weights,
+    contracted_edges,
+    joined_edges,
     narrow_numbers,
-    smaller_behind,
 )
-from omnigraph.exec.analytics.triangles import triangle_counts, triangles_among
+from omnigraph.exec.analytics.chosen import ChosenEdges
+from omnigraph.exec.analytics.forms import Form
+from omnigraph.exec.analytics.nodes import Labels, NodeSpace
+from omnigraph.exec.analytics.steps import Question, Round, Steps
+from omnigraph.exec.analytics.triangles import opposite_weights, triangles_among
+from omnigraph.exec.analytics.vectors import Array, Made
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.schema.catalog import EdgeType
 
 
-@dataclass(frozen=True)
-class LocalSteps:
+class InMemorySteps(ArrayVectors):
     """All edges in memory; every representation is built on first use."""
+
+    @property
+    def block(self) -> EdgeBlock:
+        """The whole graph, by receiving node."""
+        raise NotImplementedError
+
+    @property
+    def forward(self) -> EdgeBlock:
+        """The whole graph, by sending node."""
+        raise NotImplementedError
+
+    def step(self, round_: Round, *vectors: Array, **numbers: Any) -> Made:
+        sent = round_.sent(self.whole, vectors, numbers)
+        return round_.finished(self.whole, round_.kernel(self.block, sent, sent), vectors, numbers)
+
+    def ask(self, question: Question, at: Array, *vectors: Array) -> Array:
+        named = at >= 0
+        answers = np.full(len(at), -1, np.int64)
+        answers[named] = question(self.block, at[named], *(vector[named] for vector in vectors))
+        return answers
+
+    def leaving(self) -> Array:
+        return np.bincount(self.block.neighbours, self.block.weights, minlength=self.nodes).astype(np.float64)
+
+    def closed(self) -> Array:
+        block = self.block
+        found = triangles_among(block.senders, block.owners, block.weights)
+        return opposite_weights(found, self.nodes)
+
+    def ranks(self) -> Labels:
+        """The numbers themselves, for nodes that have no other order."""
+        return np.arange(self.nodes)
+
+    def integers(self, name: str) -> Labels:
+        raise UsageError(f"these nodes have no property {name!r}", hint="leave the parameter out")
+
+    def turned(self) -> Steps:
+        return TurnedSteps(self)
+
+    def contracted(self, groups: Labels, count: int, loops: float) -> Steps:
+        return ArraySteps(count, contracted_edges(self.block, groups, groups, count, loops), Form.DIRECTED)
+
+
+@dataclass(frozen=True)
+class ArraySteps(InMemorySteps):
+    """The edges of two arrays."""
+
+    size: int
+    given: EdgeArrays
+    form: Form
+
+    @property
+    def nodes(self) -> int:
+        return self.size
+
+    @cached_property
+    def block(self) -> EdgeBlock:
+        return block_of(self.given.spread(self.form), 0, self.size, self.size).seen_as(self.form)
+
+    @cached_property
+    def forward(self) -> EdgeBlock:
+        return block_of(self.given.spread(self.form).turned, 0, self.size, self.size)
+
+
+@dataclass(frozen=True)
+class TurnedSteps(InMemorySteps):
+    """Other steps against the direction of their edges."""
+
+    inner: InMemorySteps
+
+    @property
+    def nodes(self) -> int:
+        return self.inner.nodes
+
+    @property
+    def block(self) -> EdgeBlock:
+        return self.inner.forward
+
+    @property
+    def forward(self) -> EdgeBlock:
+        return self.inner.block
+
+
+@dataclass(frozen=True)
+class LocalSteps(InMemorySteps):
+    """The edges of a snapshot, from its neighbour lists."""
 
     view: GraphView
     space: NodeSpace
@@ -43,55 +130,35 @@ class LocalSteps:
         return self.space.size
 
     @cached_property
-    def edges(self) -> EdgeArrays:
-        """The edges along which values propagate."""
-        pieces = [self._edges(edge) for edge in self.chosen.edges]
-        weights = [piece.weights for piece in pieces if piece.weights is not None]
-        every = EdgeArrays(
-            np.concatenate([piece.sources for piece in pieces]),
-            np.concatenate([piece.targets for piece in pieces]),
-            np.concatenate(weights) if weights else None,
-        )
-        return every.seen_as(self.form, self.nodes)
+    def _edges(self) -> EdgeArrays:
+        return joined_edges([self._edges_of(edge) for edge in self.chosen.edges]).spread(self.form)
 
     @cached_property
     def block(self) -> EdgeBlock:
-        """The whole graph, by receiving node."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
             return self._block_of_lists(self.view.topology(edge.name).into.whole, edge.target, edge.source)
-        return block_of(self.edges, 0, self.nodes, self.nodes)
+        return block_of(self._edges, 0, self.nodes, self.nodes).seen_as(self.form)
 
     @cached_property
     def forward(self) -> EdgeBlock:
-        """The whole graph, by sending node."""
         if self._is_one_table:
             (edge,) = self.chosen.edges
             return self._block_of_lists(self.view.topology(edge.name).out.whole, edge.source, edge.target)
-        turned = EdgeArrays(self.edges.targets, self.edges.sources, self.edges.weights)
-        return block_of(turned, 0, self.nodes, self.nodes)
+        return block_of(self._edges.turned, 0, self.nodes, self.nodes)
 
-    def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        return kernel(self.block, vector)
+    def ranks(self) -> Labels:
+        return self.space.ranks
 
-    def back(self, vector: Vector) -> Vector:
-        nodes, found = smaller_behind(self.block, vector)
-        values: Vector = vector[0].copy()
-        values[nodes] = found
-        return values
-
-    def leaving(self) -> Weights:
-        return leaving_weights(self.block.neighbours, self.block.weights, self.nodes)
-
-    def triangles(self) -> Rows:
-        return triangle_counts(triangles_among(self.edges.sources, self.edges.targets), self.nodes)
+    def integers(self, name: str) -> Labels:
+        return self.space.integers(name)
 
     @property
     def _is_one_table(self) -> bool:
         """True if the neighbour lists of one edge type can be used as they are, without sorting again."""
         return self.form is Form.DIRECTED and len(self.chosen.edges) == 1
 
-    def _edges(self, edge: EdgeType) -> EdgeArrays:
+    def _edges_of(self, edge: EdgeType) -> EdgeArrays:
         lists = self.view.topology(edge.name).out.whole
         sources = self.space.numbers(edge.source, lists.origins())
         return EdgeArrays(sources, self.space.numbers(edge.target, lists.neighbours), self._weights(edge, lists))

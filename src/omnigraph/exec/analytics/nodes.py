@@ -20,6 +20,9 @@ from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.tables import TableView
 
 Labels = npt.NDArray[np.int64]
+RANKED_MAX = 1_000_000
+"""Nodes whose values are compared together when the largest are searched: some tens of megabytes."""
+
 NodeRef = str | tuple[str, str]
 """A node reference: its id, or its type and id where several types take part."""
 
@@ -65,7 +68,12 @@ class NodeSpace:
             rows = self.tables[type_name].rows_of(pa.array([id_ for _, id_ in wanted], pa.utf8()))
             missing = [id_ for (_, id_), row in zip(wanted, rows.tolist(), strict=True) if row < 0]
             if missing:
-                raise NotFoundError(f"there is no {type_name} {missing[0]!r}", type=type_name, id=missing[0])
+                raise NotFoundError(
+                    f"there is no {type_name} {missing[0]!r}",
+                    hint="nodes are named by their ids; the id of a node with a key is its key",
+                    type=type_name,
+                    id=missing[0],
+                )
             numbers[[place for place, _ in wanted]] = self.numbers(type_name, rows)
         return numbers
 
@@ -117,22 +125,51 @@ class NodeSpace:
 
     def largest(self, values: pa.Array, count: int) -> Rows:
         """Numbers of the nodes with the largest values, with all ties of the last; ascending."""
-        known = pc.drop_null(values)
-        if not len(known) or count < 1:
-            return np.zeros(0, np.int64)
-        least = known[pc.select_k_unstable(known, min(count, len(known)), [("", "descending")])[-1].as_py()]
-        return np.flatnonzero(pc.fill_null(pc.greater_equal(values, least), False).to_numpy(zero_copy_only=False))
+        found = np.zeros(0, np.int64)
+        for start in range(0, len(values) if count > 0 else 0, RANKED_MAX):
+            part = values.slice(start, RANKED_MAX)
+            own = np.flatnonzero(pc.is_valid(part).to_numpy(zero_copy_only=False)) + start
+            candidates = np.concatenate((found, own))
+            held = values.take(pa.array(candidates))
+            if len(candidates) > count:
+                least = held[pc.select_k_unstable(held, count, [("", "descending")])[-1].as_py()]
+                candidates = candidates[pc.greater_equal(held, least).to_numpy(zero_copy_only=False)]
+            found = candidates
+        return found
 
-    def weights(self, given: Mapping[NodeRef, float]) -> Numbers:
-        """Weights of some nodes as a dense vector; raises for an invalid weight, or if all are zero."""
-        weights = np.zeros(self.size)
-        for number, value in zip(self.resolve(given).tolist(), given.values(), strict=True):
-            if not (np.isfinite(value) and value >= 0):
-                raise UsageError(f"invalid node weight {value}", hint="weights must be finite and not negative")
-            weights[number] = value
+    def weights(self, given: Mapping[NodeRef, float]) -> tuple[Rows, Numbers]:
+        """Numbers and weights of some nodes; raises for an invalid weight, or if all are zero."""
+        numbers, weights = self.resolve(given), np.array(list(given.values()), np.float64)
+        is_valid = np.isfinite(weights) & (weights >= 0)
+        if not is_valid.all():
+            raise UsageError(
+                f"invalid node weight {weights[~is_valid][0]}", hint="weights must be finite and not negative"
+            )
         if not weights.sum() > 0:
             raise UsageError("all node weights are zero", hint="give at least one node a weight above zero")
-        return weights
+        return numbers, weights
+
+    def integers(self, name: str) -> Labels:
+        """An integer property of all nodes; raises if a type does not have it or a node has no value."""
+        parts = [
+            checked_integers(table.values(name, self._live[type_name]), type_name, name)
+            for type_name, table in self.checked_property(name).items()
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def checked_property(self, name: str) -> dict[str, TableView]:
+        """All tables; raises unless each has an integer property of this name."""
+        for type_name, table in self.tables.items():
+            prop = table.entity.properties.get(name)
+            if prop is None or not prop.type.is_number or prop.type.scalar.is_float:
+                known = [item for item, other in table.entity.properties.items() if other.type.is_number]
+                raise UsageError(
+                    f"node type {type_name} has no integer property {name!r}",
+                    hint=did_you_mean(name, known) or f"numeric properties: {', '.join(known) or 'none'}",
+                    type=type_name,
+                    property=name,
+                )
+        return self.tables
 
     @cached_property
     def _live(self) -> dict[str, Rows]:
@@ -148,17 +185,20 @@ class NodeSpace:
             ranks[start + pc.sort_indices(ids).to_numpy()] = np.arange(start, start + table.rows)
         return ranks
 
-    def numbered_groups(self, labels: Labels) -> Labels:
-        """Group labels renumbered from 0 by the rank of each group's first node.
 
-        Example: labels 7 4 7 9, ranks 2 0 1 3: group 4 comes first (rank 0), then 7 (rank 1), then 9: 1 0 1 2.
-        """
-        if not self.size:
-            return labels
-        _, group = np.unique(labels, return_inverse=True)
-        first = np.full(int(group.max()) + 1, self.size, np.int64)
-        np.minimum.at(first, group, self.ranks)
-        places = np.empty(len(first), np.int64)
-        places[np.argsort(first)] = np.arange(len(first))
-        numbered: Labels = places[group]
-        return numbered
+def checked_integers(values: pa.Array, type_name: str, name: str) -> Labels:
+    """Values as integers; raises if one is null."""
+    if values.null_count:
+        raise UsageError(
+            f"{values.null_count:,} nodes of type {type_name} have no {name}",
+            hint="set the property on every node, or use another one",
+            type=type_name,
+            property=name,
+        )
+    try:
+        integers: Labels = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid as error:
+        raise UsageError(
+            f"a value of {type_name}.{name} is too large: {error}", type=type_name, property=name
+        ) from error
+    return integers

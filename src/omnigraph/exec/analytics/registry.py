@@ -3,16 +3,18 @@
 A row declares name, parameters with defaults and ranges, edge form, result columns and runner. Everything else is
 derived from it: ``graph.analyze`` checks and passes arguments, the command line builds a subcommand with options, the
 reference pages list the columns, and Spark receives the edges in the declared form. To add an algorithm, add its
-function to ``algorithms.py`` and a row here.
+function to a module of ``algorithms`` and a row here.
 
 The module imports no array library: the command line reads it to print help.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.suggestions import did_you_mean
@@ -20,7 +22,7 @@ from omnigraph.errors import UsageError
 from omnigraph.exec.analytics.forms import Form
 
 if TYPE_CHECKING:
-    from omnigraph.exec.analytics.algorithms import NodeValues, Work
+    from omnigraph.exec.analytics.work import NodeValues, Walks, Work
 
 Settings = Mapping[str, Any]
 """A value for every parameter of an algorithm."""
@@ -34,10 +36,26 @@ class Kind(Enum):
     NUMBER = "number"
     PROPERTY = "property"
     """The name of a numeric edge property."""
+    NODE_PROPERTY = "node property"
+    """The name of an integer property of all nodes."""
     NODES = "nodes"
     """Node references: ids, or pairs of type and id."""
     NODE_WEIGHTS = "node weights"
     """A mapping from node references to numbers."""
+
+    @property
+    def phrase(self) -> str:
+        """The kind with its article."""
+        return f"{'an' if self is Kind.INTEGER else 'a'} {self.value}"
+
+
+_PYTHON_TYPES: Mapping[Kind, tuple[type, ...]] = {
+    Kind.FLAG: (bool,),
+    Kind.INTEGER: (int,),
+    Kind.NUMBER: (int, float),
+    Kind.PROPERTY: (str,),
+    Kind.NODE_PROPERTY: (str,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +73,15 @@ class Parameter:
     is_required: bool = False
 
     def check(self, value: Any) -> None:
-        """Raise if the value is outside the range."""
-        if value is None or (self.low is None and self.high is None):
+        """Raise if the value is of another kind or outside the range."""
+        if value is None and not self.is_required and self.default is None:
+            return
+        wanted = _PYTHON_TYPES.get(self.kind)
+        if wanted is not None and (not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted)):
+            raise UsageError(
+                f"{self.name} is {value!r}, expected {self.kind.phrase}", hint=f"the default is {self.default}"
+            )
+        if self.low is None and self.high is None:
             return
         # Written as `not (inside)`, because every comparison with NaN is false.
         if not ((self.low is None or value >= self.low) and (self.high is None or value <= self.high)):
@@ -88,6 +113,15 @@ def _simple(_settings: Settings) -> Form:
     return Form.SIMPLE
 
 
+def _both(_settings: Settings) -> Form:
+    return Form.BOTH
+
+
+def _linked(settings: Settings) -> Form:
+    """The simple graph, in which an edge in each direction counts twice if directions count."""
+    return Form.LINKED if settings["directed"] else Form.SIMPLE
+
+
 def _components_on_spark(settings: Settings) -> Form:
     # By steps, labels must travel both ways; in one process scipy ignores the direction by itself.
     return Form.DIRECTED if settings["strong"] else Form.BOTH
@@ -95,7 +129,7 @@ def _components_on_spark(settings: Settings) -> Form:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """One row of the registry. ``runner`` names a function of ``algorithms.py``."""
+    """One row of the registry. ``runner`` names a module of ``algorithms`` and a function of it."""
 
     name: str
     summary: str
@@ -107,6 +141,8 @@ class Algorithm:
     """The form for Spark where it differs from the form in one process."""
     has_rounds: bool = False
     """Iterates, and so can keep checkpoints."""
+    is_per_node: bool = True
+    """Gives a value for every node, which can be sorted by and written back."""
     details: str = ""
 
     @property
@@ -134,20 +170,23 @@ class Algorithm:
         """The settings as values that are equal if and only if two runs compute the same rounds."""
         return {parameter.name: parameter.identity(settings[parameter.name]) for parameter in self.parameters}
 
-    def run(self, work: Work, settings: Settings) -> NodeValues:
-        """Run the algorithm, in this process or over the steps of a cluster."""
+    def run(self, work: Work, settings: Settings) -> NodeValues | Walks:
+        """Run the algorithm, in this process or over the steps of a cluster.
+
+        Parameters that only select or weigh edges have shaped the steps; the runner does not name them.
+        """
         # Imported late: the command line reads this table for its help and must not load numpy and Arrow.
-        from omnigraph.exec.analytics import algorithms
+        module, _, name = self.runner.partition(":")
+        runner: Callable[..., NodeValues | Walks] = getattr(import_module(f"{_ALGORITHMS}.{module}"), name)
+        wanted = inspect.signature(runner).parameters
+        return runner(work, **{name: value for name, value in settings.items() if name in wanted})
 
-        runner: Callable[..., NodeValues] = getattr(algorithms, self.runner)
-        own = {name: value for name, value in settings.items() if name not in EDGE_PARAMETERS}
-        return runner(work, **own)
 
+_ALGORITHMS = "omnigraph.exec.analytics.algorithms"
 
 _WEIGHT = Parameter("weight", Kind.PROPERTY, None, "--weight", "Numeric edge property used as weight.", "PROPERTY")
 _DIRECTED = Parameter("directed", Kind.FLAG, True, "--undirected", "Follow edges in both directions.")
-EDGE_PARAMETERS = frozenset((_WEIGHT.name, _DIRECTED.name))
-"""Parameters that select or weigh edges: they shape the steps and are not passed to the runner."""
+_SEED = Parameter("seed", Kind.INTEGER, 0, "--seed", "Seed of the random numbers.", "N", low=0)
 
 
 def _iterations(default: int) -> Parameter:
@@ -161,7 +200,7 @@ _ROWS = (
         name="pagerank",
         summary="PageRank: importance of every node by its incoming edges.",
         columns=("rank",),
-        runner="pagerank",
+        runner="ranks:pagerank",
         parameters=(
             Parameter(
                 "damping", Kind.NUMBER, 0.85, "--damping", "Probability of following an edge.", "SHARE", low=0, high=1
@@ -180,7 +219,7 @@ _ROWS = (
         name="components",
         summary="Connected components: weak by default, or strong.",
         columns=("component",),
-        runner="components",
+        runner="components:components",
         parameters=(
             Parameter("strong", Kind.FLAG, False, "--strong", "Group only nodes that reach each other along edges."),
         ),
@@ -191,16 +230,42 @@ _ROWS = (
         name="label_propagation",
         summary="Communities by label propagation.",
         columns=("community",),
-        runner="label_propagation",
-        parameters=(_iterations(20),),
-        form=_simple,
+        runner="communities:label_propagation",
+        parameters=(
+            _iterations(20),
+            Parameter(
+                "seed", Kind.NODE_PROPERTY, None, "--seed", "Integer node property with the initial labels.", "PROPERTY"
+            ),
+            Parameter(
+                "directed",
+                Kind.FLAG,
+                False,
+                "--directed",
+                "Count a neighbour twice if there are edges in both directions.",
+            ),
+        ),
+        form=_linked,
+        has_rounds=True,
+    ),
+    Algorithm(
+        name="louvain",
+        summary="Communities of high modularity, by the Louvain method.",
+        columns=("community",),
+        runner="louvain:louvain",
+        parameters=(
+            Parameter("resolution", Kind.NUMBER, 1.0, "--resolution", "Above 1 smaller communities.", "NUMBER", low=0),
+            Parameter("tolerance", Kind.NUMBER, 1e-7, "--tolerance", "Gain of modularity to stop at.", "NUMBER", low=0),
+            Parameter("max_levels", Kind.INTEGER, 10, "--max-levels", "Maximum number of contractions.", "N", low=1),
+            _WEIGHT,
+        ),
+        form=_both,
         has_rounds=True,
     ),
     Algorithm(
         name="shortest_paths",
         summary="Distance of every node from the nearest source.",
         columns=("distance",),
-        runner="shortest_paths",
+        runner="paths:shortest_paths",
         parameters=(
             Parameter("sources", Kind.NODES, (), "--source", "Start node; repeatable.", "[TYPE:]ID", is_required=True),
             _WEIGHT,
@@ -213,17 +278,67 @@ _ROWS = (
         details="Where several node types take part, a source is TYPE:ID.",
     ),
     Algorithm(
+        name="betweenness",
+        summary="Betweenness centrality: share of shortest paths through every node.",
+        columns=("betweenness",),
+        runner="centrality:betweenness",
+        parameters=(
+            Parameter(
+                "samples", Kind.INTEGER, None, "--samples", "Number of random sources. [default: all nodes]", "N", low=1
+            ),
+            _SEED,
+            Parameter("normalized", Kind.FLAG, True, "--raw", "Count paths instead of dividing by those possible."),
+            _DIRECTED,
+        ),
+        has_rounds=True,
+    ),
+    Algorithm(
         name="triangles",
         summary="Number of triangles every node is part of.",
         columns=("triangles",),
-        runner="triangles",
+        runner="clusters:triangles",
         form=_simple,
+    ),
+    Algorithm(
+        name="local_clustering",
+        summary="Local clustering coefficient: share of possible edges between neighbours.",
+        columns=("coefficient",),
+        runner="clusters:local_clustering",
+        parameters=(Parameter("directed", Kind.FLAG, True, "--undirected", "Ignore the directions of edges."),),
+        form=_linked,
+    ),
+    Algorithm(
+        name="k_core",
+        summary="Core number: largest k of a subgraph in which every node has k neighbours.",
+        columns=("core",),
+        runner="clusters:k_core",
+        form=_simple,
+        has_rounds=True,
     ),
     Algorithm(
         name="degrees",
         summary="Number of edges of every node: all, incoming and outgoing.",
         columns=("degree", "in_degree", "out_degree"),
-        runner="degrees",
+        runner="ranks:degrees",
+    ),
+    Algorithm(
+        name="random_walks",
+        summary="Random walks from every node, biased as in node2vec.",
+        columns=("walk",),
+        runner="walks:random_walks",
+        parameters=(
+            Parameter("walks", Kind.INTEGER, 1, "--walks", "Number of walks from every node.", "N", low=1),
+            Parameter("length", Kind.INTEGER, 10, "--length", "Maximum number of nodes of a walk.", "N", low=1),
+            Parameter("p", Kind.NUMBER, 1.0, "--p", "Below 1 a walk returns more often.", "NUMBER", low=1e-3, high=1e3),
+            Parameter(
+                "q", Kind.NUMBER, 1.0, "--q", "Below 1 a walk moves away more often.", "NUMBER", low=1e-3, high=1e3
+            ),
+            _SEED,
+            _WEIGHT,
+            _DIRECTED,
+        ),
+        is_per_node=False,
+        details="A walk is the list of its node ids, or of TYPE:ID where several node types take part.",
     ),
 )
 

@@ -1,113 +1,51 @@
-"""Message passing over all edges: every node receives values from its neighbours.
+"""``Steps``: the operations over nodes and edges that algorithms are written in.
 
-A *block* holds the neighbours of a range of nodes. A *kernel* computes the values of the nodes of one block from a
-vector with a value for every node of the graph; the vector is shipped, the edges stay. One process has one block, a
-cluster several; the result is the same.
+An algorithm is a loop of these operations. One process runs them on arrays, a cluster on blocks; the algorithm and its
+result are the same. Functions that are handed in must be picklable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
-from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
-from omnigraph.exec.analytics import sparse
-from omnigraph.exec.analytics.forms import Form
+from omnigraph.exec.analytics.kernels import Kernel
+from omnigraph.exec.analytics.vectors import Array, Made, Span, SpanWork, Vector, made
 
-Vector = npt.NDArray[Any]
-Weights = sparse.Numbers
+Question = Callable[..., Array]
+"""A function of a block, the positions of some of its nodes, and the arrays of some vectors at the same places."""
 
-
-@dataclass(frozen=True)
-class EdgeArrays:
-    """Edges as two arrays of node numbers, unordered."""
-
-    sources: Rows
-    targets: Rows
-    weights: Weights | None = None
-
-    def seen_as(self, form: Form, nodes: int) -> EdgeArrays:
-        """The edges in a form; values propagate from sources to targets."""
-        sources, targets, weights = self.sources, self.targets, self.weights
-        if form is Form.DIRECTED:
-            return self
-        turned = sources != targets
-        if form is Form.BOTH:
-            both = None if weights is None else np.concatenate((weights, weights[turned]))
-            return EdgeArrays(
-                np.concatenate((sources, targets[turned])), np.concatenate((targets, sources[turned])), both
-            )
-        low, high = np.minimum(sources, targets)[turned], np.maximum(sources, targets)[turned]
-        keys = sorted_set(low * nodes + high)
-        low, high = keys // max(nodes, 1), keys % max(nodes, 1)
-        return EdgeArrays(np.concatenate((low, high)), np.concatenate((high, low)))
+State = dict[str, Any]
+"""Vectors and numbers that pass from round to round."""
 
 
 @dataclass(frozen=True)
-class EdgeBlock:
-    """CSR lists of the neighbours that a range of nodes receives values from; row n is node ``first + n``."""
+class Round:
+    """One exchange of values along all edges.
 
-    first: int
-    offsets: Integers
-    neighbours: Integers
-    nodes: int
-    """The number of nodes of the whole graph."""
-    weights: Weights | None = None
+    ``send`` makes the values that travel from the vectors of a span, None if no value does. The kernel computes the
+    value of every node from those of its neighbours. ``then`` gets it together with the vectors of the span; without
+    it, it is the result.
+    """
 
-    @property
-    def size(self) -> int:
-        return len(self.offsets) - 1
+    kernel: Kernel
+    send: Callable[..., Array] | None = None
+    then: SpanWork | None = None
 
-    @property
-    def owners(self) -> Rows:
-        """The receiving node of every slot, relative to the block."""
-        return np.repeat(np.arange(self.size), np.diff(self.offsets))
+    def sent(self, span: Span, vectors: tuple[Array, ...], numbers: Mapping[str, Any]) -> Array:
+        return np.zeros(0) if self.send is None else self.send(span, *vectors, **numbers)
 
-    @cached_property
-    def lists(self) -> Adjacency:
-        """The same as an ``Adjacency``; edges are identified by their slot."""
-        return Adjacency(self.offsets, self.neighbours, np.arange(len(self.neighbours)))
-
-    @cached_property
-    def without_parallels(self) -> EdgeBlock:
-        """The same with parallel edges collapsed to the lightest one."""
-        lists = self.lists
-        if lists.is_simple:
-            return self
-        pairs = lists.pairs
-        weights = None if self.weights is None else np.minimum.reduceat(self.weights, pairs.edges)
-        return EdgeBlock(self.first, pairs.offsets, pairs.neighbours, self.nodes, weights)
-
-    @cached_property
-    def matrix(self) -> Any:
-        """The same as a sparse matrix."""
-        weights = np.ones(len(self.neighbours)) if self.weights is None else self.weights
-        return sparse.matrix(self.offsets, self.neighbours, weights, self.nodes)
+    def finished(self, span: Span, gathered: Array, vectors: tuple[Array, ...], numbers: Mapping[str, Any]) -> Made:
+        return made(gathered) if self.then is None else self.then(span, gathered, *vectors, **numbers)
 
 
-def block_of(edges: EdgeArrays, first: int, size: int, nodes: int) -> EdgeBlock:
-    """The block of the nodes from ``first`` on; all edges must end there."""
-    lists: Adjacency = adjacency(edges.targets - first, edges.sources, np.arange(len(edges.sources)), size)
-    weights = None if edges.weights is None else edges.weights[lists.edges]
-    return EdgeBlock(first, lists.offsets, narrow_numbers(lists.neighbours, nodes), nodes, weights)
-
-
-def narrow_numbers(numbers: Integers, nodes: int) -> Integers:
-    """Node numbers in the smallest sufficient integer type."""
-    return numbers.astype(number_kind(nodes))
-
-
-def number_kind(nodes: int) -> type[np.int32] | type[np.int64]:
-    """The integer type of node numbers."""
-    return np.int32 if nodes <= np.iinfo(np.int32).max else np.int64
-
-
-Kernel = Callable[[EdgeBlock, Vector], Vector]
+def own_part(sent: Array, span: Span) -> Array:
+    """The values that the nodes of a span send, of those of all nodes."""
+    return sent[..., span.first : span.first + span.size]
 
 
 class Steps(Protocol):
@@ -118,105 +56,64 @@ class Steps(Protocol):
         """The number of nodes."""
         ...
 
-    def step(self, kernel: Kernel, vector: Vector) -> Vector:
-        """The kernel's value for every node."""
+    def apply(self, work: SpanWork, *vectors: Vector, **numbers: Any) -> Made:
+        """Compute vectors from vectors, node by node."""
         ...
 
-    def back(self, vector: Vector) -> Vector:
-        """``smallest_alike`` against the direction of edges: the minimum over the nodes it sends to, and itself."""
+    def step(self, round_: Round, *vectors: Vector, **numbers: Any) -> Made:
+        """Exchange values along the edges."""
         ...
 
-    def leaving(self) -> Weights:
+    def look_up(self, values: Vector, at: Vector) -> Vector:
+        """For every node the value of the node that ``at`` names. Values may belong to other steps."""
+        ...
+
+    def scatter(self, combine: np.ufunc, into: Vector, at: Vector, values: Vector) -> Vector:
+        """``into`` with every value combined with the one of the node that ``at`` names; -1 names none."""
+        ...
+
+    def ask(self, question: Question, at: Vector, *vectors: Vector) -> Vector:
+        """Answers of the blocks that hold the neighbours of the nodes that ``at`` names; -1 where it names none."""
+        ...
+
+    def leaving(self) -> Vector:
         """The total weight of the outgoing edges of every node."""
         ...
 
-    def triangles(self) -> Rows:
-        """The number of triangles of every node; only for ``SIMPLE``."""
+    def closed(self) -> Vector:
+        """The total weight of the edges opposite to a node in its triangles; their number in a form without weights.
+
+        Only for ``SIMPLE`` and ``LINKED``.
+        """
         ...
 
+    def ranks(self) -> Vector:
+        """The rank of every node by type and id, independent of the storage layout."""
+        ...
 
-def leaving_weights(neighbours: Integers, weights: Weights | None, nodes: int) -> Weights:
-    """The total weight of edges by sending node."""
-    return np.bincount(neighbours, weights, minlength=nodes).astype(np.float64)
+    def integers(self, name: str) -> Vector:
+        """An integer property of all nodes; raises if one has none."""
+        ...
 
+    def turned(self) -> Steps:
+        """The same edges in the opposite direction."""
+        ...
 
-def sums(block: EdgeBlock, vector: Vector) -> Vector:
-    """The weighted sum of the neighbours' values."""
-    summed: Vector = block.matrix @ vector
-    return summed
+    def contracted(self, groups: Vector, count: int, loops: float) -> Steps:
+        """The graph of groups: nodes of one number become one node, and weights of parallel edges are added.
 
+        A self-loop of a node counts ``loops`` times its weight.
+        """
+        ...
 
-def counts(block: EdgeBlock, _vector: Vector) -> Vector:
-    """The number of neighbours, counting parallel edges."""
-    return np.diff(block.offsets).astype(np.int64)
+    def column(self, values: Vector, known: Vector | None = None) -> pa.Array:
+        """A vector as a column of the result, null where ``known`` is false."""
+        ...
 
+    def pack(self, state: State) -> bytes:
+        """The content of a checkpoint."""
+        ...
 
-def smallest(block: EdgeBlock, vector: Vector) -> Vector:
-    """The smallest value of the node and its neighbours."""
-    own = vector[block.first : block.first + block.size].copy()
-    filled = np.flatnonzero(np.diff(block.offsets))
-    if len(filled):
-        found = np.minimum.reduceat(vector[block.neighbours], block.offsets[filled])
-        own[filled] = np.minimum(own[filled], found)
-    return own
-
-
-def smallest_alike(block: EdgeBlock, vector: Vector) -> Vector:
-    """The smallest value of the node and its neighbours of the same class; the vector holds values and classes."""
-    values, kinds = vector
-    own: Vector = values[block.first : block.first + block.size].copy()
-    filled = np.flatnonzero(np.diff(block.offsets))
-    if len(filled):
-        is_alike = kinds[block.neighbours] == kinds[block.owners + block.first]
-        offered = np.where(is_alike, values[block.neighbours], block.nodes)
-        own[filled] = np.minimum(own[filled], np.minimum.reduceat(offered, block.offsets[filled]))
-    return own
-
-
-def smaller_behind(block: EdgeBlock, vector: Vector) -> tuple[Vector, Vector]:
-    """``smallest_alike`` against the edges: neighbours that receive a smaller value from the block, and that value."""
-    values, kinds = vector
-    sources, targets = block.neighbours, block.owners + block.first
-    better = (kinds[sources] == kinds[targets]) & (values[targets] < values[sources])
-    sources, offered = sources[better], values[targets[better]]
-    nodes, places = np.unique(sources, return_inverse=True)
-    smallest_offered = np.full(len(nodes), block.nodes, np.int64)
-    np.minimum.at(smallest_offered, places, offered)
-    return nodes, smallest_offered
-
-
-def nearest(block: EdgeBlock, vector: Vector) -> Vector:
-    """One relaxation: the node's distance, or a neighbour's plus the edge, whichever is smaller."""
-    own = vector[block.first : block.first + block.size].copy()
-    filled = np.flatnonzero(np.diff(block.offsets))
-    if len(filled):
-        lengths = vector[block.neighbours] + (1.0 if block.weights is None else block.weights)
-        own[filled] = np.minimum(own[filled], np.minimum.reduceat(lengths, block.offsets[filled]))
-    return own
-
-
-def commonest(block: EdgeBlock, vector: Vector) -> Vector:
-    """The most common value of the neighbours, ties to the smallest; a node without neighbours keeps its own.
-
-    Example: one node (owner 0) whose neighbours have the values 4 2 4 2 3, width 10::
-
-        keys     02 02 03 04 04     owner * width + value, sorted
-        heads    0     2  3         first slot of each (owner, value)
-        votes    2     1  2
-        winners  2                  most votes are 2; the first of the winners is the smallest value
-    """
-    own = vector[block.first : block.first + block.size].copy()
-    if not len(block.neighbours):
-        return own
-    width = block.nodes
-    keys = np.sort(block.owners * width + vector[block.neighbours])
-    heads = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    votes = np.diff(np.append(heads, len(keys)))
-    nodes, values = keys[heads] // width, keys[heads] % width
-    firsts = np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
-    most = np.repeat(np.maximum.reduceat(votes, firsts), np.diff(np.append(firsts, len(nodes))))
-    # Values of one node ascend, so the first winner is the smallest value.
-    winners = np.flatnonzero(votes == most)
-    winners = winners[np.concatenate(([True], nodes[winners][1:] != nodes[winners][:-1]))]
-    own[nodes[winners]] = values[winners]
-    return own
+    def unpack(self, content: bytes, like: State) -> State:
+        """The state of a checkpoint; raises ``ValueError`` if it is no state like the given one."""
+        ...
