@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from omnigraph.core.hints import BRANCHES_HINT
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import (
+    Hint,
     HistoryCleaned,
     NotFoundError,
     StorageError,
@@ -25,6 +27,7 @@ from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, r
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
+_MOMENT_HINT = Hint("a moment is given as at=, without a branch", "a moment is given with --at, without --branch")
 
 
 def check_name(name: str) -> str:
@@ -32,9 +35,12 @@ def check_name(name: str) -> str:
     trimmed = name.strip()
     fits = _NAME.fullmatch(trimmed) is not None and len(trimmed) <= NAME_CHARS_MAX
     if not fits or ".." in trimmed or trimmed.endswith(".lock") or trimmed.startswith("__"):
+        is_moment = any(char in name for char in "~^@")
         raise UsageError(
             f"{name!r} is not a branch name",
-            hint="use letters, digits, '.', '-', '_' and '/' between them, such as review/2024-q1",
+            hint=_MOMENT_HINT
+            if is_moment
+            else "use letters, digits, '.', '-', '_' and '/' between them, such as review/2024-q1",
         )
     return trimmed
 
@@ -56,6 +62,9 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
 
 def find_head(manifests: Manifests, name: str) -> ManifestState:
     """The newest state of a branch."""
+    if name == MAIN:
+        # ``main`` has no ref and cannot be renamed.
+        return manifests.fresh(manifests.stamp.graph_id)
     state = manifests.fresh(find_ref(manifests, name).incarnation)
     if state.branch != name.strip():
         raise no_such_branch(manifests, name)
@@ -196,4 +205,4 @@ def no_such_branch(manifests: Manifests, name: str) -> NotFoundError:
     """The error for a name that leads to no branch, with the nearest name."""
     names = [ref.name for ref in stored_refs(manifests.store) if isinstance(ref, Ref)]
     hint = did_you_mean(name, [MAIN, *names])
-    return NotFoundError(f"there is no branch {name!r}", hint=hint or "omnigraph branch list shows them", branch=name)
+    return NotFoundError(f"there is no branch {name!r}", hint=hint or BRANCHES_HINT, branch=name)

@@ -15,13 +15,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.fold import fold_in_order
-from omnigraph.storage.tables.filters import Comparison
+from omnigraph.storage.tables.filters import AllOf, Comparison
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 
@@ -38,6 +39,8 @@ _SCHEMA = pa.schema(
 
 
 _CHECKSUM_KEY = ',"checksum":'
+_AFTER_IDS = "~"
+"""A character that sorts after every character of an id."""
 
 
 def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
@@ -112,7 +115,7 @@ def _commit(body: str) -> GraphCommit:
 def _damaged(reason: str) -> CorruptionError:
     return CorruptionError(
         f"the commit log {COMMIT_LOG_LOCATION} is damaged: {reason}",
-        hint="omnigraph verify lists the damaged file, if its checksum was recorded",
+        hint=verify_hint("lists the damaged file, if its checksum was recorded"),
         location=COMMIT_LOG_LOCATION,
     )
 
@@ -151,6 +154,19 @@ def _find(store: Store, state: ManifestState, column: str, value: str) -> GraphC
         for body in batch.column("body").to_pylist():
             return _commit(body)
     return None
+
+
+def ids_starting_with(store: Store, log: TablePin, prefix: str, matches_max: int) -> list[str]:
+    """Ids of commits in a version of the log that begin with a prefix. Only ids are read, until there are enough."""
+    if not log.rows:
+        return []
+    bounds = (Comparison("id", ">=", pa.scalar(prefix)), Comparison("id", "<", pa.scalar(f"{prefix}{_AFTER_IDS}")))
+    found: list[str] = []
+    for batch in scan(store, log, ["id"], AllOf(bounds)):
+        found += batch.column("id").to_pylist()
+        if len(found) >= matches_max:
+            break
+    return found[:matches_max]
 
 
 def commits_since(store: Store, current: ManifestState, base_head: str) -> list[GraphCommit]:

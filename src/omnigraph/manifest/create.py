@@ -34,15 +34,8 @@ def create_graph(
     actor: str | None,
 ) -> Stamp:
     """Write a new graph. Without the stamp there is no graph, so a creation that crashed can be repeated."""
-    if store.objects.read(STAMP_PATH) is not None:
-        raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
-    if store.root.path is not None and os.path.isfile(store.root.path):
-        raise AlreadyExistsError(f"{store.root} is a file", hint="a graph is a directory: choose another place")
-    if not honours_create_if_absent(store.objects):
-        raise StorageError(
-            f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",
-            hint="use a store that honours conditional writes, such as a local disk or a bucket with If-None-Match",
-        )
+    refuse_existing(store)
+    check_conditional(store)
     place = ManifestPlace(graph_id, 1, 1)
     schema_digest = digest(schema)
     schema_files = store_schema(store, schema, schema_text)
@@ -66,6 +59,23 @@ def create_graph(
     except SwapLost:
         return _finish_other(store, schema)
     return _write_stamp(store, Stamp(FORMAT, graph_id, created_at_us))
+
+
+def check_conditional(store: Store) -> None:
+    """Refuse a store on which two writers could both win."""
+    if not honours_create_if_absent(store.objects):
+        raise StorageError(
+            f"the store at {store.root} ignores create-if-absent (If-None-Match): writers would overwrite each other",
+            hint="use a store that honours conditional writes, such as a local disk or a bucket with If-None-Match",
+        )
+
+
+def refuse_existing(store: Store) -> None:
+    """Raise if there is a graph or a file already."""
+    if store.objects.read(STAMP_PATH) is not None:
+        raise AlreadyExistsError(f"there is a graph at {store.root} already", hint="open it, or choose another place")
+    if store.root.path is not None and os.path.isfile(store.root.path):
+        raise AlreadyExistsError(f"{store.root} is a file", hint="a graph is a directory: choose another place")
 
 
 def _finish_other(store: Store, schema: SchemaIR) -> Stamp:

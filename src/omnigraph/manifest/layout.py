@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from omnigraph.errors import CorruptionError, FormatError, NotAGraphError
+from omnigraph.errors import CorruptionError, FormatError, Hint, NotAGraphError
 from omnigraph.history.state import ManifestRow
 from omnigraph.storage.objects.places import diagnose
 from omnigraph.storage.objects.sealed import seal, unseal
@@ -91,9 +91,11 @@ def has_manifest(store: Store) -> bool:
 def _no_graph(store: Store) -> NotAGraphError:
     if has_manifest(store):
         found = f": it looks like one, but {STAMP_PATH} is missing"
-        hint = (
+        hint: str | Hint = Hint(
+            "omnigraph.repair(..., apply=True) restores it; if the graph was being created, omnigraph.create with the "
+            "same schema completes it",
             "omnigraph repair restores it; if the graph was being created, omnigraph init with the same schema "
-            "completes it"
+            "completes it",
         )
     else:
         found, hint = diagnose(store.root, STAMP_PATH)

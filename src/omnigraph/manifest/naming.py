@@ -101,7 +101,9 @@ def _taken(name: str) -> AlreadyExistsError:
 def check_deletable(name: str) -> None:
     """Raise for ``main``, which every graph has."""
     if name == MAIN:
-        raise UsageError("main cannot be deleted")
+        raise UsageError(
+            "main cannot be deleted", hint="every graph has it; revert its commits, or delete other branches"
+        )
 
 
 def delete_branch(manifests: Manifests, name: str) -> None:
@@ -217,7 +219,7 @@ def _free(manifests: Manifests, name: str) -> None:
 def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) -> Ref:
     """Give an incarnation another name. Idempotent: repeated after a crash, it completes the rename."""
     if name == MAIN:
-        raise UsageError("main cannot be renamed")
+        raise UsageError("main cannot be renamed", hint="every graph has it; create a branch at its head instead")
     stored = _stored(manifests, check_name(name))
     if stored is None:
         raise no_such_branch(manifests, name)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord, TablePin
-from omnigraph.errors import CorruptionError, HistoryCleaned, NotFoundError
+from omnigraph.errors import CorruptionError, Hint, HistoryCleaned, NotFoundError
 from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, from_rows
 from omnigraph.manifest.commit_log import spilled
@@ -111,7 +112,7 @@ class Manifests:
         except (KeyError, CorruptionError) as error:
             raise CorruptionError(
                 f"{location} is damaged at version {version}: {error}",
-                hint="omnigraph verify lists the affected commits",
+                hint=verify_hint("lists the affected commits"),
                 location=location,
                 version=version,
             ) from error
@@ -187,7 +188,10 @@ def history_cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
         f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
         hint="read a newer commit"
         if is_gone
-        else "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
+        else Hint(
+            "read a newer commit, or call graph.cleanup with a larger keep= before its files are deleted",
+            "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
+        ),
         commit=commit.id,
         is_gone=is_gone,
     )

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, InputError
 from omnigraph.history.state import schema_path
+from omnigraph.lang.declared_order import declared_order
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
+from omnigraph.schema.catalog import PropertyOrder
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, from_json_text, shape_hash, to_json_text
@@ -71,6 +74,15 @@ def read_text(store: Store, schema_digest: str) -> str:
     return text
 
 
+def read_order(store: Store, schema_digest: str) -> PropertyOrder:
+    """The order in which the text of a schema declares properties.
+
+    The text is not checked, which saves a request: a damaged text costs the order of columns, not the data.
+    """
+    content = store.objects.read(text_path(schema_digest))
+    return declared_order((content or b"").decode(errors="replace"))
+
+
 def _damaged(path: str, what: str) -> CorruptionError:
-    hint = "omnigraph verify lists the affected commits; restore the file from a copy of the graph"
+    hint = verify_hint("lists the affected commits; restore the file from a copy of the graph")
     return CorruptionError(f"schema {path} {what}", hint=hint, path=path)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import lance
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.files import SegmentFiles, dataset_files
@@ -69,7 +70,7 @@ class CheckedReads:
                 continue
             what = mismatch(self._store.root, record)
             if what is not None:
-                raise CorruptionError(f"{path} {what}", hint="omnigraph verify lists the affected commits", path=path)
+                raise CorruptionError(f"{path} {what}", hint=verify_hint("lists the affected commits"), path=path)
             self._checked.add(path)
 
     def _record(self, path: str) -> FileRecord | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from omnigraph.errors import OmnigraphError, OutcomeUnknown, StorageError, UsageError
+from omnigraph.errors import Hint, NotFoundError, OmnigraphError, OutcomeUnknown, StorageError, UsageError
 from omnigraph.storage.objects.bucket_files import create_prefix, find_objects, open_object, uploading
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.objects.failures import first_line
@@ -88,6 +88,24 @@ class BucketObjects:
     def replace(self, path: str, content: bytes) -> None:
         try:
             self._store.put(path, content)
+        except Exception as error:
+            raise self._unusable(path, error) from error
+
+    def read_chunks(self, path: str) -> Iterator[bytes]:
+        try:
+            for chunk in self._store.get(path).stream():
+                yield bytes(chunk)
+        except FileNotFoundError as error:
+            raise NotFoundError(f"there is no object {path!r} below {self._root}", path=path) from error
+        except Exception as error:
+            raise self._unusable(path, error) from error
+
+    def write_chunks(self, path: str, chunks: Iterable[bytes]) -> None:
+        try:
+            with uploading(self._store, f"{self._root}/{path}", path) as file:
+                file.writelines(chunks)
+        except OmnigraphError:
+            raise
         except Exception as error:
             raise self._unusable(path, error) from error
 
@@ -203,7 +221,7 @@ class BucketBackend(ABC):
         """Delete an object if it still has this ETag; None if the outcome is not known, or there is no such request."""
 
     @abstractmethod
-    def hint(self, options: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    def hint(self, options: Mapping[str, str], environment: Mapping[str, str]) -> str | Hint:
         """Next step for a user whose bucket cannot be used."""
 
     @property
@@ -228,11 +246,11 @@ class BucketBackend(ABC):
     def lance_options(self, options: Mapping[str, str]) -> dict[str, str] | None:
         return dict(options) or None
 
-    def find_files(self, path: str, options: Mapping[str, str]) -> list[SourceFile]:
+    def find_files(self, path: str, options: Mapping[str, str], endings: tuple[str, ...]) -> list[SourceFile]:
         bucket, key = self._split(path, "key")
         client = self.connect(bucket, options)
         try:
-            return find_objects(client, bucket, key, options)
+            return find_objects(client, bucket, key, options, endings)
         except OmnigraphError:
             raise
         except Exception as error:
@@ -250,6 +268,9 @@ class BucketBackend(ABC):
     def create_directory(self, path: str, options: Mapping[str, str], name: str, content: bytes) -> None:
         bucket, prefix = self._split(path, "key")
         create_prefix(self.connect(bucket, options), path, prefix, name, content)
+
+    def make_directory(self, path: str) -> None:
+        return
 
     def write_file(self, path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
         bucket, key = self._split(path, "key")

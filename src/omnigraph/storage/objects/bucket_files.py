@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import io
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from omnigraph.errors import NotFoundError, StorageError
 from omnigraph.storage.objects.failures import first_line
 from omnigraph.storage.objects.outside_files import (
-    LINES_ENDINGS,
     ReadRange,
     SourceFile,
     changed,
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-def find_objects(client: ObjectStore, bucket: str, key: str, options: Mapping[str, str]) -> list[SourceFile]:
-    """The object with this key; for an empty key or one that ends in ``/``, every JSON-lines file below it."""
+def find_objects(
+    client: ObjectStore, bucket: str, key: str, options: Mapping[str, str], endings: tuple[str, ...]
+) -> list[SourceFile]:
+    """The object with this key; for an empty key or one that ends in ``/``, every file with one of the endings."""
     path = f"{bucket}/{key}"
     try:
         if key and not key.endswith("/"):
@@ -31,14 +33,19 @@ def find_objects(client: ObjectStore, bucket: str, key: str, options: Mapping[st
         else:
             listed = (item for batch in client.list(key or None) for item in batch)
             found = sorted(
-                (item for item in listed if item["path"].endswith(LINES_ENDINGS)), key=lambda item: item["path"]
+                (item for item in listed if item["path"].lower().endswith(endings)), key=lambda item: item["path"]
             )
     except FileNotFoundError as error:
         raise NotFoundError(
             f"there is no file {path!r}", hint="the address of a prefix ends in /", path=path
         ) from error
     if not found:
-        raise NotFoundError(f"there is no file below {path!r} that ends in {', '.join(LINES_ENDINGS)}", path=path)
+        known = [ending for ending in endings if ending.count(".") == 1]
+        raise NotFoundError(
+            f"there is no data file below {path!r}",
+            hint=f"the names of data files end in {', '.join(known)}; the address of one file has no / at its end",
+            path=path,
+        )
     addresses = ((f"{bucket}/{item['path']}", item) for item in found)
     return [SourceFile(address, address, item["size"], item["e_tag"] or "", options) for address, item in addresses]
 
@@ -97,36 +104,31 @@ def uploading(client: ObjectStore, path: str, key: str) -> Iterator[BinaryIO]:
         raise unwritable(path, first_line(error)) from error
 
 
-class Upload:
-    """A multipart upload with the file methods that writers of formats call: ``tell``, ``flush`` and ``close``."""
+class Upload(io.RawIOBase):
+    """A multipart upload as a file, for writers of formats and of text."""
 
     def __init__(self, inner: WritableFile) -> None:
+        super().__init__()
         self._inner = inner
         self._position = 0
-        self.closed = False
 
-    def write(self, content: bytes) -> int:
-        self._inner.write(content)
-        self._position += len(content)
-        return len(content)
-
-    def writelines(self, parts: Iterable[bytes]) -> None:
-        for part in parts:
-            self.write(part)
+    def write(self, content: Any) -> int:
+        # Arrow hands over signed bytes, which the client does not take.
+        data = memoryview(content).cast("B")
+        self._inner.write(data)
+        self._position += len(data)
+        return len(data)
 
     def tell(self) -> int:
         return self._position
 
-    def flush(self) -> None:
-        """A no-op: the client sends a part when it is large enough."""
+    def writable(self) -> bool:
+        return True
 
     def close(self) -> None:
         """A no-op: format writers close their file after a failure too. Only ``complete`` publishes the object."""
 
-    def writable(self) -> bool:
-        return True
-
     def complete(self) -> None:
         """Finish the upload: the object exists from here on."""
         self._inner.close()
-        self.closed = True
+        super().close()

@@ -14,10 +14,14 @@ from enum import Enum
 from functools import cache
 
 from omnigraph.core.tables import FileRecord
+from omnigraph.errors import UsageError
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.objects.uri import Root
 
 _CHUNK_BYTES = 4 * 1024 * 1024
+
+CHECKSUM_CHARS = 32
+"""Length of a checksum: the first half of a SHA-256 in hex."""
 
 SYNC_THREADS = 8
 """Files synced concurrently, by all stores of a process: the threads only wait."""
@@ -30,6 +34,15 @@ class Durability(Enum):
     """An acknowledged commit survives a power loss."""
     OS = "os"
     """An acknowledged commit survives the process, not the machine: for scratch graphs."""
+
+
+def read_durability(given: Durability | str) -> Durability:
+    """A guarantee by its name; raises UsageError for any other value."""
+    try:
+        return Durability(given)
+    except ValueError:
+        names = " or ".join(item.value for item in Durability)
+        raise UsageError(f"unknown durability {given!r}", hint=f"use {names}", durability=given) from None
 
 
 def record_files(root: Root, paths: Iterable[str], sizes: dict[str, int]) -> tuple[FileRecord, ...]:
@@ -53,7 +66,7 @@ def digest_file(path: str) -> tuple[int, str]:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
             size += len(chunk)
-    return size, digest.hexdigest()[:32]
+    return size, digest.hexdigest()[:CHECKSUM_CHARS]
 
 
 def mismatch(root: Root, record: FileRecord) -> str | None:
@@ -73,7 +86,7 @@ def mismatch(root: Root, record: FileRecord) -> str | None:
 
 def digest_bytes(content: bytes) -> str:
     """The same checksum of content in memory."""
-    return hashlib.sha256(content).hexdigest()[:32]
+    return hashlib.sha256(content).hexdigest()[:CHECKSUM_CHARS]
 
 
 def sync_files(root: Root, paths: Iterable[str], durability: Durability, contents: Iterable[str] = ()) -> None:

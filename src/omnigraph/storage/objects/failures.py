@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.errors import CorruptionError, StorageError
 
 _FOREIGN: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError)
@@ -40,4 +41,4 @@ def translated(what: str, **facts: str) -> Iterator[None]:
     except _FOREIGN as error:
         raise StorageError(f"{what}: {error}", **facts) from error
     except _panics() as error:
-        raise CorruptionError(f"{what}: {error}", hint="omnigraph verify lists the damaged files", **facts) from error
+        raise CorruptionError(f"{what}: {error}", hint=verify_hint("lists the damaged files"), **facts) from error

@@ -5,20 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO
 from urllib.parse import unquote, urlparse
 
-from omnigraph.errors import OutcomeUnknown, StorageError
+from omnigraph.errors import NotFoundError, OutcomeUnknown, StorageError
 from omnigraph.storage.objects.durability import Durability, sync_directory
-from omnigraph.storage.objects.local_files import create_local, find_local, open_local, replacing
+from omnigraph.storage.objects.local_files import (
+    create_local,
+    find_local,
+    local_path,
+    make_local,
+    open_local,
+    replacing,
+)
 from omnigraph.storage.objects.locks import only_process
 from omnigraph.storage.objects.outside_files import ReadRange, SourceFile
 from omnigraph.storage.objects.places import local_reason
 from omnigraph.storage.objects.protocol import Level, Listed, Objects, Turns
 from omnigraph.storage.objects.turns import LocalTurns
 from omnigraph.storage.objects.uri import LOCAL_SCHEME, Capabilities, Root
+
+CHUNK_BYTES = 4 * 1024 * 1024
+"""Bytes read at a time of a file that may be large."""
 
 
 class LocalObjects:
@@ -39,7 +49,7 @@ class LocalObjects:
 
     def create(self, path: str, content: bytes) -> bool:
         target = self._root.local(path)
-        temporary = self._write_temporary(target, content)
+        temporary = self._write_temporary(target, [content])
         try:
             os.link(temporary, target)
         except FileExistsError:
@@ -55,26 +65,46 @@ class LocalObjects:
 
     def replace(self, path: str, content: bytes) -> None:
         target = self._root.local(path)
-        temporary = self._write_temporary(target, content)
+        temporary = self._write_temporary(target, [content])
         try:
             os.replace(temporary, target)
         except OSError as error:
             raise _unusable(self._root, path, error) from error
         self._sync_directory(path, f"{path} was replaced")
 
-    def _write_temporary(self, target: str, content: bytes) -> str:
+    def read_chunks(self, path: str) -> Iterator[bytes]:
+        try:
+            with open(self._root.local(path), "rb", buffering=0) as file:
+                while chunk := file.read(CHUNK_BYTES):
+                    yield chunk
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise NotFoundError(f"there is no file {path!r} below {self._root}", path=path) from error
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def write_chunks(self, path: str, chunks: Iterable[bytes]) -> None:
+        target = self._root.local(path)
+        temporary = self._write_temporary(target, chunks, is_durable=False)
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
+    def _write_temporary(self, target: str, chunks: Iterable[bytes], *, is_durable: bool = True) -> str:
         directory = os.path.dirname(target)
         temporary = os.path.join(directory, f".{uuid.uuid4().hex}.tmp")
         try:
             self._make_directory(directory)
             with open(temporary, "xb") as file:
-                file.write(content)
-                if self._durability is Durability.FSYNC:
+                file.writelines(chunks)
+                if is_durable and self._durability is Durability.FSYNC:
                     file.flush()
                     os.fsync(file.fileno())
-        except OSError as error:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+            if not isinstance(error, OSError):
+                raise
             raise _unusable(self._root, os.path.basename(target), error) from error
         return temporary
 
@@ -218,17 +248,20 @@ class LocalBackend:
     def lance_options(self, options: Mapping[str, str]) -> dict[str, str] | None:
         return dict(options) or None
 
-    def find_files(self, path: str, options: Mapping[str, str]) -> list[SourceFile]:
+    def find_files(self, path: str, options: Mapping[str, str], endings: tuple[str, ...]) -> list[SourceFile]:
         return [find_local(path)]
 
     def open_ranges(self, file: SourceFile) -> AbstractContextManager[ReadRange]:
         return open_local(file)
 
     def target_directory(self, path: str) -> str:
-        return os.path.abspath(path)
+        return os.path.abspath(local_path(path))
 
     def create_directory(self, path: str, options: Mapping[str, str], name: str, content: bytes) -> None:
         create_local(path, name, content)
 
+    def make_directory(self, path: str) -> None:
+        make_local(local_path(path))
+
     def write_file(self, path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
-        return replacing(path)
+        return replacing(local_path(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 from urllib.parse import unquote, urlparse
 
@@ -20,9 +20,14 @@ from omnigraph.storage.objects.outside_files import (
 )
 
 
+def local_path(path: str) -> str:
+    """The path of a ``file://`` address; any other path as it is."""
+    return unquote(urlparse(path).path) if "://" in path else path
+
+
 def find_local(path: str) -> SourceFile:
     """The file at a path or ``file://`` address."""
-    address = unquote(urlparse(path).path) if "://" in path else os.path.abspath(path)
+    address = os.path.abspath(local_path(path))
     try:
         if os.path.isdir(address):
             raise UsageError(f"{path!r} is a directory", hint="name the files in it", path=path)
@@ -69,10 +74,23 @@ def create_local(path: str, name: str, content: bytes) -> None:
         raise unwritable(path, error.strerror or str(error)) from error
 
 
+def make_local(path: str) -> None:
+    """A directory and its parents, which may exist."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error.strerror or str(error)) from error
+
+
 @contextmanager
 def replacing(target: str) -> Iterator[BinaryIO]:
     """A file written under a temporary name and renamed when the block ends."""
     unfinished = f"{target}.{uuid.uuid4().hex}.part"
-    with open(unfinished, "wb") as file:
-        yield file
-    os.replace(unfinished, target)
+    try:
+        with open(unfinished, "wb") as file:
+            yield file
+        os.replace(unfinished, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise

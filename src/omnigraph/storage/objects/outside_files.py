@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.errors import AlreadyExistsError, InputError, NotFoundError, StorageError, UsageError
+from omnigraph.storage.objects.uri import is_remote
 
 LINES_ENDINGS = (".jsonl", ".ndjson", ".json")
 """Name endings of JSON-lines files: the files below a prefix that a load reads."""
@@ -31,8 +33,10 @@ class SourceFile:
 def unreadable(path: str, error: OSError) -> NotFoundError | UsageError:
     """The error for a source file that cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return NotFoundError(f"there is no file {path!r}", path=path)
-    return UsageError(f"{path!r} cannot be read: {error.strerror or error}", path=path)
+        return NotFoundError(
+            f"there is no file {path!r}", hint=f"check the name; paths are relative to {os.getcwd()}", path=path
+        )
+    return UsageError(f"{path!r} cannot be read: {error.strerror or error}", hint="check its permissions", path=path)
 
 
 def changed(file: SourceFile) -> InputError:
@@ -51,4 +55,11 @@ def exists_already(path: str) -> AlreadyExistsError:
 
 def unwritable(path: str, why: str) -> StorageError:
     """The error for a target file that cannot be written."""
-    return StorageError(f"{path!r} cannot be written: {why}", path=path)
+    return StorageError(f"{path!r} cannot be written: {why}", hint=_write_hint(path), path=path)
+
+
+def _write_hint(path: str) -> str:
+    directory = os.path.dirname(path) or "."
+    if not is_remote(path) and not os.path.isdir(directory):
+        return f"there is no directory {directory}; create it first"
+    return "check the address, the permissions and the space that is left"

@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from difflib import get_close_matches
 
+from omnigraph.errors import Hint
 from omnigraph.storage.objects.uri import Root
 
 GRAPHS_SHOWN_MAX = 3
@@ -21,19 +22,41 @@ _HINTS = {
 }
 
 
-def diagnose(root: Root, marker: str) -> tuple[str, str]:
+def diagnose(root: Root, marker: str) -> tuple[str, str | Hint]:
     """The reason why a path holds no graph, and the next step. ``marker`` is the file that every graph has."""
-    create = f"create one: omnigraph init --schema SCHEMA.pg {root}"
+    create = Hint(
+        f"create one: omnigraph.create({str(root)!r}, schema)", f"create one: omnigraph init --schema SCHEMA.pg {root}"
+    )
     if root.path is None:
         return "", create
     if os.path.isfile(root.path):
-        return ": it is a file", "a graph is a directory: name the directory that `omnigraph init` made"
+        return ": it is a file", _file_hint(root.path)
     if not os.path.isdir(root.path):
         return ": nothing is there", _meant(_graphs_like(root.path, marker)) or create
     if os.path.isdir(os.path.join(root.path, "_versions")):
-        return ": it is a Lance dataset", "a graph is a directory of them: create one with `omnigraph init` and load it"
+        return ": it is a Lance dataset", Hint(
+            "a graph is a directory of them: make one with omnigraph.create and load it with graph.load",
+            "a graph is a directory of them: make one with omnigraph init and load it with omnigraph load",
+        )
     near = [path for path in _above(root.path) if os.path.isfile(os.path.join(path, marker))]
     return "", _meant(near or _graphs_below(root.path, marker)) or create
+
+
+def _file_hint(path: str) -> Hint:
+    """The next step for a file in place of a graph: a graph is made from a schema, or from data."""
+    name = os.path.basename(path)
+    if name.endswith(".pg"):
+        made = "a graph is a directory: create one with this schema"
+        return Hint(
+            f"{made}: omnigraph.create(graph, pathlib.Path({name!r}))",
+            f"{made}: omnigraph init --schema {name} GRAPH",
+        )
+    return Hint(
+        "a graph is a directory: name the one that omnigraph.create made, or make a graph of a data file: "
+        f"omnigraph.create(graph, [{name!r}])",
+        "a graph is a directory: name the one that omnigraph init made, or make a graph of a data file: "
+        f"omnigraph import {name} --into GRAPH",
+    )
 
 
 def _meant(paths: list[str]) -> str | None:

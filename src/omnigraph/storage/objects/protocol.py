@@ -8,8 +8,9 @@ with a client in obstore only extends ``bucket.BucketBackend``.
 from __future__ import annotations
 
 import random
+import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -46,6 +47,17 @@ class Objects(Protocol):
 
     def replace(self, path: str, content: bytes) -> None:
         """Create or replace the file."""
+        ...
+
+    def read_chunks(self, path: str) -> Iterator[bytes]:
+        """The content of a file of any size, chunk by chunk; ``NotFoundError`` if there is no such file."""
+        ...
+
+    def write_chunks(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Create or replace a file of any size. It appears when all chunks are written, and none after an error.
+
+        On a local disk it is not durable yet: ``durability.sync_files`` syncs many files together.
+        """
         ...
 
     def delete(self, path: str) -> bool:
@@ -138,8 +150,8 @@ class Backend(Protocol):
         """The storage options that Lance gets."""
         ...
 
-    def find_files(self, path: str, options: Mapping[str, str]) -> list[SourceFile]:
-        """Source files at a path or, for a prefix of an object store, every JSON-lines file below it."""
+    def find_files(self, path: str, options: Mapping[str, str], endings: tuple[str, ...]) -> list[SourceFile]:
+        """Source files at a path or, for a prefix of an object store, every file below it with such an ending."""
         ...
 
     def open_ranges(self, file: SourceFile) -> AbstractContextManager[ReadRange]:
@@ -154,10 +166,17 @@ class Backend(Protocol):
         """Create a directory with one file in it; raises if the directory holds anything."""
         ...
 
+    def make_directory(self, path: str) -> None:
+        """Create a directory and its parents, if the store has directories and it does not exist."""
+        ...
+
     def write_file(self, path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
         """Write a file that appears whole when the block ends, replacing one of the same name."""
         ...
 
+
+LEFTOVER = re.compile(r"(.*/)?(\.[0-9a-f]{32}\.tmp|probe-[0-9a-f]{32})")
+"""Paths of incomplete small files and of probes, which a process leaves if it is killed."""
 
 CREATE_BACKOFF_SECONDS = 0.02
 

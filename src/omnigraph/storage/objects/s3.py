@@ -10,6 +10,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from omnigraph.errors import Hint
 from omnigraph.storage.objects.bucket import BucketBackend
 from omnigraph.storage.objects.s3_options import split_options
 
@@ -68,11 +69,15 @@ class S3Backend(BucketBackend):
         except OSError:
             return None
 
-    def hint(self, options: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    def hint(self, options: Mapping[str, str], environment: Mapping[str, str]) -> str | Hint:
         given = {key.lower() for key, value in options.items() if value}
         if given.isdisjoint(_CREDENTIALS) and not any(environment.get(name) for name in CREDENTIAL_VARIABLES):
-            return (
-                "no credentials were given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass storage options "
-                "(--storage-option KEY=VALUE); a public bucket needs aws_skip_signature=true"
+            given_by = "no credentials were given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass"
+            return Hint(
+                f"{given_by} storage_options={{...}}; a public bucket needs aws_skip_signature=true",
+                f"{given_by} --storage-option KEY=VALUE; a public bucket needs aws_skip_signature=true",
             )
-        return "check the address, the credentials, the region and the endpoint (AWS_* variables or storage options)"
+        return (
+            "check that the bucket exists; check the address, the credentials, the region and the endpoint "
+            "(AWS_* variables or storage options)"
+        )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from omnigraph.errors import CorruptionError
+from omnigraph.errors import CorruptionError, Hint
 
 CHECKSUM = "checksum"
 
@@ -44,5 +44,7 @@ def unseal(content: bytes, path: str, earlier: Collection[str] = ()) -> dict[str
 def damaged(path: str, reason: str) -> CorruptionError:
     """The error for a small file that was changed."""
     return CorruptionError(
-        f"{path} is damaged: {reason}", hint="omnigraph repair lists the possible repairs", path=path
+        f"{path} is damaged: {reason}",
+        hint=Hint("omnigraph.repair(...) lists the possible repairs", "omnigraph repair lists the possible repairs"),
+        path=path,
     )

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from omnigraph.storage.objects.backends import backend_at
-from omnigraph.storage.objects.outside_files import ReadRange, SourceFile
+from omnigraph.storage.objects.outside_files import LINES_ENDINGS, ReadRange, SourceFile
 
 
-def find_files(path: str, options: Mapping[str, str]) -> list[SourceFile]:
-    """The file at a path; below an address in an object store that ends in ``/``, every JSON-lines file."""
-    return backend_at(path).find_files(path, options)
+def find_files(path: str, options: Mapping[str, str], endings: tuple[str, ...] = LINES_ENDINGS) -> list[SourceFile]:
+    """The file at a path; below an address in an object store that ends in ``/``, every file with such a name."""
+    return backend_at(path).find_files(path, options, endings)
 
 
 def open_ranges(file: SourceFile) -> AbstractContextManager[ReadRange]:

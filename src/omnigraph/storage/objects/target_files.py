@@ -32,6 +32,12 @@ class TargetDirectory:
         """Create the directory with one file; raises if it holds anything."""
         backend_at(self.path).create_directory(self.path, self.options, name, content)
 
+    def below(self, name: str) -> TargetDirectory:
+        """A directory in this one, which is created if it does not exist."""
+        path = f"{self.path}/{name}".rstrip("/")
+        backend_at(path).make_directory(path)
+        return TargetDirectory(path, self.options)
+
     def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
         """A file that appears when the block ends without an error, replacing one of the same name."""
         return write_file(f"{self.path}/{name}", self.options)

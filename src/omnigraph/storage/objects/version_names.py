@@ -19,3 +19,9 @@ def version_of(path: str) -> int | None:
     """The ordinary version whose manifest a file is; None for every other file."""
     name = path.rpartition("/")[2].removesuffix(".manifest")
     return LAST_NUMBER - int(name) if path.endswith(".manifest") and name.isdecimal() else None
+
+
+def lance_version(path: str) -> int:
+    """The version whose manifest a file is, detached or ordinary."""
+    ordinary = version_of(path)
+    return int(path.rpartition("/")[2].removesuffix(".manifest").removeprefix("d")) if ordinary is None else ordinary

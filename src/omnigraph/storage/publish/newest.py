@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+from functools import lru_cache
 
-from omnigraph.errors import CorruptionError
+from omnigraph.errors import CorruptionError, Hint
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.objects.locks import only_process
 from omnigraph.storage.objects.uri import Root
@@ -54,11 +55,18 @@ def _newest_name(root: Root, location: str, known: int) -> int | None:
 
 def has_version(root: Root, location: str, version: int) -> bool:
     """True if the manifest of a version exists. A failing disk raises: read as "missing", it would hide commits."""
+    assert root.path is not None
     try:
-        os.stat(root.local(manifest_file(location, version)))
+        os.stat(_version_path(root.path, location, version))
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+@lru_cache(maxsize=1024)
+def _version_path(root: str, location: str, version: int) -> str:
+    # Every read of a branch asks for two of these, and making them costs as much as asking.
+    return os.path.join(root, manifest_file(location, version))
 
 
 def _listed(root: Root, location: str) -> list[int]:
@@ -87,7 +95,10 @@ def lost_version(location: str, version: int, what: str) -> CorruptionError:
     path = manifest_file(location, version)
     return CorruptionError(
         f"{path} {what}, and its version was published: a commit may be lost",
-        hint="restore the file from a copy, or run omnigraph repair to return to the version before it",
+        hint=Hint(
+            "restore the file from a copy, or return to the version before it: omnigraph.repair(..., apply=True)",
+            "restore the file from a copy, or run omnigraph repair to return to the version before it",
+        ),
         path=path,
         location=location,
         version=version,

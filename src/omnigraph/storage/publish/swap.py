@@ -25,6 +25,7 @@ from lance import LanceDataset, LanceOperation, Transaction
 from lance.commit import CommitConflictError
 from lance.fragment import write_fragments
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files, sync_names
@@ -197,7 +198,7 @@ def _rows(dataset: LanceDataset) -> pa.Table:
     except foreign() as error:
         raise CorruptionError(
             f"{dataset.uri} cannot be read at version {dataset.version}: {error}",
-            hint="omnigraph verify lists the affected commits",
+            hint=verify_hint("lists the affected commits"),
         ) from error
 
 

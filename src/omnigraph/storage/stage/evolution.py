@@ -39,7 +39,7 @@ def stage_columns(
     if base.count_rows() == 0:
         dataset = stage_operation(store, base, location, LanceOperation.Overwrite(wanted, []))
         return staged_version(store, dataset, location, [])
-    stored = _Columns(base)
+    stored = Columns(base)
     by_identity = {identity(field): field.name for field in base.schema}
     kept = {field.name: by_identity[identity(field)] for field in wanted if identity(field) in by_identity}
     projected = stored.schema([stored.changed(kept[field.name], field) for field in wanted if field.name in kept])
@@ -47,16 +47,16 @@ def stage_columns(
     added = [field for field in wanted if field.name not in kept]
     if not added:
         return staged_version(store, dataset, location, [])
-    between = _Columns(dataset)
+    between = Columns(dataset)
     # The maximum over both: the base also counts columns dropped just now, whose bytes are still in files.
-    numbered = _numbered(added, max(base.max_field_id, dataset.max_field_id) + 1)
-    parts = [between.protos[field.name] if field.name in kept else numbered[field.name] for field in wanted]
+    described = numbered(added, max(base.max_field_id, dataset.max_field_id) + 1)
+    parts = [between.protos[field.name] if field.name in kept else described[field.name] for field in wanted]
     fragments = [fragment.metadata for fragment in dataset.get_fragments()]
     final = stage_operation(store, dataset, location, LanceOperation.Merge(fragments, between.schema(parts)))
     return staged_version(store, final, location, [])
 
 
-class _Columns:
+class Columns:
     """The columns of a version as Lance describes them: one description per column and nested field."""
 
     def __init__(self, dataset: LanceDataset) -> None:
@@ -68,13 +68,13 @@ class _Columns:
         """A column changed to the wanted field, with its present number."""
         if self._stored.field(name).equals(wanted):
             return self.protos[name]
-        return _numbered([wanted], self._numbers[name])[wanted.name]
+        return numbered([wanted], self._numbers[name])[wanted.name]
 
     def schema(self, columns: list[list[Any]]) -> LanceSchema:
         return LanceSchema._from_protos(self._metadata, *(proto for column in columns for proto in column))
 
 
-def _numbered(fields: list[pa.Field], first: int) -> dict[str, list[Any]]:
+def numbered(fields: list[pa.Field], first: int) -> dict[str, list[Any]]:
     """Descriptions of fields with numbers from ``first`` on. Lance numbers from 0, so dummy fields come first."""
     others = [pa.field(f"{number}", pa.int8()) for number in range(first)]
     _, described = _described(LanceSchema.from_pyarrow(pa.schema([*others, *fields])))

@@ -125,7 +125,7 @@ def _live_rows(store: Store, location: str, numbers: ColumnNumbers, fragment: An
     """The rows of a fragment that are neither deleted in its version nor removed by this write."""
     metadata = fragment.metadata
     base = metadata.id << 32
-    known = store.recent.get(f"{location}/data/{metadata.files[0].path}", numbers)
+    known = store.recent.of(location, metadata, numbers)
     # Remembered rows are all that were written: they are usable only while no row was deleted since.
     if known is not None and metadata.deletion_file is None:
         gone = {address - base for address in removed if address >> 32 == metadata.id}

@@ -59,20 +59,26 @@ class StagedVersion:
 def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersion:
     """A new, empty table. Its first version is an ordinary one: Lance cannot create a dataset detached.
 
-    An existing dataset is the remainder of a crash, and no manifest refers to it: the empty table becomes a version on
-    top of it.
+    An existing dataset is the remainder of a crash, or of another creator of the same graph whose manifest does not
+    refer to this version: the empty table becomes a version on top of it.
     """
     operation = LanceOperation.Overwrite(stored_schema(schema), [])
     if store.root.capabilities.links_versions:
         # A first version torn by a power loss cannot be opened, and Lance cannot replace it: set it aside.
         newest_version(store.root, location)
-    leftover = store.open_latest(location)
+    dataset = leftover = store.open_latest(location)
+    if leftover is None:
+        with translated(f"{location} could not be created", location=location):
+            try:
+                dataset = commit_first(store, location, operation, enable_stable_row_ids=True)
+                store.remember(location, dataset)
+            except foreign():
+                leftover = store.open_latest(location)
+                if leftover is None:
+                    raise
     if leftover is not None:
         dataset = _commit(store, location, leftover, operation)
-    else:
-        with translated(f"{location} could not be created", location=location):
-            dataset = commit_first(store, location, operation, enable_stable_row_ids=True)
-        store.remember(location, dataset)
+    assert dataset is not None
     files = _record(store, [manifest_file(location, dataset.version)], {})
     return StagedVersion(location, dataset.version, 0, files)
 
@@ -257,13 +263,14 @@ def _update(
         updated_fragments=shortened,
         new_fragments=fragments,
         # Every field: with fewer, full-text and vector indexes would still return the removed rows.
-        fields_for_preserving_frag_bitmap=list(_field_ids(base)),
+        fields_for_preserving_frag_bitmap=list(field_ids(base)),
         update_mode="rewrite_rows",
     )
     return operation, deletions
 
 
-def _field_ids(dataset: LanceDataset) -> Iterable[int]:
+def field_ids(dataset: LanceDataset) -> Iterable[int]:
+    """The numbers of all columns and nested fields."""
     pending = list(dataset.lance_schema.fields())
     while pending:
         current = pending.pop()

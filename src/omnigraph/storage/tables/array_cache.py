@@ -40,7 +40,8 @@ class Entry:
             loaded: Array = np.load(os.path.join(self.path, f"{name}.npy"), mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             return None
-        return loaded
+        # A view of the plain class: every slice of a ``memmap`` costs a call of Python.
+        return np.asarray(loaded)
 
     def add(self, arrays: Mapping[str, Array]) -> None:
         """Add arrays to the entry, if it can be written."""

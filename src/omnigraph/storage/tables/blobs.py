@@ -6,13 +6,15 @@ import threading
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from lance import BlobFile
+from lance import BlobFile, LanceDataset
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.objects.failures import foreign
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 from omnigraph.storage.tables.store import Store
+from omnigraph.storage.tables.table_schema import numbers_within
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class StoredBlob:
 
     pin: TablePin
     size: int
+    place: str
+    """Identifies the bytes: data files are immutable, and so is the position of a row in them."""
     _file: BlobFile = field(repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -47,25 +51,37 @@ def find_blob(store: Store, pin: TablePin, address: int, column: str) -> StoredB
     dataset = store.open(pin.location, pin.lance_version)
     try:
         (file,) = dataset.take_blobs(column, addresses=[address])
-        return None if file is None else StoredBlob(pin, file.size(), file)
+        return None if file is None else StoredBlob(pin, file.size(), _place(dataset, address, column), file)
     except foreign() as error:
         raise _unreadable(pin, error) from error
+
+
+def _place(dataset: LanceDataset, address: int, column: str) -> str:
+    fragment, offset = divmod(address, 1 << OFFSET_BITS)
+    found = dataset.get_fragment(fragment)
+    assert found is not None, "the row was found in this fragment"
+    files = [file.path for file in found.metadata.files]
+    return f"{','.join(files)}:{offset}:{column}"
 
 
 def _unreadable(pin: TablePin, reason: object) -> CorruptionError:
     return CorruptionError(
         f"a blob of {pin.key} at version {pin.table_version} cannot be read: {reason}",
-        hint="omnigraph verify lists missing files",
+        hint=verify_hint("lists missing files"),
         table=pin.key,
     )
 
 
 def blob_places(
-    store: Store, pin: TablePin, addresses: pa.Array, described: pa.Array, type_: pa.StructType
+    store: Store, pin: TablePin, column: str, addresses: pa.Array, described: pa.Array, type_: pa.StructType
 ) -> pa.StructArray:
-    """Lance's descriptions of blobs as size and place: equal places hold equal bytes in every version."""
+    """Lance's descriptions of blobs of a column as size and place: equal places hold equal bytes in every version."""
     dataset = store.open(pin.location, pin.lance_version)
-    files = {item.fragment_id: item.metadata.files[0].path for item in dataset.get_fragments()}
+    numbers = numbers_within(dataset, column)
+    files = {
+        item.fragment_id: next((file.path for file in item.metadata.files if numbers.intersection(file.fields)), "")
+        for item in dataset.get_fragments()
+    }
     places: list[dict[str, object] | None] = []
     for address, blob in zip(addresses.to_pylist(), described.to_pylist(), strict=True):
         if blob is None:
@@ -83,7 +99,7 @@ def blob_values(store: Store, pin: TablePin, column: str, addresses: pa.Array) -
         return pa.array([], pa.large_binary())
     try:
         files = dataset.take_blobs(column, addresses=addresses.to_pylist())
-        found = [None if file is None else StoredBlob(pin, file.size(), file) for file in files]
+        found = [None if file is None else StoredBlob(pin, file.size(), "", file) for file in files]
     except foreign() as error:
         raise _unreadable(pin, error) from error
     return pa.array([None if blob is None else blob.read(0, blob.size) for blob in found], pa.large_binary())

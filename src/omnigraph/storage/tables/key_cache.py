@@ -7,7 +7,7 @@ Tables that are too large for the cache are searched with a filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.lru import Lru
@@ -49,6 +49,10 @@ class KeyCache:
         if known is not None:
             gone = set(removed)
             self._fragments.put(new, {id_: offset for id_, offset in known.items() if offset not in gone})
+
+    def known(self, key: FragmentKey) -> Mapping[str, int] | None:
+        """The ids of a fragment and their offsets, if they are cached."""
+        return self._fragments.get(key)
 
     def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
         """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from lance import LanceDataset
+from lance import FragmentMetadata, LanceDataset
 
 from omnigraph.core.lru import Lru
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
@@ -30,3 +30,10 @@ class RecentRows:
 
     def get(self, path: str, columns: ColumnNumbers) -> pa.Table | None:
         return self._tables.get((path, columns))
+
+    def of(self, location: str, fragment: FragmentMetadata, columns: ColumnNumbers) -> pa.Table | None:
+        """The rows of a fragment as a version with these columns shows them, deleted ones included."""
+        if len(fragment.files) != 1:
+            # Another program has put columns into further files, and those of the first one may be outdated.
+            return None
+        return self.get(f"{location}/data/{fragment.files[0].path}", columns)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.objects.failures import foreign
@@ -89,7 +90,7 @@ def _reading(pin: TablePin) -> Iterator[None]:
     except foreign() as error:
         raise CorruptionError(
             f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
-            hint="omnigraph verify lists missing files",
+            hint=verify_hint("lists missing files"),
             table=pin.key,
         ) from error
 
@@ -136,7 +137,7 @@ def rows_with(
     numbers = column_numbers(dataset)
     for fragment in dataset.get_fragments():
         metadata = fragment.metadata
-        known = store.recent.get(f"{pin.location}/data/{metadata.files[0].path}", numbers)
+        known = store.recent.of(pin.location, metadata, numbers)
         if known is None or metadata.deletion_file is not None:
             fragments.append(fragment)
         else:

@@ -15,12 +15,13 @@ import lance
 import numpy as np
 import numpy.typing as npt
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.lru import Lru
 from omnigraph.core.tuning import Tuning
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.objects.backends import backend_of, parse_root
 from omnigraph.storage.objects.beside import Beside
-from omnigraph.storage.objects.durability import Durability
+from omnigraph.storage.objects.durability import Durability, read_durability
 from omnigraph.storage.objects.failures import foreign
 from omnigraph.storage.objects.protocol import Objects, Turns
 from omnigraph.storage.objects.uri import Root
@@ -58,7 +59,7 @@ class Store:
     ) -> None:
         self.root: Root = parse_root(uri)
         self.options: dict[str, str] = dict(storage_options or {})
-        self.durability = Durability(durability)
+        self.durability = read_durability(durability)
         self.tuning = tuning
         self._start()
 
@@ -112,7 +113,7 @@ class Store:
         except foreign() as error:
             raise CorruptionError(
                 f"table {location} has no readable version {version}: {error}",
-                hint="omnigraph verify lists the affected commits",
+                hint=verify_hint("lists the affected commits"),
                 location=location,
                 version=version,
             ) from error

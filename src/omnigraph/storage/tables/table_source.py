@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
+from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError, OmnigraphError
 from omnigraph.storage.objects.failures import foreign
@@ -58,7 +59,7 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
         except foreign() as error:
             failure = CorruptionError(
                 f"table {self.pin.key} at version {self.pin.table_version} cannot be read: {error}",
-                hint="omnigraph verify lists missing files",
+                hint=verify_hint("lists missing files"),
                 table=self.pin.key,
             )
             self.failures.append(failure)

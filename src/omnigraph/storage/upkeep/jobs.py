@@ -12,11 +12,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from omnigraph.storage.objects.protocol import Listed, Objects
 from omnigraph.storage.objects.sealed import unseal
 
 DIRECTORY = "jobs"
+
+SCRATCH = "scratch"
+"""The directory for files that the tasks of running analyses exchange: one directory per analysis, deleted at its
+end."""
+
 NOTE_KEYS = ("spans", "tables", "rejected", "records")
 """Keys of the note of a task."""
 
@@ -73,8 +79,8 @@ class Job:
         return True
 
 
-def _named(note: dict[str, dict[str, tuple[object, object, list[dict[str, list[list[str]]]]]]]) -> Iterator[str]:
-    for _, _, written in note["tables"].values():
+def _named(note: dict[str, Any]) -> Iterator[str]:
+    for _, _, written, *_ in note["tables"].values():
         for rows in written:
             yield from (path for path, *_ in rows["files"])
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from lance import LanceDataset
 
 from omnigraph.core.tables import FileRecord
-from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.errors import CorruptionError, NotFoundError, StorageError
 from omnigraph.storage.index.indexes import segment_ids
 from omnigraph.storage.objects.durability import mismatch
 from omnigraph.storage.objects.failures import translated
@@ -32,8 +32,11 @@ from omnigraph.storage.tables.store import Store
 FIRST_VERSION = 1
 """An ordinary, empty version that every table has: it makes the directory a dataset for Lance."""
 
+HINT = "latest_version_hint.json"
+"""A file that Lance writes on a local disk; nothing relies on it."""
 
-class Fate(Enum):
+
+class Fate(StrEnum):
     """The decision about a file."""
 
     NEEDED = "needed"
@@ -147,6 +150,23 @@ def sweep(store: Store, needs: Needs, terms: Terms) -> Swept:
     return swept
 
 
+def needed_files(store: Store, needs: Needs) -> list[Listed]:
+    """The files of a dataset that its versions refer to, for a copy; ``NotFoundError`` if one has vanished.
+
+    Without marks and hints, which are about one store: a copy writes its own.
+    """
+    found = _Found.of(store, needs)
+    listed = {file.path: file for file in store.objects.walk(needs.location)}
+    for path, until_us in found.files.items():
+        if until_us is None and path not in listed:
+            raise NotFoundError(f"{path} is missing", path=path)
+    return [file for path, file in listed.items() if found.until(path) != 0 and not _is_of_one_store(path)]
+
+
+def _is_of_one_store(path: str) -> bool:
+    return f"/{MARKS}/" in path or path.endswith(f"/{HINT}")
+
+
 def leave(store: Store, needs: Needs, damage: StorageError | None = None) -> Swept:
     """Leave a dataset as it is: any of its files may be needed."""
     swept = Swept(needs.location, damage=damage, is_live_manifest=needs.keeps_names)
@@ -236,7 +256,7 @@ class _Found:
         """Names that stay in a live dataset although no version that must stay refers to them."""
         is_manifest = self.needs.keeps_names and name.endswith(".manifest")
         is_first = self.needs.keeps_first and path == manifest_file(self.needs.location, FIRST_VERSION)
-        return is_manifest or is_first or name == "latest_version_hint.json"
+        return is_manifest or is_first or name == HINT
 
 
 def _need(known: dict[str, int | None], name: str, until_us: int | None) -> None:

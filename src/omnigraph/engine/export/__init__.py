@@ -1,0 +1,1 @@
+"""Exports of a snapshot to files: JSON lines, CSV and Parquet."""
