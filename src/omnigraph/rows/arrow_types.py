@@ -24,6 +24,12 @@ PRIMARY_KEY_METADATA: Final = {"lance-schema:unenforced-primary-key": "true"}
 BLOB_METADATA: Final = {"omnigraph:blob": "true"}
 PROPERTY_ID_METADATA: Final = "omnigraph:property-id"
 
+BLOB_BYTES: Final = 1024 * 1024
+"""Assumed size of a blob."""
+
+VALUE_BYTES: Final = 64
+"""Assumed size of any other value but a vector."""
+
 ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
     Scalar.STRING: pa.utf8(),
     Scalar.BLOB: pa.large_binary(),
@@ -83,3 +89,11 @@ def stored_fields(entity: Entity, stored: pa.Schema) -> dict[str, pa.Field]:
     known = {column_identity(field): field for field in stored}
     wanted = {field.name: column_identity(field) for field in table_schema(entity)}
     return {name: known[identity] for name, identity in wanted.items() if identity in known}
+
+
+def row_bytes(entity: Entity) -> int:
+    """Estimated bytes of a row, which decide the number of rows that are read together."""
+    types = [prop.type for prop in entity.properties.values()]
+    return VALUE_BYTES + sum(
+        BLOB_BYTES if type_.is_blob else 4 * (type_.dimension or 0) or VALUE_BYTES for type_ in types
+    )

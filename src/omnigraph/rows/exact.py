@@ -1,7 +1,7 @@
 """Lossless JSON values, in the encoding of exports.
 
-Dates are day numbers, times milliseconds, bytes base64. Non-finite numbers are the texts ``NaN``, ``Infinity`` and
-``-Infinity``, as in results.
+Floats of 32 bits have the digits that exports write. Dates are day numbers, times milliseconds, bytes base64.
+Non-finite numbers are the texts ``NaN``, ``Infinity`` and ``-Infinity``, as in results.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.rows.json_values import MANAGED_BLOB
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.results import as_written, result_rows
 
 
 def exact_rows(table: pa.Table) -> list[dict[str, Any]]:
@@ -27,9 +27,9 @@ def _plain(column: pa.Array) -> pa.Array:
         return pa.array([None if value is None else _text(value) for value in column.to_pylist()], pa.large_utf8())
     if pa.types.is_list(kind):
         number = _number(kind.value_type)
-        return column if number is None else column.cast(pa.list_(number))
+        return as_written(column) if number is None else column.cast(pa.list_(number))
     number = _number(kind)
-    return column if number is None else column.cast(number)
+    return as_written(column) if number is None else column.cast(number)
 
 
 def _number(kind: pa.DataType) -> pa.DataType | None:

@@ -14,20 +14,22 @@ This relies on facts about Arrow's parser:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from omnigraph.rows.arrow_types import ID, Entity, table_schema
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.column_values import Unusual, fast_type, stored, temporal_in
 from omnigraph.rows.json_lines import LineBlock, Malformed, parse_line
-from omnigraph.rows.keys import node_ids
+from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
 from omnigraph.rows.minting import MintIds, given_or_minted
+from omnigraph.rows.omissions import Cells, Omissions, cells_of_columns, lines_without
 from omnigraph.rows.typed_rows import TypedRows, counting
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeType
 
 NumberedLine = tuple[int, bytes]
 
@@ -36,6 +38,9 @@ _PREFIX_NAME_AT: Final = 10
 """Start of the search for the end of the type's name: behind ``{"type": "``, or one character into the name if there
 is no space."""
 _SNIFFED_LINES: Final = 64
+_ENVELOPE: Final = frozenset({"type", "edge", "from", "to", "data", "id"})
+"""Keys of the record itself; a property of that name cannot be counted in the text."""
+_ESCAPED_KEY: Final = re.compile(rb'\\u[0-9A-Fa-f]{4}[^"\\]*"[ \t\r]*:')
 _NULL_DATA: Final = re.compile(rb'"data"[ \t\r]*:[ \t\r]*null')
 
 
@@ -46,9 +51,10 @@ class ColumnarReader:
     values. So an equal number of objects and lines means one object per line.
     """
 
-    def __init__(self, catalog: Catalog, mint_ids: MintIds) -> None:
+    def __init__(self, catalog: Catalog, mint_ids: MintIds, omissions: Omissions = Omissions.IGNORED) -> None:
         self._catalog = catalog
         self._mint_ids = mint_ids
+        self._omissions = omissions
         self._parsers: dict[str, _TypeParser] = {}
         self._by_prefix: dict[bytes, _TypeParser] = {}
 
@@ -104,7 +110,7 @@ class ColumnarReader:
         entity: Entity | None = self._catalog.node(name) if found.group(1) == b"type" else self._catalog.edge(name)
         if entity is None:
             return None
-        parser = self._parsers.setdefault(entity.table_key, _TypeParser(entity, self._mint_ids))
+        parser = self._parsers.setdefault(entity.table_key, _TypeParser(entity, self._mint_ids, self._omissions))
         self._by_prefix[prefix] = parser
         return parser
 
@@ -112,10 +118,12 @@ class ColumnarReader:
 class _TypeParser:
     """Parser for lines of one type. ``_numbers`` holds the dates and times that this input writes as numbers."""
 
-    def __init__(self, entity: Entity, mint_ids: MintIds) -> None:
+    def __init__(self, entity: Entity, mint_ids: MintIds, omissions: Omissions) -> None:
         self.key = entity.table_key
         self._entity = entity
         self._mint_ids = mint_ids
+        self._is_noted = omissions is not Omissions.IGNORED
+        self._is_partial = omissions is Omissions.ALLOWED
         self._schema = table_schema(entity)
         self._properties = [name for name in self._schema.names if name in entity.properties]
         self._numbers: frozenset[str] | None = None
@@ -135,10 +143,10 @@ class _TypeParser:
         if table.num_rows != len(numbers):
             return None
         try:
-            batch = self._batch(table, data)
+            batch, omitted = self._batch(table, data)
         except (Unusual, pa.ArrowInvalid):
             return None
-        return TypedRows(self._entity, batch, numbers)
+        return TypedRows(self._entity, batch, numbers, omitted=omitted)
 
     def _sniff(self, data: bytes, lines: int) -> bool:
         """Detect in the first lines which dates are numbers. Returns true if the result changed."""
@@ -171,24 +179,44 @@ class _TypeParser:
         reading = pj.ReadOptions(use_threads=True, block_size=PARSE_BLOCK_BYTES)
         return pj.read_json(pa.BufferReader(data), reading, options)
 
-    def _batch(self, table: pa.Table, data: bytes) -> pa.RecordBatch:
+    def _batch(self, table: pa.Table, data: bytes) -> tuple[pa.RecordBatch, Cells | None]:
         arrays = self._columns(table, data)
         if sum(_items_max(array) for array in arrays.values()) + 8 * len(self._schema) > STRUCTURAL_TOKENS_MAX:
             raise Unusual
         given = arrays.pop(ID)
+        omitted: dict[str, pa.BooleanArray] = {ID: pc.is_null(given)} if given.null_count else {}
+        ends: dict[str, pa.Array] = {}
+        if isinstance(self._entity, EdgeType):
+            ends = {SRC: _flat(table.column("from")), DST: _flat(table.column("to"))}
+            for (column, end), key in zip(ends.items(), ("from", "to"), strict=True):
+                if end.null_count:
+                    omitted[column] = self._omitted(end, key, data, is_required=True)
+                    # Only an edge with an id may leave its ends out.
+                    if pc.any(pc.and_(omitted[column], pc.is_null(given))).as_py():
+                        raise Unusual
         for name, array in arrays.items():
             prop = self._entity.properties[name]
-            if array.null_count and not prop.type.nullable:
-                raise Unusual
+            if array.null_count and (self._is_noted or not prop.type.nullable):
+                omitted[name] = self._omitted(array, name, data, is_required=not prop.type.nullable)
             arrays[name] = stored(array, prop.type)
-        if isinstance(self._entity, EdgeType):
-            ends = [_flat(table.column("from")), _flat(table.column("to"))]
-            if any(end.null_count for end in ends):
-                raise Unusual
-            ids = given_or_minted(given, self._mint_ids)
-            return pa.RecordBatch.from_arrays([ids, *ends, *arrays.values()], schema=self._schema)
-        ids = self._node_ids(self._entity, arrays, given)
-        return pa.RecordBatch.from_arrays([ids, *arrays.values()], schema=self._schema)
+        ids = self._ids(ends | arrays, given, omitted)
+        batch = pa.RecordBatch.from_arrays([ids, *ends.values(), *arrays.values()], schema=self._schema)
+        return batch, cells_of_columns(self._schema.names, omitted, batch.num_rows)
+
+    def _omitted(self, array: pa.Array, key: str, data: bytes, *, is_required: bool) -> pa.BooleanArray:
+        """A mask of nulls that the lines do not write; raises if a null is not allowed.
+
+        The parser does not distinguish a missing key from a null. Quotes in texts are escaped, so a quoted name before
+        a colon is a key; only an escape in it could hide one.
+        """
+        if is_required and not self._is_partial:
+            raise Unusual
+        if b"null" not in data:
+            return pc.is_null(array)
+        if is_required or key in _ENVELOPE or _ESCAPED_KEY.search(data):
+            raise Unusual
+        written = re.compile(rb'"%s"[ \t\r]*:' % re.escape(key.encode()))
+        return lines_without(data, [found.start() for found in written.finditer(data)], len(array))
 
     def _columns(self, table: pa.Table, data: bytes) -> dict[str, pa.Array]:
         struct = _flat(table.column("data"))
@@ -198,10 +226,14 @@ class _TypeParser:
             raise Unusual
         return dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
 
-    def _node_ids(self, node: NodeType, arrays: dict[str, pa.Array], given: pa.Array) -> pa.Array:
-        if not node.key:
+    def _ids(self, arrays: dict[str, pa.Array], given: pa.Array, omitted: Mapping[str, pa.BooleanArray]) -> pa.Array:
+        if not self._entity.key:
             return given_or_minted(given, self._mint_ids)
-        ids = node_ids(node, pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
+        ids = derived_ids(self._entity, pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
+        # A key with an omitted member has no id of its own: the given one counts.
+        for name in self._entity.key:
+            if name in omitted:
+                ids = pc.if_else(omitted[name], given, ids)
         # The comparison is null where no id was given.
         if ids.null_count or (given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py()):
             raise Unusual

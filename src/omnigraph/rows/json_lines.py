@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,6 +108,18 @@ def parse_line(line: bytes) -> object:
         return _decode(_FLOAT_DECODER, text)
 
 
+def parse_at(text: str, start: int) -> tuple[object, int]:
+    """The JSON value that begins at a position, and the position behind it. Raises Malformed."""
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as problem:
+        raise Malformed(f"invalid JSON: {problem.msg}") from None
+    except ValueError:
+        return _FLOAT_DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise Malformed("invalid JSON: nested too deeply") from None
+
+
 def _decode(decoder: json.JSONDecoder, text: str) -> object:
     try:
         return decoder.decode(text)
@@ -139,3 +151,19 @@ def _no_constant(name: str) -> object:
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
 _FLOAT_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant, parse_int=float)
+
+
+def records_at(chunks: Iterable[bytes], lines: Collection[int], *, is_start: bool = True) -> dict[int, object]:
+    """Records of a stream by line: the text of a line that is not a record, and none for one that is too long."""
+    wanted = set(lines)
+    found: dict[int, object] = {}
+    for block in blocks(chunks, lambda line: None, is_start=is_start):
+        if wanted.isdisjoint(range(block.first_line, block.first_line + block.lines)):
+            continue
+        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+            if number in wanted:
+                try:
+                    found[number] = parse_line(line)
+                except Malformed:
+                    found[number] = line.decode(errors="replace")
+    return found

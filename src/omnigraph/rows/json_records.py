@@ -1,22 +1,24 @@
 """The exact path of reading records: one record at a time, with a located violation for every problem.
 
-A record is a decoded JSON object. An invalid row is reported and skipped; reading continues with the next record.
+A record is a decoded JSON object. Every mistake in it is reported, and reading continues with the next record. A row
+whose id is known stays, with null in place of an invalid value; the others are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pyarrow as pa
 
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.json_values import Convert, Unfit, converter, kind_of, to_text
-from omnigraph.rows.keys import key_id, key_text
+from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.minting import MintIds
+from omnigraph.rows.omissions import Omissions, cells_of_rows
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.types import PropertyType
 
 RESERVED: Final = frozenset(
@@ -29,11 +31,22 @@ _EDGE_KEYS: Final = frozenset({"edge", "from", "to", "data"})
 class RecordReader:
     """Converts records to rows, collected in columns until ``take`` is called."""
 
-    def __init__(self, catalog: Catalog, source: str, mint_ids: MintIds, violations: Violations) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        source: str,
+        mint_ids: MintIds,
+        violations: Violations,
+        omissions: Omissions = Omissions.IGNORED,
+        convert: Callable[[PropertyType], Convert] = converter,
+    ) -> None:
+        """``convert`` gives the conversion of a type's values, which raises Unfit."""
         self._catalog = catalog
         self._source = source
         self._mint_ids = mint_ids
         self._violations = violations
+        self._omissions = omissions
+        self._convert = convert
         self._tables: dict[str, _Table] = {}
 
     def take(self) -> list[TypedRows]:
@@ -50,6 +63,12 @@ class RecordReader:
         else:
             self.malformed('a record has "type" (a node) or "edge" (an edge); this one has neither', line)
 
+    def read_as(self, entity: Entity, data: Mapping[str, object], line: int) -> None:
+        """Read a record that has no envelope: stored columns and their values."""
+        ends = {key: data[name] for name, key in ((SRC, "from"), (DST, "to")) if name in data}
+        properties = {name: value for name, value in data.items() if name not in (SRC, DST)} if ends else data
+        self._table(entity).add(ends, properties, line)
+
     def malformed(self, message: str, line: int, table_key: str | None = None) -> None:
         place = Place(self._source, line)
         self._violations.add(Violation(ViolationCode.MALFORMED, message, table_key, place=place))
@@ -63,7 +82,7 @@ class RecordReader:
         table = self._table(node)
         data = self._data(record, _NODE_KEYS, table, line)
         if data is not None:
-            table.add_node(node, data, line)
+            table.add({}, data, line)
 
     def _read_edge(self, record: Mapping[str, object], line: int) -> None:
         name = record["edge"]
@@ -74,7 +93,7 @@ class RecordReader:
         table = self._table(edge)
         data = self._data(record, _EDGE_KEYS, table, line)
         if data is not None:
-            table.add_edge(record, data, line)
+            table.add(record, data, line)
 
     def _unknown_type(self, kind: str, name: object, line: int) -> None:
         if not isinstance(name, str):
@@ -102,7 +121,7 @@ class RecordReader:
     def _table(self, entity: Entity) -> _Table:
         table = self._tables.get(entity.table_key)
         if table is None:
-            table = _Table(entity, self._source, self._mint_ids, self._violations)
+            table = _Table(entity, self._source, self._mint_ids, self._violations, self._omissions, self._convert)
             self._tables[entity.table_key] = table
         return table
 
@@ -110,50 +129,71 @@ class RecordReader:
 class _Table:
     """Builder of the columns of one type."""
 
-    def __init__(self, entity: Entity, source: str, mint_ids: MintIds, violations: Violations) -> None:
+    def __init__(
+        self,
+        entity: Entity,
+        source: str,
+        mint_ids: MintIds,
+        violations: Violations,
+        omissions: Omissions,
+        convert: Callable[[PropertyType], Convert],
+    ) -> None:
         self.key = entity.table_key
         self.lines: list[int] = []
         self._entity = entity
         self._source = source
         self._mint_ids = mint_ids
         self._violations = violations
+        self._is_noted = omissions is not Omissions.IGNORED
+        self._is_partial = omissions is Omissions.ALLOWED
         self._schema = table_schema(entity)
         self._system = 3 if isinstance(entity, EdgeType) else 1
         self._properties: list[tuple[str, PropertyType, Convert]] = [
-            (name, entity.properties[name].type, converter(entity.properties[name].type))
+            (name, entity.properties[name].type, convert(entity.properties[name].type))
             for name in self._schema.names[self._system :]
         ]
         self._known = frozenset(self._schema.names[self._system :]) | {ID}
         self._columns: list[list[object]] = [[] for _ in self._schema]
+        self._omitted: list[list[bool]] = []
+        self._has_holes = False
 
     def take(self) -> TypedRows:
         arrays = [pa.array(column, field.type) for column, field in zip(self._columns, self._schema, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        rows = TypedRows(self._entity, batch, pa.array(self.lines, pa.int64()))
+        lines, cells = pa.array(self.lines, pa.int64()), cells_of_rows(self._omitted)
+        rows = TypedRows(self._entity, batch, lines, self._has_holes, cells)
         self.lines = []
+        self._has_holes = False
         self._columns = [[] for _ in self._schema]
+        self._omitted = []
         return rows
 
-    def add_node(self, node: NodeType, data: Mapping[str, object], line: int) -> None:
+    def add(self, record: Mapping[str, object], data: Mapping[str, object], line: int) -> None:
+        """Add a row; ``record`` holds the ends of an edge."""
+        given, is_readable = self._given_id(data, line)
+        ends: dict[str, str | None] = {}
+        if isinstance(self._entity, EdgeType):
+            is_optional = self._is_partial and given is not None
+            for column, key in ((SRC, "from"), (DST, "to")):
+                ends[column] = self._end(record, key, line) if key in record or not is_optional else None
+                is_readable &= ends[column] is not None or (is_optional and key not in record)
         values = self._values(data, line)
-        given, is_good = self._given_id(data, line)
-        if values is None or not is_good:
+        if not is_readable:
             return
-        entity_id = self._key_id(node, values, given, line) if node.key else self._mint_unless(given)
+        entity_id = self._key_id(data, ends, values, given, line) if self._entity.key else self._mint_unless(given)
         if entity_id is not None:
-            self._add([entity_id, *values], line)
-
-    def add_edge(self, record: Mapping[str, object], data: Mapping[str, object], line: int) -> None:
-        ends = [self._end(record, key, line) for key in ("from", "to")]
-        values = self._values(data, line)
-        given, is_good = self._given_id(data, line)
-        if values is not None and is_good and None not in ends:
-            self._add([self._mint_unless(given), *ends, *values], line)
+            self._add([entity_id, *ends.values(), *values], line)
+            self._note(data, ends, given)
 
     def _add(self, row: list[object], line: int) -> None:
         for column, value in zip(self._columns, row, strict=True):
             column.append(value)
         self.lines.append(line)
+
+    def _note(self, data: Mapping[str, object], ends: Mapping[str, str | None], given: str | None) -> None:
+        omitted = [given is None, *(end is None for end in ends.values())]
+        names = self._schema.names[self._system :]
+        self._omitted.append(omitted + [self._is_noted and name not in data for name in names])
 
     def _mint_unless(self, given: str | None) -> str:
         return self._mint_ids(1) if given is None else given
@@ -179,36 +219,48 @@ class _Table:
             self._report(ViolationCode.TYPE, f'"id" of {self._entity.name}: {problem}', ID, line)
             return None, False
 
-    def _key_id(self, node: NodeType, values: list[object], given: str | None, line: int) -> str | None:
-        by_name = {name: value for (name, _, _), value in zip(self._properties, values, strict=True)}
-        texts = [key_text(by_name[name], node.properties[name].type) for name in node.key]
+    def _key_id(
+        self,
+        data: Mapping[str, object],
+        ends: Mapping[str, str | None],
+        values: list[object],
+        given: str | None,
+        line: int,
+    ) -> str | None:
+        """The derived id, or the given one if a member of the key is omitted; None if there is neither."""
+        entity = self._entity
+        by_name: dict[str, object] = {name: value for (name, _, _), value in zip(self._properties, values, strict=True)}
+        by_name.update(ends)
+        omitted = [name for name in entity.key if by_name[name] is None and name not in data]
+        if omitted and self._is_partial:
+            if given is None:
+                self._report(ViolationCode.REQUIRED, required_message(entity, omitted[0]), omitted[0], line)
+            return given
+        texts = [key_text(by_name[name], key_type(entity, name)) for name in entity.key]
+        if None in texts:
+            return None
         derived = key_id([text for text in texts if text is not None])
         if given is not None and given != derived:
-            self._report(ViolationCode.KEY, explicit_id_message(node, given, derived), ID, line, given)
-            return None
+            self._report(ViolationCode.KEY, explicit_id_message(entity, given, derived), ID, line, given)
         return derived
 
-    def _values(self, data: Mapping[str, object], line: int) -> list[object] | None:
-        """The stored values in column order, or None after reporting every violation."""
-        is_good = True
+    def _values(self, data: Mapping[str, object], line: int) -> list[object]:
+        """The stored values in column order, with None for those that were reported."""
         if not self._known.issuperset(data):
             self._report_unknown(data, line)
-            is_good = False
-        values = []
+        values: list[object] = []
         for name, type_, convert in self._properties:
             value = data.get(name)
             try:
                 if value is not None:
-                    values.append(convert(value))
-                elif type_.nullable:
-                    values.append(None)
-                else:
-                    is_good = False
+                    value = convert(value)
+                elif not type_.nullable and not (self._is_partial and name not in data):
                     self._report(ViolationCode.REQUIRED, required_message(self._entity, name), name, line)
             except Unfit as problem:
-                is_good = False
+                value = None
                 self._report(ViolationCode.TYPE, unfit_message(self._entity, name, str(problem)), name, line)
-        return values if is_good else None
+            values.append(value)
+        return values
 
     def _report_unknown(self, data: Mapping[str, object], line: int) -> None:
         for name in data:
@@ -221,11 +273,14 @@ class _Table:
                 self._report(ViolationCode.UNKNOWN_PROPERTY, message, str(name), line)
 
     def _report(self, code: ViolationCode, message: str, prop: str, line: int, entity_id: str | None = None) -> None:
+        self._has_holes = True
         place = Place(self._source, line)
         self._violations.add(Violation(code, message, self.key, entity_id, prop, place))
 
 
 def required_message(entity: Entity, name: str) -> str:
+    if name in (SRC, DST):
+        return f'missing "{"from" if name == SRC else "to"}" of {entity.name}, the id of a node'
     return f"missing required property {entity.name}.{name} ({entity.properties[name].type})"
 
 
@@ -233,6 +288,6 @@ def unfit_message(entity: Entity, name: str, why: str) -> str:
     return f"wrong value for {entity.name}.{name} ({entity.properties[name].type}): {why}"
 
 
-def explicit_id_message(node: NodeType, given: str, derived: str) -> str:
-    keys = ", ".join(node.key)
-    return f"the id {shown(given)} of {node.name} differs from {shown(derived)}, the id its key ({keys}) gives"
+def explicit_id_message(entity: Entity, given: str, derived: str) -> str:
+    keys = ", ".join(entity.key)
+    return f"the id {shown(given)} of {entity.name} differs from {shown(derived)}, the id its key ({keys}) gives"

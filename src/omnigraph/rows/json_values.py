@@ -13,6 +13,7 @@ from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Final
 
+from omnigraph.core.display import with_article
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import (
     CALENDAR,
@@ -57,6 +58,8 @@ def kind_of(value: object) -> str:
             return f"the boolean {'true' if value else 'false'}"
         case int() if abs(value) >= 10**40:
             return "a huge integer"
+        case float() if value != value:
+            return "NaN"
         case int() | float():
             return f"the number {value}"
         case str():
@@ -66,7 +69,12 @@ def kind_of(value: object) -> str:
         case dict():
             return "an object"
         case _:
-            return f"a {type(value).__name__}"
+            return with_article(type(value).__name__)
+
+
+def _missing(value: object) -> str:
+    """The advice for NaN, by which other libraries mark a missing value."""
+    return "; a missing value is null" if value != value else ""
 
 
 def to_text(value: object) -> str:
@@ -93,7 +101,7 @@ def _integer_converter(scalar: Scalar) -> Convert:
         # Libraries register their integers as Integral; the common case must not pay for the isinstance check.
         if type(value) is not int:
             if isinstance(value, bool) or not isinstance(value, Integral):
-                raise Unfit(f"expected an integer, got {kind_of(value)}")
+                raise Unfit(f"expected an integer, got {kind_of(value)}{_missing(value)}")
             value = int(value)
         if not low <= value <= high:
             raise Unfit(f"{kind_of(value)} is outside the range of {scalar.value}, {low} to {high}")
@@ -113,7 +121,7 @@ def _to_f64(value: object) -> float:
         except OverflowError:
             number = math.inf
     if not math.isfinite(number):
-        raise Unfit(f"{kind_of(value)} is not a finite 64-bit float")
+        raise Unfit(f"{kind_of(value)} is not a finite 64-bit float{_missing(value)}")
     return number
 
 

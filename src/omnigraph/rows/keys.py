@@ -1,4 +1,4 @@
-"""Canonical text of key values, and the ids of keyed nodes derived from it.
+"""Canonical text of key values, and the ids of keyed entities derived from it.
 
 Applied to stored values, so equal keys have equal ids however they were written: a date is its day number, a float its
 shortest digits at the stored width, without an exponent. Null, NaN and infinities have no canonical text; the id is
@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds
-from omnigraph.schema.catalog import NodeType
+from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
+_TEXT: Final = PropertyType(Scalar.STRING)
 _ESCAPED_IN_JSON = r'["\\\x00-\x1f]'
 
 
@@ -52,16 +53,20 @@ def key_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
     return TEXTS[type_.scalar](array)
 
 
+def key_type(entity: NodeType | EdgeType, name: str) -> PropertyType:
+    """The type of a member of a key: a property, or an end of an edge."""
+    prop = entity.properties.get(name)
+    return _TEXT if prop is None else prop.type
+
+
 def key_id(texts: Sequence[str]) -> str:
-    """The id of a node with these key texts, given in key order."""
+    """The id of an entity with these key texts, given in key order."""
     return texts[0] if len(texts) == 1 else json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
 
 
-def node_ids(node_type: NodeType, batch: pa.RecordBatch | pa.Table) -> pa.Array:
-    """The ids of keyed nodes, null where a member of the key has no text."""
-    return tuple_texts(
-        [key_texts(_flat(batch.column(name)), node_type.properties[name].type) for name in node_type.key]
-    )
+def derived_ids(entity: NodeType | EdgeType, batch: pa.RecordBatch | pa.Table) -> pa.Array:
+    """The ids of keyed entities, null where a member of the key has no text."""
+    return tuple_texts([key_texts(_flat(batch.column(name)), key_type(entity, name)) for name in entity.key])
 
 
 def tuple_texts(columns: Sequence[pa.Array]) -> pa.Array:

@@ -1,29 +1,33 @@
 """Arrow data of one type to typed rows: columns are property names, ids are derived, given or minted.
 
-An unsuitable column is reported once, an invalid value with its row; invalid rows are skipped. pandas and polars frames
-are read through Arrow's stream protocol.
+An unsuitable column is reported once, an invalid value with its row. Rows whose id is known stay, with null in place of
+an invalid value. pandas and polars frames are read through Arrow's stream protocol.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.display import with_article
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, plain
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.id_columns import id_column, text_key
 from omnigraph.rows.json_records import explicit_id_message, required_message, unfit_message
 from omnigraph.rows.json_values import kind_of
-from omnigraph.rows.keys import key_texts, node_ids, tuple_texts
+from omnigraph.rows.keys import derived_ids, key_texts, tuple_texts
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
 from omnigraph.rows.minting import MintIds, given_or_minted
-from omnigraph.rows.typed_rows import Gathering, TypedRows, counting
+from omnigraph.rows.omissions import Cells, Omissions, omitting
+from omnigraph.rows.typed_rows import Gathering, TypedRows, numbered
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
@@ -47,7 +51,7 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
     if hasattr(data, "__arrow_c_array__"):
         return as_reader(pa.record_batch(data))
     raise UsageError(
-        f"a {type(data).__name__} is not Arrow data",
+        f"{with_article(type(data).__name__)} is not Arrow data",
         hint="pass an Arrow table, batch or reader, or a pandas or polars frame",
     )
 
@@ -61,25 +65,65 @@ def from_arrow(
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
     from_texts: bool = False,
+    omissions: Omissions = Omissions.IGNORED,
 ) -> Iterator[TypedRows]:
     """Typed rows of Arrow data; a place is the row number, counted from 1.
 
     ``from_texts`` also parses text as numbers, booleans and arrays, as CSV files need it.
     """
     reader = as_reader(data)
-    columns = _match_columns(entity, reader.schema, violations)
-    if columns is None:
+    placed = numbered(reader)
+    return from_batches(
+        entity,
+        reader.schema,
+        placed,
+        source=source,
+        mint_ids=mint_ids,
+        violations=violations,
+        batch_rows=batch_rows,
+        from_texts=from_texts,
+        omissions=omissions,
+    )
+
+
+def from_batches(
+    entity: Entity,
+    schema: pa.Schema,
+    placed: Iterable[tuple[pa.RecordBatch, pa.Array]],
+    *,
+    source: str,
+    mint_ids: MintIds,
+    violations: Violations,
+    batch_rows: int = BATCH_ROWS,
+    from_texts: bool = False,
+    omissions: Omissions = Omissions.IGNORED,
+    references: Mapping[str, NodeType] = MappingProxyType({}),
+    header: Place | None = None,
+    locates_columns: bool = False,
+) -> Iterator[TypedRows]:
+    """Typed rows of batches with the line of every row, as ``from_arrow`` gives them.
+
+    ``references`` holds the node types whose ids the columns ``id``, ``src`` and ``dst`` hold, ``header`` the place of
+    the column names. ``locates_columns``: a column of the wrong type is reported at its first value. Callers that set
+    rows with a violation aside leave it out, because the fault is not that of one row.
+    """
+    before = violations.total
+    columns = _match_columns(entity, schema, violations, omissions, header)
+    by_id = omissions is Omissions.ALLOWED and ID in columns
+    if not by_id and not columns.keys() >= identifying_columns(entity):
+        violations.unidentified.add(entity.table_key)
         return
-    typing = _Typing(entity, columns, source, mint_ids, violations, from_texts)
+    has_holes = violations.total > before
+    typing = _Typing(
+        entity, columns, source, mint_ids, violations, omissions, references, locates_columns, from_texts, has_holes
+    )
     gathering = Gathering(batch_rows)
-    first = 1
-    for batch in reader:
+    for batch, lines in placed:
         rows = max(1, min(batch_rows, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes)))
         for start in range(0, batch.num_rows, rows):
-            piece = typing.rows(batch.slice(start, rows), first + start)
+            piece = typing.rows(batch.slice(start, rows), lines.slice(start, rows))
             if piece is not None:
                 yield from gathering.add(piece)
-        first += batch.num_rows
     yield from gathering.rest()
 
 
@@ -116,13 +160,19 @@ def _fitting(array: pa.Array, type_: PropertyType) -> pa.Array:
         return pa.concat_arrays([_fitting(array.slice(0, half), type_), _fitting(array.slice(half), type_)])
 
 
-def _match_columns(entity: Entity, schema: pa.Schema, violations: Violations) -> dict[str, int] | None:
-    """Index of each stored column, or None after reporting unknown, duplicate and missing columns."""
+def identifying_columns(entity: Entity) -> frozenset[str]:
+    """The columns without which no row of a type can be identified: the key, and the ends of an edge."""
+    return frozenset({*_ends(entity), *entity.key})
+
+
+def _match_columns(
+    entity: Entity, schema: pa.Schema, violations: Violations, omissions: Omissions, header: Place | None
+) -> dict[str, int]:
+    """Index of each stored column; reports unknown, duplicate and missing columns."""
     found: dict[str, int] = {}
-    before = violations.total
 
     def report(code: ViolationCode, message: str, name: str) -> None:
-        violations.add(Violation(code, message, entity.table_key, property=name))
+        violations.add(Violation(code, message, entity.table_key, property=name, place=header))
 
     for index, given in enumerate(schema.names):
         name = _ENDS.get(given, given) if isinstance(entity, EdgeType) else given
@@ -132,60 +182,88 @@ def _match_columns(entity: Entity, schema: pa.Schema, violations: Violations) ->
             found[name] = index
         elif _PANDAS_INDEX.fullmatch(given) is None:
             report(ViolationCode.UNKNOWN_PROPERTY, f"unknown property {shown(given)} of {entity.name}", given)
+    required = {field.name for field in table_schema(entity) if not field.nullable and field.name != ID}
+    if omissions is Omissions.ALLOWED:
+        # What identifies an entity: its id, its key, or for an edge without a key both ends.
+        required = set() if ID in found else set(identifying_columns(entity))
     for wanted in table_schema(entity):
-        if not wanted.nullable and wanted.name not in found and wanted.name != ID:
+        if wanted.name in required and wanted.name not in found:
             report(ViolationCode.REQUIRED, f"missing required column {wanted.name} of {entity.name}", wanted.name)
-    return found if violations.total == before else None
+    return found
+
+
+def _ends(entity: Entity) -> tuple[str, ...]:
+    return (SRC, DST) if isinstance(entity, EdgeType) else ()
 
 
 @dataclass
 class _Typing:
-    """Typing of consecutive batches. ``_refused`` holds columns that were already reported as a whole."""
+    """Typing of consecutive batches. ``_refused`` holds columns that were already reported as a whole.
+
+    ``has_holes`` tells if some column of the type is missing although it is required, or was refused.
+    """
 
     entity: Entity
     columns: dict[str, int]
     source: str
     mint_ids: MintIds
     violations: Violations
+    omissions: Omissions
+    references: Mapping[str, NodeType]
+    locates_columns: bool
     from_texts: bool = False
+    has_holes: bool = False
     _refused: set[str] = field(default_factory=set)
 
-    def rows(self, batch: pa.RecordBatch, first: int) -> TypedRows | None:
-        schema = table_schema(self.entity)
-        arrays: dict[str, pa.Array] = {}
-        bad: set[int] = set()
-        for wanted in schema:
-            type_ = self.entity.properties[wanted.name].type if wanted.name in self.entity.properties else _TEXT
-            array = self._typed(batch, wanted.name, type_, first, bad)
-            if array is not None:
-                arrays[wanted.name] = array
-                if not wanted.nullable and wanted.name != ID:
-                    self._report_nulls(wanted.name, array, batch, first, bad)
-        if self._refused:
-            return None
-        keep = pa.array([row for row in range(batch.num_rows) if row not in bad], pa.int64()) if bad else None
-        if keep is not None:
-            arrays = {name: array.take(keep) for name, array in arrays.items()}
-        lines = counting(first, batch.num_rows)
-        lines = lines if keep is None else lines.take(keep)
-        return self._identified(pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema), lines)
+    def __post_init__(self) -> None:
+        self._schema = table_schema(self.entity)
 
-    def _typed(
-        self, batch: pa.RecordBatch, name: str, type_: PropertyType, first: int, bad: set[int]
-    ) -> pa.Array | None:
-        if name not in self.columns:
-            return pa.nulls(batch.num_rows, table_schema(self.entity).field(name).type)
-        try:
-            column = plain(batch.column(self.columns[name]))
-            return pa.concat_arrays(list(self._located(column, name, type_, first, 0, bad)))
-        except WrongColumn as problem:
-            if name not in self._refused:
-                self._refused.add(name)
-                self._report(ViolationCode.TYPE, self._unfit(name, str(problem)), name, None)
+    def rows(self, batch: pa.RecordBatch, lines: pa.Array) -> TypedRows | None:
+        arrays: list[pa.Array] = []
+        bad: set[int] = set()
+        lost: set[int] = set()
+        for wanted in self._schema:
+            name = wanted.name
+            is_property = name in self.entity.properties
+            type_ = self.entity.properties[name].type if is_property else _TEXT
+            # Without its id or an end a row cannot be compared with others.
+            wrong = bad if is_property and name not in identifying_columns(self.entity) else lost
+            array = self._typed(batch, name, type_, lines, wrong)
+            if not wanted.nullable and name != ID and name in self.columns and name not in self._refused:
+                self._report_nulls(name, array, batch, lines, wrong)
+            arrays.append(array)
+        if self._refused & {ID, *identifying_columns(self.entity)}:
+            self.violations.unidentified.add(self.entity.table_key)
             return None
+        typed = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        if lost:
+            keep = pa.array([row for row in range(batch.num_rows) if row not in lost], pa.int64())
+            typed, lines = typed.take(keep), lines.take(keep)
+        return self._identified(typed, lines, has_holes=self.has_holes or bool(bad or self._refused))
+
+    def _typed(self, batch: pa.RecordBatch, name: str, type_: PropertyType, lines: pa.Array, bad: set[int]) -> pa.Array:
+        if name not in self.columns:
+            return pa.nulls(batch.num_rows, self._schema.field(name).type)
+        column = batch.column(self.columns[name])
+        try:
+            pieces = list(self._located(column, name, type_, lines, 0, bad))
+            return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+        except WrongColumn as problem:
+            if name not in self._refused and column.null_count < len(column):
+                self._refused.add(name)
+                first = lines.filter(column.is_valid())[0].as_py() if self.locates_columns else None
+                self._report(ViolationCode.TYPE, self._unfit(name, str(problem)), name, first)
+            return pa.nulls(batch.num_rows, self._schema.field(name).type)
+
+    def _cast(self, array: pa.Array, name: str, type_: PropertyType) -> pa.Array:
+        if name in self.references or name == ID:
+            return id_column(array, self.references.get(name))
+        if name in text_key(self.entity):
+            return id_column(array, None)
+        return cast_column(array, type_, from_texts=self.from_texts)
 
     def _located(
-        self, array: pa.Array, name: str, type_: PropertyType, first: int, at: int, bad: set[int]
+        self, array: pa.Array, name: str, type_: PropertyType, lines: pa.Array, at: int, bad: set[int]
     ) -> Iterator[pa.Array]:
         """The typed column, with nulls in place of invalid values, which are found by bisection.
 
@@ -193,19 +271,19 @@ class _Typing:
         values among m rows cost about n log m casts.
         """
         try:
-            yield cast_column(array, type_, from_texts=self.from_texts)
+            yield self._cast(array, name, type_)
         except WrongValue as problem:
             if len(array) > 1:
                 half = len(array) // 2
-                yield from self._located(array.slice(0, half), name, type_, first, at, bad)
-                yield from self._located(array.slice(half), name, type_, first, at + half, bad)
+                yield from self._located(array.slice(0, half), name, type_, lines, at, bad)
+                yield from self._located(array.slice(half), name, type_, lines, at + half, bad)
                 return
             why = f"{_shown(array[0])} {problem}"
-            self._report(ViolationCode.TYPE, self._unfit(name, why), name, first + at)
+            self._report(ViolationCode.TYPE, self._unfit(name, why), name, lines[at].as_py())
             bad.add(at)
             yield cast_column(pa.nulls(1), type_)
 
-    def _report_nulls(self, name: str, array: pa.Array, batch: pa.RecordBatch, first: int, bad: set[int]) -> None:
+    def _report_nulls(self, name: str, array: pa.Array, batch: pa.RecordBatch, lines: pa.Array, bad: set[int]) -> None:
         if not array.null_count:
             return
         given = batch.column(self.columns[name])
@@ -217,28 +295,53 @@ class _Typing:
                     if name in self.entity.properties
                     else f"missing {name}, the id of a node, of {self.entity.name}"
                 )
-                self._report(ViolationCode.REQUIRED, message, name, first + row)
+                self._report(ViolationCode.REQUIRED, message, name, lines[row].as_py())
             bad.add(row)
 
-    def _identified(self, batch: pa.RecordBatch, lines: pa.Array) -> TypedRows:
-        given = batch.column(ID)
-        if isinstance(self.entity, NodeType) and self.entity.key:
-            ids = node_ids(self.entity, batch)
-            is_wrong = pc.or_kleene(pc.is_null(ids), pc.fill_null(pc.not_equal(given, ids), False))
-            for index in pc.indices_nonzero(is_wrong):
-                row = index.as_py()
-                self._report_key(self.entity, given[row].as_py(), ids[row].as_py(), lines[row].as_py())
-            keep = pc.invert(is_wrong)
-            batch, lines, ids = batch.filter(keep), lines.filter(keep), ids.filter(keep)
-        else:
-            ids = given_or_minted(given, self.mint_ids)
-        return TypedRows(self.entity, batch.set_column(0, batch.schema.field(0), ids), lines)
+    def _omitted(self, given: pa.Array) -> Cells | None:
+        """The cells that the table has no column for, and absent ids."""
+        names = table_schema(self.entity).names
+        absent = [name for name in names if name not in self.columns and name != ID]
+        cells = omitting(names, absent if self.omissions is not Omissions.IGNORED else (), len(given))
+        if given.null_count:
+            cells = omitting(names, [ID], len(given)) if cells is None else cells
+            assert cells is not None
+            cells[:, 0] = pc.is_null(given).to_numpy(zero_copy_only=False)
+        return cells
 
-    def _report_key(self, node: NodeType, given: str | None, derived: str | None, row: int) -> None:
+    def _identified(self, batch: pa.RecordBatch, lines: pa.Array, *, has_holes: bool) -> TypedRows:
+        given = batch.column(ID)
+        rows = TypedRows(self.entity, batch, lines, has_holes, self._omitted(given))
+        if not self.columns.keys() >= identifying_columns(self.entity):
+            return self._by_id(rows)
+        if not self.entity.key:
+            return self._with_ids(rows, given_or_minted(given, self.mint_ids))
+        ids = derived_ids(self.entity, batch)
+        is_wrong = pc.or_kleene(pc.is_null(ids), pc.fill_null(pc.not_equal(given, ids), False))
+        for index in pc.indices_nonzero(is_wrong):
+            row = index.as_py()
+            self._report_key(self.entity, given[row].as_py(), ids[row].as_py(), lines[row].as_py())
+            rows = replace(rows, has_holes=True)
+        if ids.null_count:
+            rows, ids = rows.filter(ids.is_valid()), ids.drop_null()
+        return self._with_ids(rows, ids)
+
+    def _by_id(self, rows: TypedRows) -> TypedRows:
+        """Rows of entities that only their id identifies: a member of the key, or an end of an edge, is omitted."""
+        given = rows.batch.column(ID)
+        for index in pc.indices_nonzero(pc.is_null(given)):
+            message = f"missing id of {self.entity.name}, whose key or ends are not given"
+            self._report(ViolationCode.REQUIRED, message, ID, rows.lines[index.as_py()].as_py())
+        return rows.filter(pc.is_valid(given))
+
+    def _with_ids(self, rows: TypedRows, ids: pa.Array) -> TypedRows:
+        return replace(rows, batch=rows.batch.set_column(0, rows.batch.schema.field(0), ids))
+
+    def _report_key(self, entity: Entity, given: str | None, derived: str | None, row: int) -> None:
         if derived is None or given is None:
-            message = f"the key ({', '.join(node.key)}) of {node.name} holds a number that is not finite"
+            message = f"the key ({', '.join(entity.key)}) of {entity.name} holds a number that is not finite"
         else:
-            message = explicit_id_message(node, given, derived)
+            message = explicit_id_message(entity, given, derived)
         self._report(ViolationCode.KEY, message, ID, row, given)
 
     def _unfit(self, name: str, why: str) -> str:

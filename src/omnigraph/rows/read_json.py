@@ -15,6 +15,7 @@ from omnigraph.rows.json_lines import Malformed, blocks, is_blank, parse_line
 from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.limits import BATCH_ROWS, LINE_BYTES_MAX, RECORDS_PER_BLOCK
 from omnigraph.rows.minting import MintIds
+from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.typed_rows import Gathering, TypedRows, in_line_order, joined
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
@@ -29,13 +30,14 @@ def read_lines(
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
     is_start: bool = True,
+    omissions: Omissions = Omissions.IGNORED,
 ) -> Iterator[TypedRows]:
     """Typed rows of a stream of JSON lines, in chunks of any size; an open binary file is such a stream.
 
     ``is_start``: the stream begins at the start of its file. Lines are counted from 1 in either case.
     """
-    reader = RecordReader(catalog, source, mint_ids, violations)
-    columns = ColumnarReader(catalog, mint_ids)
+    reader = RecordReader(catalog, source, mint_ids, violations, omissions)
+    columns = ColumnarReader(catalog, mint_ids, omissions)
     gathering = Gathering(batch_rows)
 
     def too_long(line: int) -> None:
@@ -56,12 +58,13 @@ def read_objects(
     mint_ids: MintIds,
     violations: Violations,
     batch_rows: int = BATCH_ROWS,
+    omissions: Omissions = Omissions.IGNORED,
 ) -> Iterator[TypedRows]:
     """Rows of records in the shape of JSON lines, as Python dicts; a place is the number of the record.
 
     Python's dates, times and bytes are accepted as values.
     """
-    reader = RecordReader(catalog, source, mint_ids, violations)
+    reader = RecordReader(catalog, source, mint_ids, violations, omissions)
     gathering = Gathering(batch_rows)
     numbered = enumerate(records, 1)
     while part := list(islice(numbered, RECORDS_PER_BLOCK)):

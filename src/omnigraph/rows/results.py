@@ -1,4 +1,4 @@
-"""Query results as JSON values, for the command line and the server.
+"""Query results as JSON values, for the command line and the server, and as Python values.
 
 Dates and times are ISO texts, non-finite floats are the texts ``NaN``, ``Infinity`` and ``-Infinity``, bytes are
 omitted. Exports use ``write_json``, which is lossless.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,23 +22,30 @@ _DAYS_PER_ERA, _YEARS_PER_ERA = 146_097, 400
 """The Gregorian calendar repeats after 400 years."""
 
 
-def result_rows(data: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
-    """One dict per row, columns in order."""
+def result_rows(data: pa.RecordBatch | pa.Table, *, shortest_floats: bool = False) -> list[dict[str, Any]]:
+    """One dict per row, columns in order.
+
+    A 32-bit float is the double of the same value (0.10000000149011612), or with ``shortest_floats`` the double with
+    the fewest digits that still denotes it (0.1).
+    """
     names = data.schema.names
-    columns = [_cells(column) for column in data.columns]
+    columns = [_cells(column, shortest_floats) for column in data.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _cells(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+def _cells(column: pa.Array | pa.ChunkedArray, shortest: bool) -> list[Any]:
     if isinstance(column, pa.ChunkedArray):
-        return [cell for chunk in column.chunks for cell in _cells(chunk)]
+        return [cell for chunk in column.chunks for cell in _cells(chunk, shortest)]
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _cells(column.dictionary_decode())
+        return _cells(column.dictionary_decode(), shortest)
     if isinstance(kind, pa.JsonType):
         return [cell if cell is None else json.loads(cell) for cell in column.to_pylist()]
     if isinstance(column, pa.ExtensionArray):
-        return _cells(column.storage)
+        return _cells(column.storage, shortest)
+    if pa.types.is_float32(kind) and shortest:
+        # Arrow prints the fewest digits that identify the 32-bit value.
+        return _float_cells(column.cast(pa.string()).cast(pa.float64()))
     if pa.types.is_floating(kind):
         return _float_cells(column)
     if pa.types.is_date32(kind):
@@ -52,7 +60,7 @@ def _cells(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
         return [cell if cell is None else str(cell) for cell in column.to_pylist()]
     if pa.types.is_nested(kind):
-        return _nested_cells(column)
+        return _nested_cells(column, shortest)
     if _is_bytes(kind):
         return [None] * len(column)
     cells: list[Any] = column.to_pylist()
@@ -80,15 +88,15 @@ def _not_finite(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _nested_cells(column: pa.Array) -> list[Any]:
+def _nested_cells(column: pa.Array, shortest: bool) -> list[Any]:
     if pa.types.is_struct(column.type):
         names = [field.name for field in column.type]
-        fields = [_cells(field) for field in column.flatten()]
+        fields = [_cells(field, shortest) for field in column.flatten()]
         rows = zip(*fields, strict=True) if fields else [()] * len(column)
         cells = [dict(zip(names, row, strict=True)) for row in rows]
         return [cell if valid else None for cell, valid in zip(cells, column.is_valid().to_pylist(), strict=True)]
     # Lists of every kind: the lengths split the flattened items. A null list has no items and a null length.
-    items = iter(_cells(pc.list_flatten(column)))
+    items = iter(_cells(pc.list_flatten(column), shortest))
     return [
         None if length is None else [next(items) for _ in range(length)]
         for length in pc.list_value_length(column).to_pylist()
@@ -119,3 +127,59 @@ def _shifted(days: int) -> tuple[str, int]:
     near = format_date(day)
     year = int(near[:4]) + eras * _YEARS_PER_ERA
     return f"{'-' if year < 0 else '+'}{abs(year):06d}{near[4:]}", day
+
+
+def python_rows(data: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """One dict per row with Python values, columns in order.
+
+    Floats of 32 bits have the digits they were written with. Times outside Python's calendar are ISO texts.
+    """
+    columns = [python_values(column) for column in data.columns]
+    names = data.schema.names
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def stored_rows(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """The same for rows of values in their stored forms: days for dates, milliseconds for times."""
+    names = schema.names
+    places = [place for place, field in enumerate(schema) if field.type not in _SAME]
+    if not places:
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    for place in places:
+        columns[place] = python_values(pa.array(columns[place], schema.field(place).type))
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+_SAME = frozenset((pa.utf8(), pa.bool_(), pa.int32(), pa.int64(), pa.uint32(), pa.uint64(), pa.float64()))
+"""Types whose stored form is the Python value."""
+
+
+def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column, as ``python_rows`` gives them."""
+    try:
+        values: list[Any] = as_written(column).to_pylist()
+        return values
+    except (ValueError, OverflowError):
+        # Python has no value for years outside 1 to 9999.
+        return [row["value"] for row in result_rows(pa.table({"value": as_written(column)}))]
+
+
+def as_written(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column with floats of 64 bits for those of 32 bits, also in lists and structs, by their shortest digits."""
+    texts = _with_floats(column.type, pa.string())
+    # Arrow prints the shortest digits that read back as the same float, and does both in one pass over the column.
+    return column if texts == column.type else column.cast(texts).cast(_with_floats(column.type, pa.float64()))
+
+
+def _with_floats(kind: pa.DataType, instead: pa.DataType) -> pa.DataType:
+    """A type with another one in place of floats of 32 bits."""
+    if pa.types.is_float32(kind):
+        return instead
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_floats(kind.value_type, instead), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(_with_floats(kind.value_type, instead))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _with_floats(field.type, instead)) for field in kind])
+    return kind

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from omnigraph.rows.cardinality import (
     touched_sources,
 )
 from omnigraph.rows.keys import key_texts
+from omnigraph.rows.omissions import Cells
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
@@ -72,6 +73,12 @@ class TableDelta:
     replaces_all: bool = False
     vanished: frozenset[str] = frozenset()
     places: Mapping[str, Place] = field(default_factory=dict)
+    omitted: Cells | None = None
+    """Cells that the input of a load does not name."""
+    found: Mapping[str, int] | None = None
+    """Addresses of the committed rows with these ids, if they were looked up."""
+    kept: int = 0
+    """With ``replaces_all``: committed entities that the new rows contain unchanged."""
 
     def ids(self) -> list[str]:
         ids: list[str] = self.rows.column("id").to_pylist()
@@ -156,6 +163,8 @@ def _check_endpoints(
     delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
 ) -> None:
     for end, node_name in (("src", edge.source), ("dst", edge.target)):
+        if f"node:{node_name}" in violations.unidentified:
+            continue
         wanted: list[str] = delta.rows.column(end).to_pylist()
         missing = missing_nodes(f"node:{node_name}", dict.fromkeys(wanted), deltas, committed)
         if not missing:
@@ -165,9 +174,13 @@ def _check_endpoints(
                 violations.add(endpoint_violation(edge, end, id_, node_id, delta.places.get(id_)))
 
 
-def endpoint_violation(edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None) -> Violation:
-    """An edge whose endpoint does not exist after the write."""
+def endpoint_violation(
+    edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None, *, is_stored: bool = False
+) -> Violation:
+    """An edge whose endpoint does not exist after the write: one of the input, or a stored one that remains."""
     message = f"{end} '{node_id}' not found in {edge.source if end == 'src' else edge.target}"
+    if is_stored:
+        message = f"{edge.name} '{id_}' would lose its node: {message}"
     return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place, node_id)
 
 
@@ -181,6 +194,10 @@ def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committe
     gone = delta.removed if delta is not None else frozenset()
     existing = committed.existing_ids(node_key, open_ids) if open_ids else set()
     return {id_ for id_ in open_ids if id_ not in existing or id_ in gone}
+
+
+STRANDED_HINT: Final = "keep the node in the input, or write the edges of that type in the same load"
+"""The next step for a stored edge whose node a write removes."""
 
 
 def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, violations: Violations) -> None:
@@ -199,7 +216,8 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
                 table = committed.edges_left_at(edge, end, sorted(delta.gone))
                 for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
                     if id_ not in handled:
-                        violations.add(endpoint_violation(edge, end, id_, node_id))
+                        violations.advise(STRANDED_HINT)
+                        violations.add(endpoint_violation(edge, end, id_, node_id, is_stored=True))
 
 
 def _check_cardinality(

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
 
+from omnigraph.errors import Hint
 from omnigraph.rows.limits import COUNTED_KINDS_MAX, SAMPLES_MAX, SAMPLES_PER_KIND_MAX, SHOWN_CHARS_MAX
 
 
@@ -29,8 +30,33 @@ class ViolationCode(StrEnum):
     KEY = "key"
     UNIQUE = "unique"
     DUPLICATE_ID = "duplicate_id"
+    NOT_FOUND = "not_found"
     ENDPOINT = "endpoint"
     CARDINALITY = "cardinality"
+
+
+class PartName(str):
+    """Name of one part of an input, for messages. Parts of one name differ by ``number``, which counts the parts.
+
+    A load that rejects rows identifies them by place, and may read a file twice: a mapping does so for two types.
+    """
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, name: str, number: int) -> PartName:
+        made = super().__new__(cls, name)
+        made.number = number
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        is_other = isinstance(other, PartName) and other.number != self.number
+        return not is_other and str.__eq__(self, other) is True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +67,11 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}"
+        return f"{self.source} {self.line}" if self.source in _COUNTED else f"{self.source}:{self.line}"
+
+
+_COUNTED = frozenset({"line", "record"})
+"""Names of inputs that have none of their own, such as the body of a request: what their places count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +105,15 @@ class Violations:
         self._sampled: dict[Kind, int] = {}
         self._samples: list[Violation] = []
         self._total = 0
+        self.unidentified: set[str] = set()
+        """Tables whose rows could not be read at all: their ids are unknown, so no reference to them is judged."""
+        self.advice: str | Hint | None = None
+        """The next step that a reader of the input proposes for the first violation."""
+
+    def advise(self, hint: str | Hint) -> None:
+        """Propose the next step for the violation that is added next; only the first one's is kept."""
+        if self._total == 0 and self.advice is None:
+            self.advice = hint
 
     @property
     def total(self) -> int:
@@ -110,6 +149,8 @@ class Violations:
                 self._keep(kind, violation)
         for kind, count in other.counts.items():
             self._count(kind, count)
+        self.unidentified |= other.unidentified
+        self.advice = self.advice or other.advice
 
     def _room(self, kind: Kind) -> int:
         if self._keeps_all:

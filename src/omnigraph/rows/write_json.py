@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Final
 
 import pyarrow as pa
@@ -16,50 +17,69 @@ import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import InputError
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.json_values import MANAGED_BLOB
 from omnigraph.rows.limits import BATCH_BYTES
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.schema.types import PropertyType
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
-_TEXT = PropertyType(Scalar.STRING)
+
+Texts = Mapping[Scalar, Callable[[pa.Array], pa.Array]]
+"""A function for each scalar that makes the texts of a column."""
 
 
-def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """JSON lines in chunks of whole lines. Columns are matched by name."""
+class Dates(Enum):
+    """Form of dates and times in text. Loads read both."""
+
+    NUMBER = "number"
+    """Days or milliseconds since 1970-01-01, as the reference implementation writes them."""
+    ISO = "iso"
+    """``2020-01-31`` and ``2020-01-31T12:00:00.000Z``."""
+
+
+def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch], dates: Dates = Dates.NUMBER) -> Iterator[bytes]:
+    """JSON lines in chunks of whole lines. Properties have the order of the columns."""
     for batch in batches:
         # The text of a slice must fit the 32-bit offsets of a string column with room to spare.
         rows = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
-            yield _lines(entity, batch.slice(start, rows))
+            yield _lines(entity, batch.slice(start, rows), JSON_TEXTS[dates])
 
 
-def _lines(entity: Entity, batch: pa.RecordBatch) -> bytes:
+def _lines(entity: Entity, batch: pa.RecordBatch, texts: Texts) -> bytes:
+    ids = string_texts(batch.column(ID))
     if isinstance(entity, EdgeType):
-        parts: list[object] = [f'{{"edge":{_quoted(entity.name)},"from":', _texts(batch.column(SRC), _TEXT)]
-        parts += [',"to":', _texts(batch.column(DST), _TEXT), ',"data":{"id":', _texts(batch.column(ID), _TEXT)]
+        parts: list[object] = [f'{{"edge":{quoted_text(entity.name)},"from":', string_texts(batch.column(SRC))]
+        parts += [',"to":', string_texts(batch.column(DST)), ',"data":{"id":', ids]
     else:
-        parts = [f'{{"type":{_quoted(entity.name)},"data":{{"id":', _texts(batch.column(ID), _TEXT)]
-    for name in table_schema(entity).names:
+        parts = [f'{{"type":{quoted_text(entity.name)},"data":{{"id":', ids]
+    for name in batch.schema.names:
         if name in entity.properties:
             type_ = entity.properties[name].type
             column = batch.column(name)
             if type_.scalar.is_float or type_.is_vector:
-                _refuse_not_finite(entity, name, batch)
-            parts += [f",{_quoted(name)}:", _texts(column, type_)]
-    lines = pc.binary_join_element_wise(*parts, "}}\n", "")
+                refuse_not_finite(entity, name, batch)
+            parts += [f",{quoted_text(name)}:", _texts(column, type_, texts)]
+    return joined(*parts, "}}\n")
+
+
+def joined(*parts: object) -> bytes:
+    """The texts of all rows, one after the other; each is made of columns and constants."""
+    lines = pc.binary_join_element_wise(*parts, "")
     _, offsets, data = lines.buffers()
     bounds = pa.Int32Array.from_buffers(pa.int32(), len(lines) + 1, [None, offsets], offset=lines.offset)
     first, last = bounds[0].as_py(), bounds[-1].as_py()
     return bytes(data[first:last])
 
 
-def _quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
+    """The JSON text of a string."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None:
+def refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None:
+    """Raise for a number that JSON cannot represent."""
     column = batch.column(name)
     is_nested = pa.types.is_nested(column.type)
     is_finite = pc.is_finite(pc.list_flatten(column) if is_nested else column)
@@ -77,33 +97,34 @@ def _refuse_not_finite(entity: Entity, name: str, batch: pa.RecordBatch) -> None
     )
 
 
-def _texts(array: pa.Array, type_: PropertyType) -> pa.Array:
+def _texts(array: pa.Array, type_: PropertyType, texts: Texts) -> pa.Array:
     """JSON text of each value; null is ``null``."""
-    if type_.is_list or type_.is_vector:
-        return _list_texts(array, type_)
-    return pc.coalesce(TEXTS[type_.scalar](array), "null")
+    write = texts[type_.scalar]
+    return pc.coalesce(list_texts(array, write) if type_.is_list or type_.is_vector else write(array), "null")
 
 
-def _list_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
+def list_texts(array: pa.Array, write: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """JSON text of each list or vector, null where it is null; ``write`` makes the texts of the items."""
     if pa.types.is_fixed_size_list(array.type):
         array = array.cast(pa.list_(array.type.value_type))
     offsets = array.offsets
     start, end = offsets[0].as_py(), offsets[-1].as_py()
-    items = pc.coalesce(TEXTS[type_.scalar](array.values.slice(start, end - start)), "null")
+    items = pc.coalesce(write(array.values.slice(start, end - start)), "null")
     texts = pa.ListArray.from_arrays(pc.subtract(offsets, start), items, mask=array.is_null())
-    return pc.coalesce(pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", ""), "null")
+    return pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
 
 
-def _string_texts(array: pa.Array) -> pa.Array:
-    quoted = pc.binary_join_element_wise('"', array, '"', "")
+def string_texts(array: pa.Array) -> pa.Array:
+    """The JSON text of each string."""
+    quoted = in_quotes(array)
     needs_escape = pc.match_substring_regex(array, _NEEDS_ESCAPE)
     if not pc.any(needs_escape).as_py():
         return quoted
-    escaped = pa.array([_quoted(text) for text in array.filter(needs_escape).to_pylist()], pa.utf8())
+    escaped = pa.array([quoted_text(text) for text in array.filter(needs_escape).to_pylist()], pa.utf8())
     return pc.replace_with_mask(quoted, pc.fill_null(needs_escape, False), escaped)
 
 
-def _float_texts(array: pa.Array) -> pa.Array:
+def float_texts(array: pa.Array) -> pa.Array:
     """Shortest digits, always with a fraction or an exponent: a bare ``-0`` would be read back as the integer 0."""
     texts = array.cast(pa.utf8())
     is_whole = pc.match_substring_regex(texts, r"^-?[0-9]+$")
@@ -111,37 +132,62 @@ def _float_texts(array: pa.Array) -> pa.Array:
 
 
 def _narrow_float_texts(array: pa.Array) -> pa.Array:
-    texts = _float_texts(array)
+    texts = float_texts(array)
     # The reader parses a double and narrows it. That rounds twice and can miss the float that the shortest digits mean.
     if texts.cast(pa.float64()).cast(pa.float32(), safe=False).equals(array):
         return texts
-    return _float_texts(array.cast(pa.float64()))
+    return float_texts(array.cast(pa.float64()))
 
 
 def _blob_text(value: bytes) -> str:
-    return f'"{MANAGED_BLOB}{base64.b64encode(value).decode()}"'
+    return f"{MANAGED_BLOB}{base64.b64encode(value).decode()}"
 
 
-def _blob_texts(array: pa.Array) -> pa.Array:
+def blob_texts(array: pa.Array) -> pa.Array:
+    """The base64 text of each blob."""
     return pa.array([None if value is None else _blob_text(value) for value in array.to_pylist()], pa.utf8())
 
 
-def _cast_texts(array: pa.Array) -> pa.Array:
+def in_quotes(array: pa.Array) -> pa.Array:
+    """Texts that need no escapes, in quotes."""
+    return pc.binary_join_element_wise('"', array, '"', "")
+
+
+def iso_time_texts(array: pa.Array) -> pa.Array:
+    """``2020-01-31T12:00:00.000Z`` for each time."""
+    # Arrow writes a space between date and time.
+    return pc.replace_substring(array.cast(pa.utf8()), " ", "T")
+
+
+def cast_texts(array: pa.Array) -> pa.Array:
+    """Arrow's own text of each value."""
     return array.cast(pa.utf8())
 
 
-TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
-    Scalar.STRING: _string_texts,
-    Scalar.BLOB: _blob_texts,
-    Scalar.BOOL: _cast_texts,
-    Scalar.I32: _cast_texts,
-    Scalar.I64: _cast_texts,
-    Scalar.U32: _cast_texts,
-    Scalar.U64: _cast_texts,
+TEXTS: Final[Texts] = {
+    Scalar.STRING: string_texts,
+    Scalar.BLOB: lambda array: in_quotes(blob_texts(array)),
+    Scalar.BOOL: cast_texts,
+    Scalar.I32: cast_texts,
+    Scalar.I64: cast_texts,
+    Scalar.U32: cast_texts,
+    Scalar.U64: cast_texts,
     Scalar.F32: _narrow_float_texts,
-    Scalar.F64: _float_texts,
-    Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
-    Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+    Scalar.F64: float_texts,
+    Scalar.DATETIME: lambda array: cast_texts(array.view(pa.int64())),
+    Scalar.DATE: lambda array: cast_texts(array.view(pa.int32())),
     Scalar.VECTOR: _narrow_float_texts,
 }
 """JSON texts of single values, null where the value is null; for a vector, of its numbers."""
+
+ISO_TEXTS: Final[Texts] = {Scalar.DATE: cast_texts, Scalar.DATETIME: iso_time_texts}
+"""ISO texts of dates and times, without quotes."""
+
+JSON_TEXTS: Final[dict[Dates, Texts]] = {
+    Dates.NUMBER: TEXTS,
+    Dates.ISO: {
+        **TEXTS,
+        Scalar.DATE: lambda array: in_quotes(cast_texts(array)),
+        Scalar.DATETIME: lambda array: in_quotes(iso_time_texts(array)),
+    },
+}

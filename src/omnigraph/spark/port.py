@@ -35,10 +35,16 @@ __all__ = [
 
 
 def spark_steps(
-    snapshot: Snapshot, space: NodeSpace, chosen: ChosenEdges, form: Form, spark: Any, partitions: int | None
+    snapshot: Snapshot,
+    space: NodeSpace,
+    chosen: ChosenEdges,
+    form: Form,
+    spark: Any,
+    partitions: int | None,
+    scratch: str | None,
 ) -> AbstractContextManager[Steps]:
     """The chosen edges on a cluster, unpersisted at the end."""
     # Algorithms need scipy, which other work on Spark does not.
-    from omnigraph.spark.jobs import analytics
+    from omnigraph.spark.analytics import api
 
-    return analytics.spark_steps(snapshot, space, chosen, form, spark, partitions)
+    return api.spark_steps(snapshot, space, chosen, form, spark, partitions, scratch)

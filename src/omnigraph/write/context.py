@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Clock, IdSource
 from omnigraph.core.profile import Profiler
+from omnigraph.errors import UsageError
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
@@ -44,6 +45,14 @@ class WriteOptions:
     idempotency_key: str | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
     expected_head: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.provenance.items():
+            if not all(isinstance(part, str) for part in (name, value)):
+                raise UsageError(
+                    f"keys and values of the provenance are texts, got {name!r}: {value!r}",
+                    hint=f"write {str(name)!r}: {str(value)!r}",
+                )
 
     def info(self, context: WriteContext, kind: CommitKind) -> CommitInfo:
         """Commit metadata with a new id."""

@@ -14,6 +14,13 @@ as much made loads of ten million rows no faster."""
 KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
 """Maximum to which that memory is doubled when a statement runs out of it. No load of sixty million rows needed it."""
 
+REJECTED_ROWS_MAX: Final = 1_000_000
+"""Maximum rows that a load may reject. They are held in memory; a source with more errors is the wrong source."""
+
+REJECT_ROUNDS_MAX: Final = 100
+"""Maximum rounds of checks, each without the rows rejected before. Two rounds are usual: rejected nodes leave edges
+dangling. Violations that remain after the last round fail the load."""
+
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Read-ahead of key columns, in bytes. The database is slower than any disk, so more would only wait in memory."""
 
@@ -28,6 +35,21 @@ EMBEDDED_TEXTS_BYTES: Final = 64 * 1024 * 1024
 
 TEXTS_PER_CALL: Final = 128
 """Texts per call of an embedder: the timeout of a provider is per call, and its requests accept as many."""
+
+COMPARED_ROWS: Final = 16_384
+"""Rows of a large load compared with committed ones at a time: more rows made a million updates no faster."""
+
+COMPARED_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of committed rows read for one comparison: wide rows are compared in smaller chunks."""
+
+COMPARED_BLOB_ROWS: Final = 16
+"""Rows with blobs compared at a time: one blob may be as large as a chunk."""
+
+REMARKED_ROWS_MAX: Final = 2_000
+"""Edges of a load, without ids, that are compared with committed ones: as many sources as one filter takes."""
+
+REMARKED_EDGES_MAX: Final = 100_000
+"""Committed edges read for that comparison: a remark must not cost more than the load."""
 
 OPTIMIZE_BATCH_ROWS: Final = 1_000_000
 """Rows of the tables that one commit of ``optimize`` maintains; a larger table has a commit of its own."""

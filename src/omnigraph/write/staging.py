@@ -85,7 +85,7 @@ def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
     if delta.replaces_all:
         written = [staging.write_rows(store, base, pin.location, delta.rows)] if delta.rows.num_rows else []
         version = staging.stage_overwrite(store, base, pin.location, written)
-        counts = (delta.rows.num_rows, 0, pin.rows)
+        counts = overwrite_counts(delta, pin)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
     addresses = _find_replaced(store, pin, delta, mode)
     return write_version(store, pin, mode, delta.rows, set(addresses.values()), _count(delta, addresses))
@@ -93,6 +93,9 @@ def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
 
 def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
     """Ids and addresses of committed rows that are replaced or deleted."""
+    if delta.found is not None:
+        # A plan is staged on the state that it was prepared on, so the addresses are those of this version.
+        return {id_: delta.found[id_] for id_ in delta.ids() if id_ in delta.found}
     return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
 
 
@@ -100,6 +103,12 @@ def _count(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
     ids = delta.ids()
     updated = sum(id_ in replaced for id_ in ids)
     return len(ids) - updated, updated, len(replaced) - updated
+
+
+def overwrite_counts(delta: TableDelta, pin: TablePin) -> Counts:
+    """The counts of a delta that replaces all rows: ids of both versions are updates, unless their rows are equal."""
+    both = pin.rows - len(delta.vanished)
+    return delta.rows.num_rows - both, both - delta.kept, len(delta.vanished)
 
 
 def count_deltas(
@@ -110,7 +119,7 @@ def count_deltas(
     def count(key: str, delta: TableDelta) -> Counts:
         pin = capture.state.tables[key]
         if delta.replaces_all:
-            return delta.rows.num_rows, 0, pin.rows
+            return overwrite_counts(delta, pin)
         return _count(delta, _find_replaced(store, pin, delta, modes[key]))
 
     return {key: count(key, delta) for key, delta in sorted(deltas.items())}

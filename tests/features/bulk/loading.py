@@ -47,13 +47,14 @@ def load_sources(
                 mint_ids=graph._context.ids.new_ids,
                 violations=violations,
                 batch_rows=batch_rows,
+                omissions=mode.omissions,
             ):
                 yield name, typed
 
     options = WriteOptions()
     info = options.info(context, CommitKind.LOAD)
-    counts, _ = load_rows(context, ref.incarnation, rows(), mode, violations, info, options)
-    return counts
+    loaded = load_rows(context, ref.incarnation, rows(), mode, violations, info, options)
+    return dict(loaded.counts)
 
 
 def outcome(graph: Graph, branch: str, sources: Mapping[str, Sequence[Record]], mode: LoadMode) -> Any:

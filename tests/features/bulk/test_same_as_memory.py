@@ -34,39 +34,54 @@ edge Wrote: Person -> Note @card(2..3)
 edge Cites: Note -> Note {
     @unique(src, dst)
 }
+edge Likes: Person -> Note @key(src, dst) {
+    weight: I32?
+    how: String
+}
 """
 
 NAMES = st.sampled_from(["a", "b", "c", "a\x00b", "é", "é", "it's", ""])
 IDS = st.sampled_from(["n1", "n2", "n3", "n4"])
 EDGE_IDS = st.sampled_from(["e1", "e2", "e3", "e4", "e5", "e6"])
-SMALL = st.one_of(st.none(), st.integers(-1, 3))
+SMALL = st.one_of(st.none(), st.integers(-1, 3), st.just("late"))
 
 
-def _node(type_name: str, **values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({"type": st.just(type_name), "data": st.fixed_dictionaries(values)})
+def _node(type_name: str, key: str, **values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Records with any of the values: what a record does not name, an upsert keeps."""
+    data = st.fixed_dictionaries({key: values.pop(key)}, optional=values)
+    return st.fixed_dictionaries({"type": st.just(type_name), "data": data})
 
 
 def _edge(
     name: str, source: st.SearchStrategy[str], target: st.SearchStrategy[str], **values: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[dict[str, Any]]:
-    data = st.fixed_dictionaries({"id": EDGE_IDS, **values})
-    return st.fixed_dictionaries({"edge": st.just(name), "from": source, "to": target, "data": data})
+    data = st.fixed_dictionaries({"id": EDGE_IDS}, optional=values)
+    ends = {"from": source, "to": target}
+    whole = st.fixed_dictionaries({"edge": st.just(name), "data": data, **ends})
+    return whole | st.fixed_dictionaries({"edge": st.just(name), "data": data}, optional=ends)
+
+
+def _keyed_edge(name: str, *ends: st.SearchStrategy[str], **values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    data = st.fixed_dictionaries({}, optional=values)
+    return st.fixed_dictionaries({"edge": st.just(name), "from": ends[0], "to": ends[1], "data": data})
 
 
 PERSONS = _node(
     "Person",
+    "name",
     name=NAMES,
     mail=st.one_of(st.none(), st.sampled_from(["x", "y", "z", "it's"])),
-    age=st.one_of(st.none(), st.integers(0, 10)),
+    age=st.one_of(st.none(), st.integers(0, 10), st.just("old")),
     height=st.sampled_from([None, 1.5, 0.0, -0.0, 1e22]),
     born=st.sampled_from([None, "1980-01-01", "1980-01-02"]),
 )
 RECORDS = st.one_of(
     PERSONS,
-    _node("Note", id=IDS, text=st.one_of(st.none(), st.text(max_size=2))),
+    _node("Note", "id", id=IDS, text=st.one_of(st.none(), st.text(max_size=2))),
     _edge("Knows", NAMES, NAMES, since=SMALL),
     _edge("Wrote", NAMES, IDS),
     _edge("Cites", IDS, IDS),
+    _keyed_edge("Likes", NAMES, IDS, weight=SMALL, how=st.sampled_from(["much", "little"])),
 )
 INPUTS = st.fixed_dictionaries(
     {"one.jsonl": st.lists(RECORDS, min_size=1, max_size=10), "two.jsonl": st.lists(RECORDS, max_size=6)}
@@ -83,6 +98,7 @@ SEED = [
     {"edge": "Wrote", "from": "b", "to": "n1", "data": {"id": "e3"}},
     {"edge": "Wrote", "from": "b", "to": "n2", "data": {"id": "e4"}},
     {"edge": "Cites", "from": "n1", "to": "n2", "data": {"id": "e5"}},
+    {"edge": "Likes", "from": "a", "to": "n1", "data": {"weight": 1, "how": "much"}},
 ]
 BRANCHES = count(1)
 
@@ -95,7 +111,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return made
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     sources=INPUTS,
     mode=st.sampled_from(LoadMode),

@@ -20,13 +20,6 @@ KEY_BATCH_ROWS: Final = 8_192
 """Batch size, in rows, of the key scan of the driver's checks. Eight times as many took 60 MB more memory and about the
 same time."""
 
-REJECTED_ROWS_MAX: Final = 1_000_000
-"""Maximum rows that a load may reject. They pass through the driver; a source with more errors is the wrong source."""
-
-REJECT_ROUNDS_MAX: Final = 100
-"""Maximum rounds of checks, each without the rows rejected before. Two rounds are usual: rejected nodes leave edges
-dangling. Violations that remain after the last round fail the load."""
-
 FACT_ROWS: Final = 500_000
 """Rows whose keys one check task reads: large enough to amortise a task, small enough to use all cores."""
 

@@ -63,15 +63,16 @@ def spark_type(type_: PropertyType) -> DataType:
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects for its own schema."""
-    return pa.schema([pa.field(field.name, _arrow_type(field.dataType), field.nullable) for field in schema.fields])
+    return pa.schema([pa.field(field.name, arrow_type(field.dataType), field.nullable) for field in schema.fields])
 
 
-def _arrow_type(kind: DataType) -> pa.DataType:
+def arrow_type(kind: DataType) -> pa.DataType:
+    """The Arrow type of a Spark type, as Spark expects it."""
     from pyspark.sql import types as t
 
     match kind:
         case t.ArrayType():
-            return pa.list_(pa.field("element", _arrow_type(kind.elementType), kind.containsNull))
+            return pa.list_(pa.field("element", arrow_type(kind.elementType), kind.containsNull))
         case t.DecimalType():
             return pa.decimal128(kind.precision, kind.scale)
         case t.TimestampType():

@@ -11,15 +11,18 @@ from omnigraph.engine.graph import Graph
 from omnigraph.engine.load_options import LoadOptions, takes
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
-from omnigraph.errors import UsageError
+from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.manifest.layout import MAIN
+from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.load.frames import MappedTables
 from omnigraph.spark.load.lines import LineFiles
 from omnigraph.spark.load.publish import Checks
-from omnigraph.spark.load.rejects import require_new
 from omnigraph.spark.load.runs import LoadSource, Run
 from omnigraph.spark.load.splits import plan_splits
+from omnigraph.spark.load.typed_sources import derive_mapping
+from omnigraph.write.load.reject.file import require_new
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """Files of JSON lines."""
@@ -31,17 +34,19 @@ Sources = Paths | Mapping[str, Any] | None
 def run_load(graph: Graph, sources: Sources, options: LoadOptions) -> LoadResult:
     """Load as one atomic commit, on the given session or on a local one.
 
-    Without a ``mapping``, ``sources`` are files of JSON lines, divided into about ``partitions`` splits. With one,
+    Without a ``mapping``, ``sources`` are files of JSON lines, divided into about ``partitions`` splits, or files and
+    frames of one type (``type_name``), or by the name of their type. With one,
     ``sources`` maps the names in the mapping to frames or paths; sources with a path in the mapping may be omitted.
     ``LoadOptions`` describes the options.
     """
-    options.parsed_mode()
     chosen = _checks(options.checks)
-    rejects_path = None if options.reject_to is None else os.fspath(options.reject_to)
-    if rejects_path is not None:
-        require_new(rejects_path)
+    earlier = graph.earlier_load(options)
+    if earlier is not None:
+        return earlier
+    if options.reject_to is not None:
+        require_new(os.fspath(options.reject_to))
     source = _source(graph, sources, options)
-    return Run(source, chosen, Watch(source.spark, options.progress), rejects_path, options.resume).load(graph, options)
+    return Run(source, chosen, Watch(source.spark, options.progress)).load(graph, options)
 
 
 def run_preview(graph: Graph, sources: Sources, options: LoadOptions) -> WritePreview:
@@ -63,11 +68,22 @@ load_preview = takes(LoadOptions, needs_data=False)(run_preview)
 def _source(graph: Graph, sources: Sources, options: LoadOptions) -> LoadSource:
     # Validation that needs no Spark runs first: starting a JVM takes seconds.
     store_options = graph.storage_options if options.source_options is None else options.source_options
-    is_mapped = options.mapping is not None
-    splits = [] if is_mapped else plan_splits(_paths(sources), options.partitions, store_options)
-    frames = _named(sources) if is_mapped else {}
+    mapping: Mapping[str, Any] | None
+    if options.mapping is None:
+        mapping, frames = derive_mapping(_catalog(graph, options), sources, options, store_options)
+    else:
+        mapping, frames = options.mapping, options.named_sources(sources)
+    splits = plan_splits(_paths(sources), options.partitions, store_options) if mapping is None else []
     running = session() if options.spark is None else check_session(options.spark)
-    return LineFiles(running, splits) if options.mapping is None else MappedTables(running, options.mapping, frames)
+    return LineFiles(running, splits) if mapping is None else MappedTables(running, mapping, frames)
+
+
+def _catalog(graph: Graph, options: LoadOptions) -> Catalog:
+    """The types of the branch, or of the one that it will be created from."""
+    try:
+        return graph.catalog(options.branch)
+    except NotFoundError:
+        return graph.catalog(options.base or MAIN)
 
 
 def _checks(given: str | Enum) -> Checks:
@@ -88,9 +104,3 @@ def _paths(sources: Sources) -> list[str]:
             return [os.fspath(sources)]
         case _:
             return [os.fspath(path) for path in sources]
-
-
-def _named(sources: Sources) -> Mapping[str, Any]:
-    if sources is not None and not isinstance(sources, Mapping):
-        raise UsageError("sources of a mapping must be named", hint='pass {"name": path or DataFrame}')
-    return sources or {}

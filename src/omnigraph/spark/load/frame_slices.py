@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.rows.arrow_types import ID, Entity
-from omnigraph.rows.read_arrow import as_texts, from_arrow, reference_ids
-from omnigraph.rows.typed_rows import TypedRows
-from omnigraph.rows.violations import Place, Violations
+from omnigraph.ingest.mapped import stored_batch
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.rejected.arrived import ArrivedRows
+from omnigraph.rows.rejected.reasons import EveryViolation
+from omnigraph.rows.typed_rows import numbered
+from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import NodeType
-from omnigraph.spark.load.records import record_of
-from omnigraph.spark.load.rejected_rows import EveryViolation
 from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceWriter
 from omnigraph.spark.load.task_files import shown_path
 
@@ -50,16 +51,18 @@ def write_frame_slice(
     if first is None:
         return InputSlice((), Violations(), {})
     arriving = itertools.chain([first], batches)
-    typed = (_named(columns, batch) for batch in arriving if spans.note(batch))
-    kept = _ArrivedRows(columns.entity, violations) if isinstance(violations, EveryViolation) else None
+    typed = numbered(_named(columns, batch) for batch in arriving if spans.note(batch))
+    kept = ArrivedRows(columns.entity, violations) if isinstance(violations, EveryViolation) else None
     schema = _named(columns, first).schema
-    rows = from_arrow(
+    rows = from_batches(
         columns.entity,
-        pa.RecordBatchReader.from_batches(schema, typed if kept is None else kept.noting(typed)),
+        schema,
+        typed if kept is None else kept.noting(typed),
         source=columns.source,
         mint_ids=writer.ids(columns.entry * _SLICES + number).new_ids,
         violations=violations,
         from_texts=True,
+        omissions=writer.omissions,
     )
     tables = writer.write_rows(columns.source, rows if kept is None else kept.settling(rows), violations)
     if kept is None:
@@ -99,53 +102,7 @@ class Numbering:
 def _named(columns: FrameColumns, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Rename the columns to those of the table, and derive the ids of both ends from their key columns."""
     given = batch.columns[2 if columns.has_files else 0 :]
-    arrays = {name: array for name, array in zip(columns.names, given, strict=True) if "." not in name}
-    if ID in arrays:
-        arrays[ID] = as_texts(arrays[ID])
-    for end, node in columns.ends.items():
-        parts = [array for name, array in zip(columns.names, given, strict=True) if name.startswith(f"{end}.")]
-        arrays[end] = reference_ids(node, parts)
-    return pa.RecordBatch.from_pydict(arrays)
-
-
-class _ArrivedRows:
-    """Buffers arrived rows until they are validated, and keeps the records of rejected ones by line.
-
-    A frame cannot be read again for them, because a second evaluation may give other rows.
-    """
-
-    def __init__(self, entity: Entity, violations: EveryViolation) -> None:
-        self.violations = violations
-        self.records: dict[int, object] = {}
-        self._entity = entity
-        self._held: list[tuple[int, pa.RecordBatch]] = []
-        self._lines = 0
-        self._seen = 0
-        self._waiting: list[Place] = []
-
-    def noting(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self._held.append((self._lines + 1, batch))
-            self._lines += batch.num_rows
-            yield batch
-
-    def settling(self, rows: Iterable[TypedRows]) -> Iterator[TypedRows]:
-        """Pass the rows through. When the consumer requests the next batch, it has validated the previous one."""
-        for typed in rows:
-            yield typed
-            if len(typed.lines):
-                self._settle(typed.lines[-1].as_py())
-        self._settle(self._lines)
-
-    def _settle(self, line: int) -> None:
-        reasons = self.violations.reasons
-        found = [*self._waiting, *itertools.islice(reasons, self._seen, None)]
-        self._seen = len(reasons)
-        self._waiting = [place for place in found if place.line > line]
-        for place in sorted({place.line for place in found if place.line <= line}):
-            first, batch = next(held for held in reversed(self._held) if held[0] <= place)
-            self.records[place] = record_of(self._entity, batch.slice(place - first, 1))
-        self._held = [(first, batch) for first, batch in self._held if first + batch.num_rows - 1 > line]
+    return stored_batch(dict(zip(columns.names, given, strict=True)), columns.ends, batch.num_rows)
 
 
 class _Spans:

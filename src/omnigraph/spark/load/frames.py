@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.ingest.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.cluster.progress import Watch
@@ -30,7 +31,6 @@ from omnigraph.spark.load.formats import format_of_name
 from omnigraph.spark.load.frame_slices import FrameColumns, Numbering, write_frame_slice
 from omnigraph.spark.load.input import LoadInput, RowLines
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
 from omnigraph.spark.load.records import stored_records
 from omnigraph.spark.load.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
@@ -204,12 +204,7 @@ def _select(
 
     if spec.where is not None:
         frame = frame.where(_resolved(frame, Expression(f"{spec.at}.where", sql=spec.where)))
-    given: dict[str, Expression] = dict(spec.columns or {})
-    if spec.columns is None:
-        given = {name: Expression(spec.at, column=name) for name in frame.columns if name in spec.entity.properties}
-    if spec.id is not None:
-        given[ID] = spec.id
-    columns = {name: _resolved(frame, expression) for name, expression in given.items()}
+    columns = {name: _resolved(frame, expression) for name, expression in spec.chosen_columns(frame.columns).items()}
     ends: dict[str, NodeType] = {}
     if isinstance(spec.entity, EdgeType):
         ends = {SRC: nodes[spec.entity.source], DST: nodes[spec.entity.target]}

@@ -87,6 +87,8 @@ class LoadInput:
     retired: list[staging.StagedVersion] = field(default_factory=list)
     is_settled: bool = False
     is_handed_over: bool = False
+    cleared: int = 0
+    """Values that become null because the input does not name them, as counted by the driver's checks."""
     disposable: Callable[[], Sequence[InputSlice]] | None = None
     """Returns the slices that no other run of the load may publish; None if there can be no other run."""
     journal: Journal | None = None
@@ -146,13 +148,22 @@ class LoadInput:
         """Exclude rows, given by address, from the input."""
         table = self.tables[key]
         base = self.store.open(table.version.location, table.version.version)
-        names = {fragment.fragment_id: fragment.metadata.files[0].path for fragment in base.get_fragments()}
-        groups = list(by_fragment(rows))
-        for number, offsets in groups:
-            table.superseded[names[number]] = sorted([*table.superseded.get(names[number], []), *offsets])
+        chosen = list(rows)
+        groups = list(by_fragment(chosen))
+        table.superseded = self.dropping(key, chosen, table.superseded)
         # Lazy frames may still read the previous version, so it is deleted only at the end of the load.
         self.retired.append(table.version)
         table.version = staging.stage_grouped(self.store, base, table.version.location, [], groups)
+
+    def dropping(self, key: str, rows: Iterable[int], dropped: Mapping[str, list[int]]) -> dict[str, list[int]]:
+        """Offsets of dropped rows by data file, with further rows, given by address."""
+        complete = self.tables[key].complete
+        fragments = self.store.open(complete.location, complete.version).get_fragments()
+        names = {fragment.fragment_id: fragment.metadata.files[0].path for fragment in fragments}
+        found = dict(dropped)
+        for number, offsets in by_fragment(rows):
+            found[names[number]] = sorted([*found.get(names[number], []), *offsets])
+        return found
 
     def places(self, key: str, rows: Sequence[int]) -> dict[int, Place]:
         """Places of input rows in their sources, by address."""

@@ -20,8 +20,9 @@ from typing import Any
 from omnigraph.core.ports import UlidSource
 from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, OutcomeUnknown
 from omnigraph.history.state import Fence
+from omnigraph.rows.rejected.reasons import Reasons
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
-from omnigraph.spark.load.rejected_rows import Reasons
+from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceTable
 from omnigraph.storage.objects.sealed import seal, unseal
 from omnigraph.storage.stage.descriptions import is_there, rows_from_json, rows_to_json
@@ -164,7 +165,12 @@ def _slice_json(input_slice: InputSlice) -> dict[str, Any]:
     return {
         "spans": [[span.entry, span.source, span.start, span.lines] for span in input_slice.spans],
         "tables": {
-            key: [table.rows, table.first_line, [rows_to_json(rows) for rows in table.written]]
+            key: [
+                table.rows,
+                table.first_line,
+                [rows_to_json(rows) for rows in table.written],
+                None if table.omitted is None else table.omitted.to_json(),
+            ]
             for key, table in input_slice.tables.items()
         },
         "rejected": [asdict(violation) for reasons in input_slice.rejected.values() for violation in reasons],
@@ -179,8 +185,13 @@ def _slice_from_json(note: Mapping[str, Any]) -> InputSlice:
         violation = Violation(**{**given, "code": ViolationCode(given["code"]), "place": place})
         rejected.setdefault(place, []).append(violation)
     tables = {
-        key: SliceTable(rows, first, tuple(rows_from_json(one) for one in written))
-        for key, (rows, first, written) in note["tables"].items()
+        key: SliceTable(
+            rows,
+            first,
+            tuple(rows_from_json(one) for one in written),
+            None if omitted is None else OmittedRuns.from_json(omitted),
+        )
+        for key, (rows, first, written, omitted) in note["tables"].items()
     }
     spans = tuple(LineSpan(*span) for span in note["spans"])
     return InputSlice(spans, Violations(), tables, rejected, dict(note["records"]))

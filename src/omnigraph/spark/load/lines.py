@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from omnigraph.rows.rejected.reasons import Reasons
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.spark.load.input import LoadInput, RowLines
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.rejected_rows import Reasons, records_of_lines
+from omnigraph.spark.load.rejected_rows import records_of_lines
 from omnigraph.spark.load.runs import Identity, disposable, undo_noted, undoing
 from omnigraph.spark.load.slices import InputSlice, SliceWriter, lines_of_rows
 from omnigraph.spark.load.splits import FileSplit

@@ -24,6 +24,8 @@ from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.rejects import Rejects
 from omnigraph.spark.load.slices import SliceWriter
 from omnigraph.write.attempt import READ
+from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.preview import Previewed, is_committed
 
 if TYPE_CHECKING:
@@ -50,12 +52,15 @@ class Checks(Enum):
 
 def load_slices(
     spark: SparkSession, write_slices: WriteSlices, checks: Checks, watch: Watch, rejects: Rejects | None, job: LoadJob
-) -> tuple[dict[str, int], Published | Previewed]:
-    """Load what ``write_slices`` writes as one atomic commit; returns the loaded entities per table, and the commit."""
+) -> Loaded:
+    """Load what ``write_slices`` writes as one atomic commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
         with watch.stage("reading"):
-            whole = write_slices(SliceWriter(store, _pins(job), job.reading, job.embedding, rejecting, watch.counter))
+            writer = SliceWriter(
+                store, _pins(job), job.reading, job.embedding, rejecting, watch.counter, job.mode.omissions
+            )
+            whole = write_slices(writer)
         job.context.profiler.say(f"tasks: {len(whole.slices):,}; {NOT_COUNTED}")
         step.rows = whole.rows_written
 
@@ -63,7 +68,7 @@ def load_slices(
         rows = sum(whole.counts().values())
         watch.reading_done(rows)
         with watch.stage("checking"):
-            if checks.is_driver(rows, _cores(spark), store.tuning):
+            if _needs_driver(job, whole) or checks.is_driver(rows, _cores(spark), store.tuning):
                 return publish_checked(job, whole, rejects)
             return publish_checked_on_cluster(spark, job, whole, rejects)
 
@@ -72,7 +77,7 @@ def load_slices(
 
 def publish_input(
     job: LoadJob, whole: LoadInput, publish: Callable[[LoadJob, LoadInput], Published | Previewed]
-) -> tuple[dict[str, int], Published | Previewed]:
+) -> Loaded:
     """Assemble the slices of an input and publish them. Files that are certainly unpublished are deleted."""
     try:
         whole.assemble(job.catalog, _pins(job))
@@ -83,7 +88,13 @@ def publish_input(
         raise
     # An earlier commit with the same idempotency key may be that of another run of this load, with these fragments.
     whole.discard(with_data=not is_committed(finished, job.info.id) and whole.disposable is None)
-    return whole.counts(), finished
+    return Loaded(whole.counts(), finished, whole.cleared)
+
+
+def _needs_driver(job: LoadJob, whole: LoadInput) -> bool:
+    """True if only the driver joins the rows with the committed ones: to complete them, or to count an overwrite."""
+    pins = _pins(job)
+    return job.mode.is_partial or (job.mode is LoadMode.OVERWRITE and any(pins[key].rows for key in whole.tables))
 
 
 def _cores(spark: SparkSession) -> int | None:

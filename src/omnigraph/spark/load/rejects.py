@@ -6,58 +6,30 @@ dangling end of an edge. A violation that no single input row causes still fails
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from omnigraph.engine.results import LoadResult
-from omnigraph.errors import AlreadyExistsError, LimitExceeded, OutcomeUnknown, UsageError
+from omnigraph.rows.rejected.reasons import Reasons
 from omnigraph.rows.violations import Violation
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.input import LoadInput, Sources
-from omnigraph.spark.load.rejected_rows import Reasons
-from omnigraph.storage.objects.uri import is_remote
+from omnigraph.write.load.reject.file import RejectFile, check_count, shown_rejections
 
 Records = Callable[[LoadInput, Mapping[int, Sequence[int]]], Mapping[int, Mapping[int, object]]]
 """Finds the records of lines, by slice and line; the text of a line that is not a record."""
 
 
-def require_new(path: str) -> None:
-    """Raise if rejected rows cannot be written to a path; called before any input is read."""
-    if is_remote(path):
-        raise UsageError(
-            "rejected rows can only be written to a local file", hint="use a path on this machine", path=path
-        )
-    if os.path.lexists(path):
-        raise AlreadyExistsError(f"{path!r} already exists", hint="use a new file for rejected rows", path=path)
-    directory = os.path.dirname(os.path.abspath(path))
-    if not os.access(directory, os.W_OK):
-        raise UsageError(f"cannot write {path!r}: its directory does not exist or is not writable", path=path)
-
-
-def as_superseded(whole: LoadInput, found: Reasons) -> Reasons:
-    """Violations of duplicate ids, reworded without the place of the other row, which is not known yet."""
-
-    def reworded(violation: Violation) -> Violation:
-        assert violation.table_key is not None
-        name = whole.tables[violation.table_key].entity.name
-        return replace(
-            violation, message=f"{name} '{violation.entity_id}' occurs again later: the last occurrence wins"
-        )
-
-    return {place: [reworded(violation) for violation in reasons] for place, reasons in found.items()}
-
-
 @dataclass
 class Rejects:
-    """The rejected rows of one load. They are written to ``path``, unless there are none."""
+    """The rejected rows of one load. They are written to ``file``, unless there are none."""
 
-    path: str
+    file: RejectFile | None
+    """None for a preview, which only counts them."""
     read: Records
     rows: dict[tuple[int, int], list[Violation]] = field(default_factory=dict)
     """Violations by slice and line in it."""
+    shown: tuple[str, ...] = ()
+    """The first rejected rows, for a preview."""
 
     @property
     def count(self) -> int:
@@ -85,56 +57,42 @@ class Rejects:
     def _take(self, found: Iterable[tuple[tuple[int, int], list[Violation]]]) -> None:
         for row, reasons in found:
             self.rows.setdefault(row, []).extend(reasons)
-        if len(self.rows) > limits.REJECTED_ROWS_MAX:
-            raise LimitExceeded(
-                f"more than {limits.REJECTED_ROWS_MAX:,} rows would be rejected",
-                hint="nothing was loaded; load without reject_to to see the violations",
-                limit=limits.REJECTED_ROWS_MAX,
-            )
+        check_count(len(self.rows))
 
     def write(self, whole: LoadInput) -> None:
-        """Write the file atomically, unless no row was rejected."""
-        if not self.rows:
+        """Write the file atomically, unless no row was rejected or this is a preview."""
+        sources = Sources(whole.slices)
+        rejected = sorted(self.rows.items())
+        if self.file is None:
+            self.shown = shown_rejections((sources.place(*row), reasons) for row, reasons in rejected)
+        if not self.rows or self.file is None:
             return
         wanted: dict[int, list[int]] = {}
         for number, line in sorted(self.rows):
             wanted.setdefault(number, []).append(line)
         records = self.read(whole, wanted)
-        sources = Sources(whole.slices)
-        unfinished = f"{self.path}.unfinished"
-        with open(unfinished, "w", encoding="utf-8") as file:
-            for (number, line), reasons in sorted(self.rows.items()):
-                place = sources.place(number, line)
-                line_record = {
-                    "file": place.source,
-                    "line": place.line,
-                    "reasons": [{"code": reason.code.value, "message": reason.message} for reason in reasons],
-                    "record": records[number].get(line),
-                }
-                print(json.dumps(line_record, ensure_ascii=False), file=file)
-        os.replace(unfinished, self.path)
-
-    @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Keep the file if the load in the block succeeds or its outcome is unknown; otherwise delete it."""
-        try:
-            yield
-        except OutcomeUnknown:
-            raise
-        except BaseException:
-            self.discard()
-            raise
+        self.file.write((sources.place(*row), reasons, records[row[0]].get(row[1])) for row, reasons in rejected)
 
     def counted(self, result: LoadResult) -> LoadResult:
         """The result of the load with the number of rejected rows."""
         # A repeated load made no commit of its own, so the file would describe nothing.
-        if result.repeated:
-            self.discard()
-            return result
-        return replace(result, rejected=self.count)
+        if result.repeated and self.file is not None:
+            self.file.discard()
+        return result if result.repeated else replace(result, rejected=self.count)
 
-    def discard(self) -> None:
-        """Delete the file, because its load made no commit."""
-        for path in (self.path, f"{self.path}.unfinished"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+
+@dataclass(frozen=True, slots=True)
+class SliceRejects:
+    """The rejected rows of one input, for the checks on the driver."""
+
+    whole: LoadInput
+    rejects: Rejects
+
+    def begin(self) -> None:
+        self.rejects.take_slices(self.whole)
+
+    def take(self, found: Reasons) -> None:
+        self.rejects.take_found(self.whole, found)
+
+    def write(self) -> None:
+        self.rejects.write(self.whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from omnigraph.spark.load.rejects import Rejects
 from omnigraph.spark.load.slices import InputSlice, SliceWriter, discard_slice
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.reject.file import RejectFile
 from omnigraph.write.vectors.load_vectors import has_embedded_properties
 
 if TYPE_CHECKING:
@@ -66,24 +68,25 @@ class Run:
     source: LoadSource
     checks: Checks
     watch: Watch
-    reject_to: str | None = None
-    resume: bool = False
 
     def load(self, graph: Graph, options: LoadOptions) -> LoadResult:
         """Load as one atomic commit. With ``resume``, continue an identical load that was killed, if there is one."""
-        rejects = None if self.reject_to is None else Rejects(self.reject_to, self.source.records)
+        file = None if options.reject_to is None else RejectFile(os.fspath(options.reject_to))
+        rejects = None if file is None else Rejects(file, self.source.records)
         journal = self._journal(graph, options)
         if journal is not None and not options.idempotency_key:
             options = replace(options, idempotency_key=journal.key)
         loader = self._loader(options, journal, rejects)
         kept = nullcontext() if journal is None else journal.kept_if_killed()
-        with kept, nullcontext() if rejects is None else rejects.kept():
+        with kept, nullcontext() if file is None else file.kept():
             result = graph.load_with(loader, options)
             return result if rejects is None else rejects.counted(result)
 
     def preview(self, graph: Graph, options: LoadOptions) -> WritePreview:
         """Preview the load. It has no journal, because it leaves nothing to resume."""
-        return graph.preview_with(self._loader(options, None, None), options)
+        rejects = None if options.reject_to is None else Rejects(None, self.source.records)
+        seen = graph.preview_with(self._loader(options, None, rejects), options)
+        return seen if rejects is None else replace(seen, rejected=rejects.count, rejections=rejects.shown)
 
     def _loader(self, options: LoadOptions, journal: Journal | None, rejects: Rejects | None) -> Loader:
         mode = options.parsed_mode()
@@ -102,7 +105,7 @@ class Run:
             snapshot = graph.snapshot(options.base)
         identity = self.source.identity(snapshot.catalog)
         if isinstance(identity, Unrepeatable):
-            if self.resume:
+            if options.resume:
                 raise UsageError(f"this load cannot be resumed: {identity.why}", hint="load without resume")
             return None
         embedder = graph.embedder if has_embedded_properties(snapshot.catalog) else None
@@ -112,11 +115,11 @@ class Run:
             "mode": options.parsed_mode().value,
             "schema": snapshot.state.schema_digest,
             "idempotency_key": options.idempotency_key,
-            "is_rejecting": self.reject_to is not None,
+            "is_rejecting": options.reject_to is not None,
             # A resumed load must not mix vectors of two models, or rows with and without vectors.
             "model": embedder.model if embedder is not None else None,
         }
-        found = Journal.take_over(snapshot.store, parameters) if self.resume else None
+        found = Journal.take_over(snapshot.store, parameters) if options.resume else None
         return found or Journal.start(snapshot.store, parameters)
 
 

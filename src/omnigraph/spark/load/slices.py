@@ -14,12 +14,14 @@ from omnigraph.core.ports import PlacedUlids, SystemClock, UlidSource
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.omissions import Cells, Omissions, joined_cells
 from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.rejected.reasons import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import RowCounter
-from omnigraph.spark.load.rejected_rows import EveryViolation, Reasons, without_lines, without_rows
+from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.splits import FileSplit, SplitLines
 from omnigraph.storage.stage.discard import discard_rows
 from omnigraph.storage.stage.staging import WrittenRows
@@ -37,6 +39,8 @@ class SliceTable:
     rows: int = 0
     first_line: int | None = None
     written: tuple[WrittenRows, ...] = ()
+    omitted: OmittedRuns | None = None
+    """Cells that the rows do not name; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class LineNotes:
     """Records the first line of each type as long as its lines are consecutive."""
 
     tables: dict[str, SliceTable] = field(default_factory=dict)
+    omitted: dict[str, list[tuple[int, Cells | None]]] = field(default_factory=dict)
+    """By type: omitted cells of the rows, piece by piece."""
 
     def source(self, name: str) -> int:
         """The number of a source: a slice has only one."""
@@ -91,6 +97,14 @@ class LineNotes:
             if noted.first_line is not None and not _continues(rows, noted.first_line + noted.rows):
                 noted.first_line = None
             noted.rows += rows.batch.num_rows
+            self.omitted.setdefault(entity.table_key, []).append((rows.batch.num_rows, rows.omitted))
+
+    def finish(self, key: str, written: Sequence[WrittenRows]) -> None:
+        """Complete the description of one type."""
+        known = [cells.shape[1] for _, cells in self.omitted[key] if cells is not None]
+        cells = joined_cells(self.omitted[key], known[0]) if known else None
+        self.tables[key].written = tuple(written)
+        self.tables[key].omitted = None if cells is None else OmittedRuns.of(cells)
 
 
 def _continues(rows: TypedRows, line: int) -> bool:
@@ -115,6 +129,8 @@ class SliceWriter:
     """True to reject invalid rows and write the others."""
     counter: RowCounter | None = None
     """Accumulator of written rows."""
+    omissions: Omissions = Omissions.IGNORED
+    """Treatment of columns that rows do not name."""
     minted_ms: int = field(default_factory=lambda: SystemClock().now_us() // 1000)
     """Timestamp of generated ids: the same in all tasks, so that ids sort in input order."""
 
@@ -133,6 +149,7 @@ class SliceWriter:
             mint_ids=self.ids(split.number).new_ids,
             violations=violations,
             is_start=split.start == 0,
+            omissions=self.omissions,
         )
         tables = self.write_rows(split.path, rows, violations)
         rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
@@ -145,7 +162,8 @@ class SliceWriter:
         try:
             try:
                 sourced = ((source, typed) for typed in rows)
-                for name, typed in checked(sourced, violations, embedding=self.embedding):
+                is_partial = self.omissions is Omissions.ALLOWED
+                for name, typed in checked(sourced, violations, embedding=self.embedding, is_partial=is_partial):
                     good = without_rows(typed, name, violations)
                     if not violations.total and good.batch.num_rows:
                         writer.add(name, good)
@@ -161,7 +179,7 @@ class SliceWriter:
             _discard(writer)
             return {}
         for key, written in writer.written.items():
-            notes.tables[key].written = tuple(written)
+            notes.finish(key, written)
         if self.counter is not None:
             self.counter.add(sum(table.rows for table in notes.tables.values()))
         return notes.tables

@@ -45,7 +45,7 @@ _ARROW = pa.schema(
     ]
 )
 
-_NAMES = ("store", "changes", "branch", "kind", "type", "op", "commits")
+_NAMES = ("store", "changes", "branch", "kind", "type", "op", "commits", "policy", "actor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,14 @@ class ChangeOptions:
     branch: str = "main"
     commits: int | None = None
     chosen: Mapping[str, list[str]] = field(default_factory=dict)
+    policy: str | None = None
+    actor: str | None = None
     storage: Mapping[str, str] = field(default_factory=dict)
 
     def feed(self) -> Feed:
-        graph: Graph = open_graph(self.store, storage_options=self.storage)
-        return graph.feed(self.branch, **self.chosen)
+        graph: Graph = open_graph(self.store, storage_options=self.storage, policy=self.policy, actor=self.actor)
+        kind, type_, op = (self.chosen.get(name) for name in ("kind", "type", "op"))
+        return graph.feed(self.branch, kind=kind, type=type_, op=op)
 
 
 def parse_change_options(given: Mapping[str, str]) -> ChangeOptions:
@@ -84,6 +87,8 @@ def parse_change_options(given: Mapping[str, str]) -> ChangeOptions:
         options.get("branch", "main"),
         None if commits is None else int(commits),
         {name: [item.strip() for item in options[name].split(",")] for name in names if name in options},
+        options.get("policy"),
+        options.get("actor"),
         {name[len(STORAGE) :]: value for name, value in options.items() if name.startswith(STORAGE)},
     )
 

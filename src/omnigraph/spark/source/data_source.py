@@ -25,7 +25,6 @@ from omnigraph.core.tables import TablePin
 from omnigraph.engine.load.run import LoadJob, row_embedding
 from omnigraph.engine.load_options import LoadOptions
 from omnigraph.errors import UsageError
-from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, SRC, table_schema
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import freeze_imports
@@ -41,7 +40,7 @@ from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.preview import Previewed
+from omnigraph.write.load.outcome import Loaded
 
 _QUERY_ID = "sql.streaming.queryId"
 """The local property of a task that identifies its streaming query."""
@@ -176,7 +175,8 @@ class _Writing:
         if twice:
             raise UsageError(f"the frame has two columns named {twice[0]!r}", hint="drop one of them")
         columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
-        return cls(options, mode, SliceWriter(store, pins, reading, embedding), columns)
+        writer = SliceWriter(store, pins, reading, embedding, omissions=mode.omissions)
+        return cls(options, mode, writer, columns)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> SliceMessage:
         from pyspark import TaskContext
@@ -196,7 +196,7 @@ class _Writing:
         options = LoadOptions(self.mode, branch=self.options.branch or "main", **commit_options)
         replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
 
-        def load(job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
+        def load(job: LoadJob) -> Loaded:
             whole = LoadInput(job.context.store, job.mode, slices, replaced=replaced)
             return publish_input(job, whole, publish_checked)
 

@@ -19,7 +19,7 @@ from omnigraph.storage.tables.filters import RowFilter
 
 _NAMES = (
     "store", "type", "kind", "branch", "at", "columns", "where", "load", "durability", "query",
-    "actor", "message", "idempotency_key",
+    "actor", "message", "idempotency_key", "policy",
 )  # fmt: skip
 STORAGE = "storage."
 _OF_SPARK = ("checkpointlocation",)
@@ -40,12 +40,16 @@ class SourceOptions:
     load: str = "append"
     durability: str = "fsync"
     query: str | None = None
+    policy: str | None = None
     commit_options: Mapping[str, str] = field(default_factory=dict)
     storage: Mapping[str, str] = field(default_factory=dict)
 
     def graph(self) -> Graph:
-        """Open the graph."""
-        return open_graph(self.store, storage_options=self.storage, durability=self.durability)
+        """Open the graph, as the actor if a policy decides."""
+        actor = self.commit_options.get("actor")
+        return open_graph(
+            self.store, storage_options=self.storage, durability=self.durability, policy=self.policy, actor=actor
+        )
 
     def snapshot(self) -> Snapshot:
         """The snapshot to read."""
@@ -53,10 +57,12 @@ class SourceOptions:
 
     def entity(self, catalog: Catalog) -> Entity:
         """The type of that name. ``kind`` disambiguates a name that both a node and an edge type have."""
+        named, _, name = self.type_name.rpartition(":")
+        wanted = self.kind or named or None
         found: list[Entity] = [
             entity
-            for kind, entity in (("node", catalog.node(self.type_name)), ("edge", catalog.edge(self.type_name)))
-            if entity is not None and self.kind in (None, kind)
+            for kind, entity in (("node", catalog.node(name)), ("edge", catalog.edge(name)))
+            if entity is not None and wanted in (None, kind)
         ]
         if not found:
             hint = did_you_mean(self.type_name, [*catalog.nodes, *catalog.edges])
@@ -115,6 +121,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         options.get("load", "append"),
         options.get("durability", "fsync"),
         options.get("query"),
+        options.get("policy"),
         {name: options[name] for name in ("actor", "message", "idempotency_key") if name in options},
         {name[len(STORAGE) :]: value for name, value in options.items() if name.startswith(STORAGE)},
     )

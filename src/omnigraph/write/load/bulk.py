@@ -7,127 +7,36 @@ fragments are checked and staged again. A failed load deletes its files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-import pyarrow as pa
-
-from omnigraph.core.tables import Counts
 from omnigraph.errors import OmnigraphError
-from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
+from omnigraph.history.plan import CommitInfo
 from omnigraph.history.state import Fence
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
+from omnigraph.rows.rejected.reasons import without_rows
 from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.stage import staging
-from omnigraph.storage.tables.row_addresses import sorted_by_fragment
+from omnigraph.storage.stage.discard import discard_rows, discard_version
+from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.load.bulk_images import BulkImages, stage_given
+from omnigraph.write.load.bulk_plan import BulkInput, PreparedBulk
 from omnigraph.write.load.checks import GraphChecks, settle_duplicates
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.fragments import FragmentWriter
 from omnigraph.write.load.kept_files import check_files_kept
-from omnigraph.write.load.keys import InputKeys, KeyTable, open_keys
+from omnigraph.write.load.keys import InputKeys, open_keys
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.load.plan import WRITE_MODES, SourcedRows
+from omnigraph.write.load.outcome import Loaded
+from omnigraph.write.load.plan import SourcedRows
+from omnigraph.write.load.reject.checks import Rejecting
+from omnigraph.write.load.reject.rows import Rejection, WrittenRejects
 from omnigraph.write.preview import Finish, Previewed, is_committed
 from omnigraph.write.schema.cast import check_same_type
-from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
-
-SetAside = Callable[[Catalog, CommittedKeys], None]
-"""Removes rows that break a constraint in one state of the graph."""
-
-
-@dataclass
-class BulkInput:
-    """The whole input: fragments and keys, with rows in the same order.
-
-    ``is_handed_over`` is True once a plan with its files may be published: the files must not be deleted from then on.
-    """
-
-    keys: InputKeys
-    written: Mapping[str, list[staging.WrittenRows]]
-    mode: LoadMode
-    since: Fence
-    """The newest fence known before the first fragment was written."""
-    is_handed_over: bool = False
-    set_aside: SetAside | None = None
-    """Removes rejected rows from the keys before these are checked."""
-    noted: Callable[[Fence], frozenset[str]] = lambda _: frozenset()
-    """Files that the journal of a running job protects from the cleanup of a fence."""
-
-    def counts(self) -> dict[str, int]:
-        return {key: table.rows for key, table in self.keys.tables.items()}
-
-
-@dataclass(frozen=True)
-class PreparedBulk:
-    """A validated input. The key database holds the addresses of the committed rows that it replaces."""
-
-    store: Store
-    input: BulkInput
-    reads: frozenset[str]
-    fingerprint: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        return False
-
-    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """One version of every table. The fragments exist already, so only metadata is written."""
-        tables = self.input.keys.tables
-        staged = [self._assemble_table(capture, table) for _, table in sorted(tables.items())]
-        self.input.is_handed_over = True
-        return plan_writes(capture, staged, self.reads, info, options)
-
-    def _assemble_table(self, capture: Capture, table: KeyTable) -> tuple[TableWrite, staging.StagedVersion]:
-        key = table.entity.table_key
-        pin = capture.state.tables[key]
-        base = self.store.open(pin.location, pin.lance_version)
-        added = self.input.written[key]
-        if self.input.mode is LoadMode.OVERWRITE:
-            version = staging.stage_overwrite(self.store, base, pin.location, added)
-        else:
-            version = staging.stage_grouped(self.store, base, pin.location, added, self._replaced(table))
-        if table.superseded:
-            version = staging.stage_without(self.store, version, self._superseded(table, added))
-        mode = WRITE_MODES[self.input.mode]
-        counts = self._counts(capture, table)
-        return TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version
-
-    def counts(self, capture: Capture) -> dict[str, Counts]:
-        return {key: self._counts(capture, table) for key, table in self.input.keys.tables.items()}
-
-    def _counts(self, capture: Capture, table: KeyTable) -> Counts:
-        if self.input.mode is LoadMode.OVERWRITE:
-            return table.rows, 0, capture.state.tables[table.entity.table_key].rows
-        updated = self.input.keys.number(f"SELECT count(*) FROM {table.found_name}")
-        return table.rows - updated, updated, 0
-
-    def _replaced(self, table: KeyTable) -> Iterator[tuple[int, list[int]]]:
-        found = self.input.keys.stream(f"SELECT address FROM {table.found_name} ORDER BY address")
-        return sorted_by_fragment(batch.column(0) for batch in found)
-
-    def _superseded(self, table: KeyTable, added: list[staging.WrittenRows]) -> Iterator[tuple[str, list[int]]]:
-        """Offsets of rows that a later row of the input replaces, by data file.
-
-        Row numbers count through all fragments of a table. With fragments of 3 and 4 rows and superseded rows 1, 3, 6:
-        offset 1 of the first fragment, offsets 0 and 3 of the second.
-        """
-        start = 0
-        for fragment in (fragment for part in added for fragment in part.fragments):
-            end = start + fragment.physical_rows
-            rows = self.input.keys.stream(
-                f'SELECT "row" - {start} FROM {table.superseded_name} '
-                f'WHERE "row" >= {start} AND "row" < {end} ORDER BY ALL'
-            )
-            offsets = pa.chunked_array([batch.column(0) for batch in rows], pa.int64()).to_pylist()
-            if offsets:
-                yield fragment.files[0].path, offsets
-            start = end
 
 
 def load_bulk(
@@ -139,28 +48,37 @@ def load_bulk(
     info: CommitInfo,
     options: WriteOptions,
     finish: Finish,
-) -> tuple[dict[str, int], Published | Previewed]:
-    """Load any number of rows as one commit: the number of entities per table, and the commit or its preview."""
+    rejection: Rejection | None = None,
+) -> Loaded:
+    """Load any number of rows as one commit, or preview it."""
     state = context.manifests.warm(incarnation)
     grouped_rows = context.store.tuning.grouped_rows
     with open_keys(lambda connection: InputKeys(connection, grouped_rows=grouped_rows)) as keys:
         fragments = FragmentWriter(context.store, state.tables, keys)
-        whole = BulkInput(keys, fragments.written, mode, state.fence)
+        whole = BulkInput(keys, fragments.written, mode, state.fence, found=violations)
+        if rejection is not None:
+            rejects = WrittenRejects(rejection, context.store, state.tables, keys, fragments.written)
+            whole.set_aside = Rejecting(keys, mode, rejects).run
         try:
             try:
-                _take(context, rows, whole, fragments, violations)
+                _take(context, rows, whole, fragments)
             finally:
                 fragments.close()
+            if rejection is not None:
+                # Rejection is final, so the first check must not use a stale cached state.
+                context.manifests.fresh(incarnation)
             finished = finish_bulk(context, incarnation, whole, info, options, finish)
         except BaseException:
             # Once the publisher has a plan, only the manifest shows the outcome: the files may be in use.
             if not whole.is_handed_over:
                 _discard(fragments)
             raise
-    if not is_committed(finished, info.id):
+    if isinstance(finished, Published) and is_committed(finished, info.id):
+        _discard_unused(context.store, fragments.written, finished)
+    else:
         # A preview, or an earlier load with the same idempotency key was committed instead of this one.
         _discard(fragments)
-    return whole.counts(), finished
+    return Loaded(whole.counts(), finished, whole.cleared)
 
 
 def _take(
@@ -168,24 +86,24 @@ def _take(
     rows: Iterable[SourcedRows],
     whole: BulkInput,
     fragments: FragmentWriter,
-    violations: Violations,
 ) -> None:
-    """Write the rows. After the first violation the rest is only read, to report further violations."""
+    """Write the rows. After the first violation the rest is only read and its keys are noted, to report all of them."""
     with context.profiler.step(READ) as step:
         context.profiler.say("input exceeds memory: rows were written while reading")
         for source, typed in rows:
             step.rows += typed.batch.num_rows
-            if not violations.total:
-                fragments.add(source, typed)
-        if not violations.total:
-            fragments.finish()
-    if violations.total:
-        raise violation_error(violations)
+            if whole.found.total:
+                fragments.only_note()
+            good = without_rows(typed, source, whole.found)
+            if good.batch.num_rows:
+                fragments.add(source, good)
+        if whole.found.total:
+            fragments.only_note()
+        fragments.finish()
     with context.profiler.step(CHECK):
-        settle_duplicates(whole.keys, whole.mode, violations)
+        if whole.set_aside is None:
+            settle_duplicates(whole.keys, whole.mode, whole.found)
         fragments.wait()
-    if violations.total:
-        raise violation_error(violations)
 
 
 def finish_bulk(
@@ -202,8 +120,18 @@ def finish_bulk(
     def renew(fence: Fence) -> None:
         every = (rows for parts in whole.written.values() for rows in parts)
         check_files_kept(context.store, every, fence, whole.noted(fence))
+        # Completed rows are written again: their files may be older than the fence.
+        whole.images.clear()
 
-    return finish(context, WriteJob(incarnation, prepare, info, options, whole.since, renew))
+    is_published = False
+    try:
+        finished = finish(context, WriteJob(incarnation, prepare, info, options, whole.since, renew))
+        is_published = is_committed(finished, info.id)
+        return finished
+    finally:
+        if is_published or not whole.is_handed_over:
+            kept = {key: images.completed for key, images in whole.images.items()} if is_published else {}
+            _discard_completed(context.store, whole, [part for parts in kept.values() for part in parts])
 
 
 def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> PreparedBulk:
@@ -212,13 +140,60 @@ def _prepare(context: WriteContext, capture: Capture, whole: BulkInput) -> Prepa
         check_same_type(table.entity, capture.catalog)
     tables_read: set[str] = set()
     violations = Violations()
+    violations.absorb(whole.found)
     committed = CommittedKeys(context.store, capture.state, tables_read)
-    if whole.set_aside is not None:
+    if whole.set_aside is not None and not violations.total:
         whole.set_aside(capture.catalog, committed)
     GraphChecks(whole.keys, capture.catalog, committed, whole.mode, violations).run()
+    if not violations.total:
+        _compare(context.store, capture, whole, violations)
     if violations.total:
         raise violation_error(violations)
     return PreparedBulk(context.store, whole, frozenset(tables_read))
+
+
+def _compare(store: Store, capture: Capture, whole: BulkInput, violations: Violations) -> None:
+    """Compare the input with the committed rows of every table that changed since the last attempt."""
+    for key, table in whole.keys.tables.items() if whole.mode is not LoadMode.APPEND else ():
+        pin = capture.state.tables[key]
+        known = whole.images.get(key)
+        if known is not None and (known.pin, known.rows) == (pin, table.rows):
+            continue
+        whole.images.pop(key, None)
+        if not table.has_parts and not whole.keys.number(f"SELECT count(*) FROM {table.found_name}"):
+            continue
+        given, version = stage_given(store, pin, whole.written[key])
+        try:
+            images = BulkImages(store, whole.keys, table, given, pin, whole.mode, violations).run()
+        finally:
+            discard_version(store, version)
+        whole.completed.extend(images.completed)
+        if violations.total:
+            return
+        whole.images[key] = images
+
+
+def _discard_completed(store: Store, whole: BulkInput, kept: list[WrittenRows]) -> None:
+    """Delete completed rows of attempts that were not published."""
+    try:
+        for rows in whole.completed:
+            if rows not in kept:
+                discard_rows(store, rows)
+    except OmnigraphError:
+        # Cleanup deletes the remaining files later.
+        return
+
+
+def _discard_unused(store: Store, written: Mapping[str, list[WrittenRows]], published: Published) -> None:
+    """Delete fragments that the commit does not need, because none of their rows changes anything."""
+    used = {record.path for record in published.commit.files}
+    try:
+        for rows in (rows for parts in written.values() for rows in parts):
+            unused = [item for item in rows.fragments if f"{rows.location}/data/{item.files[0].path}" not in used]
+            discard_rows(store, replace(rows, fragments=tuple(unused)))
+    except OmnigraphError:
+        # Cleanup deletes the remaining files later; the load is committed.
+        return
 
 
 def _discard(fragments: FragmentWriter) -> None:

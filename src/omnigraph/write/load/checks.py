@@ -11,19 +11,29 @@ from dataclasses import dataclass
 
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation, has_bounds, has_minimum
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import STRANDED_HINT, endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.write.load.committed_keys import CommittedKeys
+from omnigraph.write.load.filling import fill_keys
 from omnigraph.write.load.keys import InputKeys, KeyTable
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.load.plan import duplicate_violation, exists_already, is_keyed
+from omnigraph.write.load.plan import duplicate_violation, exists_already, exists_violation
+from omnigraph.write.load.repeats import fold_repeats
 
 
 def settle_duplicates(
-    keys: InputKeys, mode: LoadMode, violations: Violations, samples_max: int = SAMPLES_PER_KIND_MAX
+    keys: InputKeys,
+    mode: LoadMode,
+    violations: Violations,
+    samples_max: int = SAMPLES_PER_KIND_MAX,
+    *,
+    drops_reported: bool = True,
 ) -> None:
-    """Duplicate ids in the input: violations, or in mode merge of types without a key the last row wins."""
+    """Keep the last of duplicate ids. The others are violations, unless the mode takes repeats of types without a key.
+
+    Without ``drops_reported`` the caller removes the rows that were reported.
+    """
     for _, table in sorted(keys.tables.items()):
         if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
             continue
@@ -35,9 +45,12 @@ def settle_duplicates(
         count = keys.number(f"SELECT count(*) {earlier}")
         if not count:
             continue
-        if mode is not LoadMode.MERGE or is_keyed(table.entity):
+        if not mode.takes_repeats or table.entity.key:
             _report_duplicates(keys, table, count, earlier, violations, samples_max)
-            continue
+            if not drops_reported:
+                continue
+        if mode.is_partial:
+            fold_repeats(keys, table)
         keys.run(f'CREATE TABLE {table.superseded_name} AS SELECT t."row" {earlier}')
         keys.run(f'DELETE FROM {table.name} WHERE "row" IN (SELECT "row" FROM {table.superseded_name})')
         table.superseded = count
@@ -90,7 +103,10 @@ class GraphChecks:
         """Every check, in the order of ``rows.validate``."""
         tables = self.keys.tables
         for _, table in sorted(tables.items()):
+            table.is_filled = False
             self._find_ids(table)
+            if self.mode.is_partial:
+                fill_keys(self.keys, table, self.committed, self.mode, self.violations, self.samples_max)
         for key in sorted(tables, key=lambda key: (key.startswith("edge:"), key)):
             table = tables[key]
             for columns in unique_columns(table.entity):
@@ -105,30 +121,41 @@ class GraphChecks:
             edge = table.entity
             if isinstance(edge, EdgeType) and has_bounds(edge):
                 self._check_cardinality(table, edge)
+        if self.mode is LoadMode.APPEND:
+            for _, table in sorted(tables.items()):
+                self.refuse_existing(table)
 
     def _find_ids(self, table: KeyTable) -> None:
-        """Find committed rows with ids of the input; for an overwrite, the committed ids that are deleted."""
-        if self.mode is LoadMode.OVERWRITE:
-            if not isinstance(table.entity, NodeType):
-                return
-            join, name = "ANTI JOIN", table.vanished_name
-        else:
-            join, name = "SEMI JOIN", table.found_name
+        """Find committed rows with ids of the input; for an overwrite, also the committed nodes that are deleted."""
+        self._find(table, "SEMI JOIN", table.found_name)
+        if self.mode is LoadMode.OVERWRITE and isinstance(table.entity, NodeType):
+            self._find(table, "ANTI JOIN", table.vanished_name)
+
+    def _find(self, table: KeyTable, join: str, name: str) -> None:
         self.keys.run(f"CREATE OR REPLACE TABLE {name} (id VARCHAR, address UBIGINT)")
         if not self.committed.rows(table.entity.table_key):
             return
         statement = f"INSERT INTO {name} SELECT c.c0, c.address FROM committed c {join} {table.name} t ON c.c0 = t.k0"
         self.keys.run(statement, committed=self.committed.keys(table.entity, ["id"]))
-        if self.mode is LoadMode.APPEND:
-            self.refuse_existing(table)
 
     def refuse_existing(self, table: KeyTable) -> None:
-        """Raise KeyConflictError for an append with existing ids."""
+        """Raise KeyConflictError for an append with existing ids; among other violations they are violations too."""
         count = self.keys.number(f"SELECT count(*) FROM {table.found_name}")
-        if count:
+        if count and not self.violations.total:
             first = f"SELECT min(id) FROM {table.found_name}"
             [(id_, source, line)] = self.keys.run(f"SELECT k0, source, line FROM {table.name} WHERE k0 = ({first})")
             raise exists_already(table.entity, id_, count, self.keys.place(source, line))
+        self.add_existing(table, count)
+
+    def add_existing(self, table: KeyTable, count: int) -> None:
+        """Report existing ids as violations of their rows."""
+        rows = self.keys.run(
+            f"SELECT k0, source, line FROM {table.name} t SEMI JOIN {table.found_name} f ON t.k0 = f.id "
+            f'ORDER BY t."row" LIMIT {self.samples_max}'
+        )
+        found = (exists_violation(table.entity, id_, self.keys.place(at, line)) for id_, at, line in rows)
+        if count:
+            self.violations.add_group((ViolationCode.DUPLICATE_ID, table.entity.table_key, None), count, found)
 
     def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
         if not _find_doubtful(self.keys, table, columns):
@@ -186,7 +213,8 @@ class GraphChecks:
 
     def _check_endpoints(self, table: KeyTable, edge: EdgeType) -> None:
         for end, node_name in (("src", edge.source), ("dst", edge.target)):
-            if not self._find_missing(table, end, self.catalog.nodes[node_name]):
+            is_judged = f"node:{node_name}" not in self.violations.unidentified
+            if not is_judged or not self._find_missing(table, end, self.catalog.nodes[node_name]):
                 continue
             column = table.columns[end]
             dangling = f"FROM {table.name} t WHERE {column} IN (SELECT id FROM missing)"
@@ -238,8 +266,9 @@ class GraphChecks:
         )
         count = self.keys.number("SELECT count(*) FROM stranded")
         samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {self.samples_max}")
-        found = (endpoint_violation(edge, end, id_, node_id) for id_, node_id in samples)
+        found = (endpoint_violation(edge, end, id_, node_id, is_stored=True) for id_, node_id in samples)
         if count:
+            self.violations.advise(STRANDED_HINT)
             self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
     def _check_cardinality(self, table: KeyTable, edge: EdgeType) -> None:

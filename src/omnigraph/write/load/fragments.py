@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.omissions import with_stand_ins
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.storage.objects.durability import sync_files
 from omnigraph.storage.stage.discard import discard_rows
@@ -53,6 +54,7 @@ class FragmentWriter:
         self._pins = pins
         self._notes = notes
         self._pending: dict[str, _Pending] = {}
+        self._is_writing = True
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="omnigraph-load")
         self._writing: Future[None] | None = None
 
@@ -70,6 +72,10 @@ class FragmentWriter:
             self._submit(key)
         elif sum(item.bytes for item in self._pending.values()) >= self._store.tuning.pending_bytes_max:
             self._submit(max(self._pending, key=lambda key: self._pending[key].bytes))
+
+    def only_note(self) -> None:
+        """From now on only note rows: the load will fail, and its remaining rows are checked but not written."""
+        self._is_writing = False
 
     def finish(self) -> None:
         """Start to write all pending rows. The notes are complete then."""
@@ -97,12 +103,13 @@ class FragmentWriter:
     def _submit(self, key: str) -> None:
         pieces = self._pending.pop(key).pieces
         self.wait()
-        self._writing = self._pool.submit(self._write, key, pieces)
+        if self._is_writing:
+            self._writing = self._pool.submit(self._write, key, pieces)
         self._notes.add(pieces[0][1].entity, pieces)
 
     def _write(self, key: str, pieces: list[Piece]) -> None:
         pin = self._pins[key]
-        batches = [rows.batch for _, rows in pieces]
+        batches = [rows.batch if rows.omitted is None else with_stand_ins(rows.batch) for _, rows in pieces]
         reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
         written = write_rows(self._store, self._store.open(pin.location, pin.lance_version), pin.location, reader)
         self.written.setdefault(key, []).append(written)

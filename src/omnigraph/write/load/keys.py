@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.errors import StorageError
-from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.rows.validate import text_column, unique_columns
 from omnigraph.rows.violations import Place
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.write import limits
+from omnigraph.write.load.id_order import IdOrder
+from omnigraph.write.load.patterns import Patterns
 from omnigraph.write.load.spill_directory import scratch_directory
 
 if TYPE_CHECKING:
@@ -58,19 +59,27 @@ class KeyTable:
     """The keys of one type. ``row`` counts the rows in the order in which they were written, from 0."""
 
     entity: Entity
-    name: str
+    base: str
     columns: dict[str, str]
+    patterns: Patterns
+    """The omitted cells of rows; ``omitted`` holds the number of each row's pattern."""
+    is_filled: bool = False
+    """True while a table with filled key columns stands for the rows of an upsert."""
+    has_parts: bool = False
+    """True if several rows of an upsert make one entity."""
     written: int = 0
     superseded: int = 0
-    is_ascending: bool = True
-    last_id: str = ""
+    order: IdOrder = field(default_factory=IdOrder)
 
-    def note_ids(self, ids: pa.Array) -> None:
-        """Track if ids are strictly ascending, as minted ids and sorted files are: then there are no duplicates."""
-        if self.is_ascending and len(ids):
-            grows = pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1)), min_count=0).as_py()
-            self.is_ascending = grows and (self.written == 0 or self.last_id < ids[0].as_py())
-            self.last_id = ids[-1].as_py()
+    @property
+    def is_ascending(self) -> bool:
+        """True if the ids ascend: then there are no duplicates."""
+        return self.order.is_ascending
+
+    @property
+    def name(self) -> str:
+        """The table of the keys, as the checks see them."""
+        return f"{self.base}_filled" if self.is_filled else self.base
 
     @property
     def rows(self) -> int:
@@ -80,22 +89,37 @@ class KeyTable:
     @property
     def superseded_name(self) -> str:
         """Table of written rows that a later row with the same id replaces."""
-        return f"{self.name}_superseded"
+        return f"{self.base}_superseded"
 
     @property
     def found_name(self) -> str:
         """Table of committed rows with an id of the input: id and address."""
-        return f"{self.name}_found"
+        return f"{self.base}_found"
 
     @property
     def vanished_name(self) -> str:
         """Table of committed ids that an overwrite deletes."""
-        return f"{self.name}_vanished"
+        return f"{self.base}_vanished"
+
+    @property
+    def parts_name(self) -> str:
+        """Table of earlier rows that name a column which the last row with their id omits: last, column, row."""
+        return f"{self.base}_parts"
+
+    @property
+    def dropped_name(self) -> str:
+        """Table of written rows that are not needed: completed ones take their place, or they change nothing."""
+        return f"{self.base}_dropped"
+
+    @property
+    def unchanged_name(self) -> str:
+        """Table of committed addresses whose rows stay."""
+        return f"{self.base}_unchanged"
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of a batch of keys."""
-        numbers = {"row": pa.int64(), "source": pa.int32(), "line": pa.int64()}
+        numbers = {"row": pa.int64(), "source": pa.int32(), "line": pa.int64(), "omitted": pa.int32()}
         return pa.schema({**numbers, **dict.fromkeys(self.columns.values(), pa.string())})
 
     def tuple_of(self, columns: Sequence[str], alias: str) -> list[str]:
@@ -147,6 +171,11 @@ class KeyDatabase:
         """The single number that a statement returns."""
         return int(self.run(statement)[0][0])
 
+    def stream_apart(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a query over tables that are not temporary; other statements may run meanwhile."""
+        with _translated():
+            yield from self.connection.cursor().sql(query).to_arrow_reader(limits.STREAMED_ROWS)
+
     def stream(self, query: str, **given: Any) -> Iterator[pa.RecordBatch]:
         """The rows of a query, batch by batch."""
         with self._knowing(given), _translated():
@@ -188,10 +217,10 @@ class InputKeys(KeyDatabase):
     def add_all(self, entity: Entity, read: Callable[[], Iterable[Piece]]) -> None:
         """Add the keys of many rows with one statement: one per small piece costs several times more."""
         table = self.tables.get(entity.table_key) or self._create(entity)
-        before = (table.written, table.is_ascending, table.last_id)
+        before = (table.written, table.order)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            table.written, table.is_ascending, table.last_id = before
+            table.written, table.order = before
             return (self._keys(table, source, rows) for source, rows in read())
 
         self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=Stream(table.schema, batches))
@@ -200,9 +229,10 @@ class InputKeys(KeyDatabase):
         wanted = ["id", *(("src", "dst") if isinstance(entity, EdgeType) else ())]
         wanted += [column for columns in unique_columns(entity) for column in columns]
         columns = {name: f"k{number}" for number, name in enumerate(dict.fromkeys(wanted))}
-        table = KeyTable(entity, f"t{len(self.tables)}", columns)
+        patterns = Patterns(table_schema(entity).names)
+        table = KeyTable(entity, f"t{len(self.tables)}", columns, patterns)
         texts = "".join(f", {name} VARCHAR" for name in columns.values())
-        self.run(f'CREATE TABLE {table.name} ("row" BIGINT, source INTEGER, line BIGINT{texts})')
+        self.run(f'CREATE TABLE {table.name} ("row" BIGINT, source INTEGER, line BIGINT, omitted INTEGER{texts})')
         self.tables[entity.table_key] = table
         return table
 
@@ -212,22 +242,46 @@ class InputKeys(KeyDatabase):
             "row": counting(table.written, count),
             "source": pa.repeat(pa.scalar(source, pa.int32()), count),
             "line": rows.lines.cast(pa.int64()),
+            "omitted": table.patterns.numbers(rows.omitted, count),
         }
         for column, name in table.columns.items():
             keys[name] = text_column(table.entity, column, rows.batch)
-        table.note_ids(keys[table.columns["id"]])
+        table.order = table.order.followed_by(keys[table.columns["id"]])
         table.written += count
         return pa.RecordBatch.from_pydict(keys, table.schema)
 
-    def set_aside(self, table: KeyTable, lines: Iterable[int]) -> None:
-        """Remove rows from the input by line. Lines identify rows only if a table has one source."""
-        given = pa.table({"line": pa.array(lines, pa.int64())})
-        chosen = f"FROM {table.name} t SEMI JOIN given ON t.line = given.line"
+    def rows_at(self, table: KeyTable, places: Iterable[Place]) -> dict[int, Place]:
+        """The rows at some places, by number."""
+        found = self.run(
+            f'SELECT t."row", t.source, t.line FROM {table.name} t SEMI JOIN given '
+            "ON t.source = given.source AND t.line = given.line",
+            given=self._numbered(places),
+        )
+        return {row: self.place(source, line) for row, source, line in found}
+
+    def set_aside(self, table: KeyTable, places: Iterable[Place]) -> None:
+        """Remove rows from the input by place."""
+        given = self._numbered(places)
+        chosen = f"FROM {table.name} t SEMI JOIN given ON t.source = given.source AND t.line = given.line"
         before = self.number(f"SELECT count(*) FROM {table.name}")
         self.run(f'CREATE TABLE IF NOT EXISTS {table.superseded_name} ("row" BIGINT)')
         self.run(f'INSERT INTO {table.superseded_name} SELECT t."row" {chosen}', given=given)
-        self.run(f"DELETE FROM {table.name} WHERE line IN (SELECT line FROM given)", given=given)
+        for name in {table.base, table.name}:
+            self.run(f"DELETE FROM {name} WHERE (source, line) IN (SELECT (source, line) FROM given)", given=given)
         table.superseded += before - self.number(f"SELECT count(*) FROM {table.name}")
+
+    def _numbered(self, places: Iterable[Place]) -> pa.Table:
+        """Places as numbers of sources and lines. A source that was read in turns with others has several numbers."""
+        numbers: dict[str, list[int]] = {}
+        for number, name in enumerate(self.sources):
+            numbers.setdefault(name, []).append(number)
+        rows = [(number, place.line) for place in places for number in numbers.get(place.source, ())]
+        return pa.table(
+            {
+                "source": pa.array([number for number, _ in rows], pa.int32()),
+                "line": pa.array([line for _, line in rows], pa.int64()),
+            }
+        )
 
 
 @contextmanager

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 
 from omnigraph.history.plan import CommitInfo
-from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
+from omnigraph.rows.rejected.reasons import without_rows
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load
-from omnigraph.write.preview import Finish, Previewed, publish
+from omnigraph.write.load.reject.rows import Rejection
+from omnigraph.write.preview import Finish, publish
 from omnigraph.write.vectors.load_vectors import RowEmbedding
 
 Progress = Callable[[int], None]
@@ -33,32 +35,39 @@ def load_rows(
     progress: Progress | None = None,
     embedding: RowEmbedding | None = None,
     finish: Finish = publish,
-) -> tuple[dict[str, int], Published | Previewed]:
-    """Load rows as one atomic commit; returns the number of entities by table, and the commit or its preview.
+    rejection: Rejection | None = None,
+) -> Loaded:
+    """Load rows as one atomic commit, or preview it.
 
     The reader of the rows reports into ``violations``; this adds violations of values. With an ``embedding``, the rows
-    were read with its ``reading`` catalog and get their vectors here.
+    were read with its ``reading`` catalog and get their vectors here. With a ``rejection``, which collects those
+    violations, invalid rows are left out; such a load goes through disk, where rows can be removed again.
     """
-    stream = checked(rows, violations, progress, embedding)
+    stream = checked(rows, violations, progress, embedding, is_partial=mode.is_partial)
     with context.profiler.step(READ) as step:
-        buffered, is_all = _buffer(stream, context.store.tuning.buffered_rows_max)
+        buffered, is_all = ([], False) if rejection else _buffer(stream, context.store.tuning.buffered_rows_max)
         # The rows of a larger load are counted when all of them are read.
         step.rows = sum(typed.batch.num_rows for _, typed in buffered) if is_all else 0
     if not is_all:
         from omnigraph.write.load.bulk import load_bulk
 
-        return load_bulk(context, incarnation, _drained(buffered, stream), mode, violations, info, options, finish)
+        rest = _drained(buffered, stream)
+        return load_bulk(context, incarnation, rest, mode, violations, info, options, finish, rejection)
     with context.profiler.step(CHECK):
         deltas = gather(buffered, mode, violations)
 
+    last: PreparedLoad | None = None
+
     def prepare(capture: Capture) -> PreparedLoad:
+        nonlocal last
         with context.profiler.step(CHECK) as step:
-            load = prepare_load(context.store, capture, deltas, mode)
-            step.rows = sum(delta.rows.num_rows for delta in load.deltas.values())
-        return load
+            last = prepare_load(context.store, capture, deltas, mode, violations)
+            step.rows = sum(delta.rows.num_rows for delta in deltas)
+        return last
 
     finished = finish(context, WriteJob(incarnation, prepare, info, options))
-    return {delta.entity.table_key: delta.rows.num_rows for delta in deltas}, finished
+    counts = {delta.entity.table_key: delta.rows.num_rows for delta in deltas}
+    return Loaded(counts, finished) if last is None else Loaded(counts, finished, last.cleared, last.remarks)
 
 
 def _buffer(stream: Iterator[SourcedRows], rows_max: int) -> tuple[list[SourcedRows], bool]:
@@ -87,14 +96,19 @@ def checked(
     violations: Violations,
     progress: Progress | None = None,
     embedding: RowEmbedding | None = None,
-    finish: Finish = publish,
+    *,
+    is_partial: bool = False,
 ) -> Iterator[SourcedRows]:
-    """Stream the rows with values checked and vectors filled in."""
+    """Stream the rows with values checked and vectors filled in. Required values of partial rows are checked later."""
     count = 0
     with nullcontext() if embedding is None else embedding.filling(violations) as fill:
         for source, typed in rows:
-            check_values(typed.entity, typed.batch, typed.places(source), violations)
+            # The reader has reported what a hole stands for; omitted values are checked when rows are complete.
+            later = typed.batch.schema.names if typed.has_holes or is_partial else ()
+            check_values(typed.entity, typed.batch, typed.places(source), violations, later)
             count += typed.batch.num_rows
-            yield source, typed if fill is None else fill(source, typed)
+            # Rejected rows are left out first: no text is embedded for them.
+            good = without_rows(typed, source, violations)
+            yield source, good if fill is None else fill(source, good)
             if progress is not None:
                 progress(count)

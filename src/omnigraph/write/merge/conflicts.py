@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.errors import MergeConflicts
+from omnigraph.errors import Hint, MergeConflicts
 from omnigraph.history.conflicts import MergeConflict
 
 SHOWN_MAX = 10
@@ -57,7 +57,19 @@ def conflicts_error(conflicts: Sequence[MergeConflict], what: str) -> MergeConfl
     number = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
     return MergeConflicts(
         f"{what}: {number}; nothing was changed{shown}{more}",
-        hint="settle them with resolutions, or with a policy",
+        hint=_settling(conflicts[0]),
         conflicts=conflicts,
         table=conflicts_table(conflicts),
+    )
+
+
+def _settling(conflict: MergeConflict) -> Hint:
+    """The ways to settle conflicts, with a resolution of the first one as an example."""
+    wanted = {"type": conflict.type_name(), "id": conflict.id, "property": conflict.property, "take": "source"}
+    if not conflict.kind.is_of_rows:
+        wanted["kind"] = conflict.kind.value
+    example = json.dumps({key: value for key, value in wanted.items() if value is not None}, ensure_ascii=False)
+    return Hint(
+        f'settle them with policy="source", or one by one: resolutions=[{example}]',
+        f"settle them with --policy source, or one by one: --resolve '{example}'",
     )

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 from omnigraph.compare.tables import rows_compared
@@ -63,7 +63,7 @@ from omnigraph.write.staging import StagedTable, plan_writes, write_tables
 from omnigraph.write.type_tables import align_columns, entities, table_id
 
 
-class MergeOutcome(Enum):
+class MergeOutcome(StrEnum):
     """Outcome of a merge or of its preview."""
 
     ALREADY_UP_TO_DATE = "already_up_to_date"

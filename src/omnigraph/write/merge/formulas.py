@@ -16,7 +16,7 @@ from omnigraph.exec.search import Searcher
 from omnigraph.history.conflicts import Resolution, Resolutions, Take
 from omnigraph.lang.source import Source
 from omnigraph.query import expressions as ir
-from omnigraph.query.formula import OWNER, compile_formula
+from omnigraph.query.standalone.formula import OWNER, compile_formula
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog

@@ -32,7 +32,7 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.rows.keys import key_id, key_text
+from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.validate import TableDelta, check_delta
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
@@ -45,6 +45,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.mutate.changed import without_same
 from omnigraph.write.mutate.filters import RowFilter
 from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
@@ -135,6 +136,8 @@ class _Run:
     profiler: Profiler
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
+    seen: dict[str, dict[str, Row]] = field(default_factory=dict)
+    """Committed rows that predicates matched, by table and id."""
     tables_read: set[str] = field(default_factory=set)
     affected_nodes: int = 0
     affected_edges: int = 0
@@ -177,21 +180,22 @@ class _Run:
         table.renewed.add(row["id"])
         self.affected_nodes += 1
 
-    def _key_of(self, node: NodeType, row: Row) -> str:
-        texts = [key_text(row[name], node.properties[name].type) for name in node.key]
+    def _key_of(self, entity: Entity, row: Row) -> str:
+        texts = [key_text(row[name], key_type(entity, name)) for name in entity.key]
         known = [text for text in texts if text is not None]
         if len(known) < len(texts):
-            missing = node.key[texts.index(None)]
-            message = f"@key property {node.name}.{missing} must not be null"
+            missing = entity.key[texts.index(None)]
+            message = f"@key property {entity.name}.{missing} must not be null"
             violations = Violations()
-            violations.add(Violation(ViolationCode.KEY, message, node.table_key, None, missing))
+            violations.add(Violation(ViolationCode.KEY, message, entity.table_key, None, missing))
             raise violation_error(violations)
         return key_id(known)
 
     def _insert_edge(self, edge: EdgeType, statement: InsertEdge) -> None:
         row = self._new_row(edge, statement.assignments)
-        row.update(id=self.ids.new_id(), src=_value(statement.source), dst=_value(statement.target))
-        self._table(edge, WriteMode.APPEND).put(row)
+        row.update(src=_value(statement.source), dst=_value(statement.target))
+        row["id"] = self._key_of(edge, row) if edge.key else self.ids.new_id()
+        self._table(edge, WriteMode.UPSERT if edge.key else WriteMode.APPEND).put(row)
         self.affected_edges += 1
 
     def _new_row(self, entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
@@ -250,6 +254,7 @@ class _Run:
         # Recorded even if no row matches: the absence of rows is part of what the mutation was decided from (phantoms).
         self.tables_read.add(entity.table_key)
         committed = list(self._committed(entity, row_filter))
+        self.seen.setdefault(entity.table_key, {}).update((row["id"], row) for row in committed)
         digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
         if pending is None:
@@ -293,19 +298,29 @@ class _Run:
         check_delta(self.capture.catalog, deltas, committed, violations)
         if violations.total:
             raise violation_error(violations)
+        changed = {key: self._changed(delta, gaps[key]) for key, delta in deltas.items()}
+        written = {key: delta for key, delta in changed.items() if _size(delta)}
         return PreparedMutation(
             self.store,
-            {key: self._with_vectors(delta, gaps[key]) for key, delta in deltas.items()},
-            {key: self.pending[key].mode for key in deltas},
-            frozenset(self.tables_read),
+            written,
+            {key: self.pending[key].mode for key in written},
+            frozenset(self.tables_read | deltas.keys()),
             "|".join(self.matched),
-            self.affected_nodes,
-            self.affected_edges,
+            sum(_size(delta) for key, delta in written.items() if key.startswith("node:")),
+            sum(_size(delta) for key, delta in written.items() if key.startswith("edge:")),
         )
 
-    def _with_vectors(self, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
-        pin = self.capture.state.tables[delta.entity.table_key]
-        return replace(delta, rows=self.vectors.filled(delta.entity, delta.rows, gaps, pin))
+    def _changed(self, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
+        """The delta with its vectors, without rows that are as before."""
+        key = delta.entity.table_key
+        pin = self.capture.state.tables[key]
+        whole = replace(delta, rows=self.vectors.filled(delta.entity, delta.rows, gaps, pin))
+        is_append = self.pending[key].mode is WriteMode.APPEND
+        return without_same(self.store, pin, whole, self.seen.get(key, {}), is_append=is_append)
+
+
+def _size(delta: TableDelta) -> int:
+    return len(delta.ids()) + len(delta.removed)
 
 
 def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:

@@ -7,7 +7,7 @@ if one violates them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from omnigraph.errors import MigrationRefused
@@ -60,11 +60,19 @@ class PreparedSchema:
     def is_empty(self) -> bool:
         return not self.migration.steps
 
-    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        """Store the schema, create tables of new types, and change the columns of others."""
+    def stage(
+        self, capture: Capture, info: CommitInfo, options: WriteOptions, others: Collection[str] = ()
+    ) -> PublishPlan:
+        """Store the schema, create tables of new types, and change the columns of others.
+
+        The tables ``others`` have versions with the new columns already.
+        """
         schema_files = store_schema(self.store, self.schema, self.source.text)
         staged = [
-            item for change in type_changes(capture.catalog, Catalog(self.schema)) for item in self._of(capture, change)
+            item
+            for change in type_changes(capture.catalog, Catalog(self.schema))
+            if change.after is None or change.after.table_key not in others
+            for item in self._of(capture, change)
         ]
         # A name may pass from one type to another, so drops come before creates.
         staged.sort(key=lambda item: item[0].lance_version is not None)

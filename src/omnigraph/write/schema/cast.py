@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from omnigraph.errors import ReadSetConflict
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, column_type, table_schema
+from omnigraph.rows.omissions import moved_cells
 from omnigraph.rows.validate import TableDelta
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
@@ -26,8 +27,11 @@ def check_same_type(entity: Entity, catalog: Catalog) -> None:
         raise _type_conflict(entity, "was changed" if current is not None else "was dropped")
 
 
-def retyped(delta: TableDelta, catalog: Catalog) -> TableDelta:
-    """The delta under the schema of a catalog; raises a conflict if it no longer fits."""
+def retyped(delta: TableDelta, catalog: Catalog, *, is_partial: bool = False) -> TableDelta:
+    """The delta under the schema of a catalog; raises a conflict if it no longer fits.
+
+    Rows of a partial delta may lack required values, which come from the committed rows.
+    """
     before = delta.entity
     after = continued(before, catalog)
     if after is None:
@@ -42,11 +46,13 @@ def retyped(delta: TableDelta, catalog: Catalog) -> TableDelta:
     ]
     rows = pa.Table.from_arrays(arrays, schema=schema)
     violations = Violations()
+    later = schema.names if is_partial else ()
     for batch in rows.to_batches():
-        check_values(after, batch, lambda _: None, violations)
+        check_values(after, batch, lambda _: None, violations, later)
     if violations.total:
         raise violation_error(violations)
-    return replace(delta, entity=after, rows=rows)
+    places = [delta.rows.schema.names.index(columns[name]) if name in columns else None for name in schema.names]
+    return replace(delta, entity=after, rows=rows, omitted=moved_cells(delta.omitted, rows.num_rows, places))
 
 
 def _column_names(delta: TableDelta, after: Entity) -> dict[str, str]:

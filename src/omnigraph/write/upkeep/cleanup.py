@@ -7,7 +7,6 @@ files that were never referenced, one grace period after their last write. ``doc
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +18,12 @@ from omnigraph.history.retention import Policy, Record, decide
 from omnigraph.history.state import Fence
 from omnigraph.manifest.fences import raise_fence
 from omnigraph.manifest.layout import BRANCHES
+from omnigraph.manifest.mirrors import DIRECTORY as MIRRORS
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.records import DIRECTORY as RECORDS
 from omnigraph.manifest.records import create_record, drop_old_records
 from omnigraph.manifest.refs import Damaged
+from omnigraph.storage.objects.protocol import LEFTOVER
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep import jobs
 from omnigraph.storage.upkeep.sweep import Fate, Needs, Swept, Terms, leave, sweep
@@ -35,8 +36,7 @@ Sweeper = Callable[[Store, Sequence[Needs], Terms], Iterable[Swept]]
 
 Progress = Callable[[int], None]
 
-_LEFTOVER = re.compile(r"(.*/)?(\.[0-9a-f]{32}\.tmp|probe-[0-9a-f]{32})")
-_LEFTOVER_DIRECTORIES = ("", "refs", "schemas", jobs.DIRECTORY, RECORDS)
+_LEFTOVER_DIRECTORIES = ("", "refs", "schemas", jobs.DIRECTORY, RECORDS, MIRRORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class _Run:
         # Jobs before branches: a job that has ended by now is published in the state read next, or never will be.
         jobs_swept, kept, unread = self._sweep_jobs(anchor_us, run)
         view = self._look(self.record)
-        leftovers = self._sweep_leftovers(terms)
+        leftovers, scratch = self._sweep_leftovers(terms), self._sweep_scratch(anchor_us)
         swept, damaged = self._sweep(view, kept, unread, replace(terms, is_dry=True))
         if not any(item.is_worth_a_fence for item in swept):
             swept = [item.spared() for item in swept]
@@ -138,7 +138,7 @@ class _Run:
             view = self._look(self.record)
             swept, damaged = self._sweep(view, kept, unread, terms)
         outcome = _outcome(view, before, self.record)
-        outcome.swept += [jobs_swept, leftovers, *swept]
+        outcome.swept += [jobs_swept, leftovers, scratch, *swept]
         outcome.damaged += damaged
         if not self.settings.is_dry and not damaged:
             for incarnation in view.dead:
@@ -198,6 +198,21 @@ class _Run:
                 swept.note("jobs", Fate.DELETED if is_dead else Fate.JOBS, file)
         return swept, frozenset(kept), unread
 
+    def _sweep_scratch(self, anchor_us: int) -> Swept:
+        """Delete the scratch files of analyses that have written nothing for a lease period."""
+        objects = self.manifests.store.objects
+        lease_us = max(limits.JOB_LEASE_US, self.settings.grace_us)
+        swept = Swept(jobs.SCRATCH)
+        for directory in objects.level(jobs.SCRATCH).directories:
+            files = list(objects.walk(directory))
+            is_dead = max((file.modified_us for file in files), default=0) < anchor_us - lease_us
+            for file in files:
+                swept.note("jobs", Fate.DELETED if is_dead else Fate.JOBS, file)
+            if is_dead and not self.settings.is_dry:
+                objects.delete_all([file.path for file in files])
+                objects.prune(directory)
+        return swept
+
     def _sweep_leftovers(self, terms: Terms) -> Swept:
         """Sweep small files whose writer died."""
         objects = self.manifests.store.objects
@@ -205,7 +220,7 @@ class _Run:
         garbage = []
         for directory in (*_LEFTOVER_DIRECTORIES, *objects.level(BRANCHES).directories):
             for file in objects.level(directory).files:
-                if _LEFTOVER.fullmatch(file.path) is None:
+                if LEFTOVER.fullmatch(file.path) is None:
                     continue
                 if file.modified_us >= terms.young_us:
                     swept.note("unfinished", Fate.WAITING, file, file.modified_us + terms.grace_us)

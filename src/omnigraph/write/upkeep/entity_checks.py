@@ -1,4 +1,6 @@
-"""Integrity of the entities of a state, for ``verify``: ids are unique, and both endpoints of every edge exist.
+"""Integrity of the entities of a state, for ``verify``.
+
+Ids are unique and derived from keys, and both endpoints of every edge exist.
 
 Every write ensures this. The check reads all keys, and spills to disk what does not fit into memory.
 """
@@ -7,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow.compute as pc
+
 from omnigraph.core.tables import TablePin
 from omnigraph.history.state import ManifestState
-from omnigraph.rows.arrow_types import DST, SRC, Entity
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.keys import tuple_texts
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.committed_keys import CommittedKeys
@@ -33,9 +38,24 @@ def unsound(store: Store, catalog: Catalog, state: ManifestState) -> Iterator[tu
         nodes = {name: f"nodes_{number}" for number, name in enumerate(catalog.nodes)}
         for name, node in catalog.nodes.items():
             yield from take(node, nodes[name], ["id"])
+            yield from _misnamed(committed, node)
         for edge in catalog.edges.values():
             yield from take(edge, "edges", ["id", SRC, DST])
             yield from _loose(keys, edge, state.tables[edge.table_key], nodes)
+            yield from _misnamed(committed, edge)
+
+
+def _misnamed(committed: CommittedKeys, entity: Entity) -> Iterator[tuple[TablePin, str]]:
+    """Report ids that their key does not give."""
+    count, first = 0, None
+    for batch in committed.keys(entity, [ID, *entity.key]).batches() if entity.key else ():
+        ids, *texts = batch.columns[:-1]
+        wrong = ids.filter(pc.fill_null(pc.not_equal(ids, tuple_texts(texts)), True))
+        count += len(wrong)
+        first = wrong[0].as_py() if first is None and len(wrong) else first
+    if count:
+        what = f"has {count:,} ids of {entity.name} that differ from their key, such as {first!r}"
+        yield committed.state.tables[entity.table_key], what
 
 
 def _loose(keys: KeyDatabase, edge: EdgeType, pin: TablePin, nodes: dict[str, str]) -> Iterator[tuple[TablePin, str]]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.core.display import counted
 from omnigraph.core.tables import TablePin
 from omnigraph.core.tuning import Tuning
 from omnigraph.errors import ContentionError
@@ -234,7 +235,7 @@ def _chosen(pin: TablePin, found: Sequence[Coverage], tuning: Tuning) -> tuple[l
             what = "n-grams of" if kind is IndexKind.NGRAM else "index on"
             left_out.setdefault((what, rows_min), []).append(coverage.spec.column)
     reasons = [
-        f"no {what} {', '.join(dict.fromkeys(columns))}: {pin.rows:,} rows, minimum {rows_min:,}"
+        f"no {what} {', '.join(dict.fromkeys(columns))}: {counted(pin.rows, 'row')}, minimum {rows_min:,}"
         for (what, rows_min), columns in left_out.items()
     ]
     return specs, reasons

@@ -1,4 +1,4 @@
-"""Reachability for garbage collection: the versions of every dataset that a readable state of some branch pins.
+"""Reachability for garbage collection: the versions of every dataset that a readable state or a mirror pins.
 
 Invariant: an error here must never make a needed file look unreferenced. Three rules follow:
 
@@ -34,6 +34,8 @@ from omnigraph.history.state import COMMIT_LOG_LOCATION, ManifestState
 from omnigraph.manifest.branches import named_states
 from omnigraph.manifest.commit_log import spilled
 from omnigraph.manifest.layout import BRANCHES, DELETED, WITHDRAWN
+from omnigraph.manifest.mirrors import DIRECTORY as MIRRORS
+from omnigraph.manifest.mirrors import Version, mirrors
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.objects.version_names import manifest_file
@@ -121,9 +123,12 @@ class _Logs:
 
 
 def collect_needs(
-    manifests: Manifests, view: View, record: Record, grace_us: int, kept: Collection[str]
+    manifests: Manifests, view: View, record: Record, grace_us: int, kept: Collection[str], *, mirrored: bool = True
 ) -> tuple[list[Needs], list[Damaged]]:
-    """The versions every dataset must keep, with an empty set for unreferenced ones; and unreadable states."""
+    """The versions every dataset must keep, with an empty set for unreferenced ones; and unreadable states.
+
+    Without ``mirrored`` those of mirrors are left out: a copy of the graph has none.
+    """
     needed = _Needed(manifests)
     unread: list[Damaged] = []
     for state in view.heads.values():
@@ -131,6 +136,11 @@ def collect_needs(
     for name, unnamed in view.unnamed.items():
         if unnamed is not None:
             needed.add(unnamed, name, unnamed.version, _nameless_until(record, name, grace_us))
+    for mirror in mirrors(manifests.store.objects) if mirrored else ():
+        if isinstance(mirror, CorruptionError):
+            unread.append(Damaged.of(mirror, MIRRORS))
+        else:
+            needed.add_versions(mirror.versions)
     readable = _readable(view, record, grace_us)
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
         found = pool.map(lambda item: _stored(manifests, item[0]), readable)
@@ -188,6 +198,10 @@ class _Needed:
         self._need(self.manifests.location(incarnation), version, until_us)
         for pin in _pins(state):
             self._need(pin.location, pin.lance_version, until_us)
+
+    def add_versions(self, versions: Collection[Version]) -> None:
+        for location, version in versions:
+            self._need(location, version, None)
 
     def _need(self, location: str, version: int, until_us: int | None) -> None:
         versions = self.versions[location]

@@ -6,9 +6,9 @@ further text is embedded: the load has failed, and embedding costs money.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import ID, table_schema
 from omnigraph.rows.embedding import (
     EmbeddedProperty,
+    Gaps,
     Positions,
     embedded_properties,
     find_gaps,
@@ -25,6 +26,7 @@ from omnigraph.rows.embedding import (
     without_required_vectors,
 )
 from omnigraph.rows.json_records import required_message
+from omnigraph.rows.omissions import Cells
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, NodeType
@@ -47,6 +49,8 @@ class RowEmbedding:
     pins: Mapping[str, TablePin]
     catalog: Catalog
     embedder: Embedder
+    is_partial: bool = False
+    """True if an entity keeps what its row does not name."""
 
     @cached_property
     def reading(self) -> Catalog:
@@ -68,6 +72,14 @@ def has_embedded_properties(catalog: Catalog) -> bool:
     return any(prop.embed is not None for node in catalog.schema.nodes for prop in node.properties)
 
 
+def _vectors_named(columns: list[str], omitted: Cells, properties: Sequence[EmbeddedProperty]) -> Cells:
+    """The omitted cells, without vectors whose text is named: a vector follows its text."""
+    cells = omitted.copy()
+    for prop in properties:
+        cells[:, columns.index(prop.name)] &= omitted[:, columns.index(prop.embed.source)]
+    return cells
+
+
 @dataclass
 class _Filling:
     """State of one load or task."""
@@ -85,8 +97,10 @@ class _Filling:
         properties = embedded_properties(node) if node is not None else []
         if node is None or not properties:
             return rows
-        batch = rows.batch
-        gaps = [(prop, find_gaps(batch, prop)) for prop in properties]
+        batch, omitted = rows.batch, rows.omitted
+        if omitted is not None and self.about.is_partial:
+            omitted = _vectors_named(batch.schema.names, omitted, properties)
+        gaps = [] if rows.has_holes else [(prop, self._gaps(batch, prop, omitted)) for prop in properties]
         for prop, gap in gaps:
             if not prop.nullable and len(gap.hopeless):
                 self._report(source, rows, node, prop, gap.hopeless)
@@ -95,7 +109,16 @@ class _Filling:
                 ids = batch.column(ID).take(pa.array(gap.rows))
                 vectors = self.texts.of(node, prop, ids, gap.texts, self._committed(node.table_key))
                 batch = with_vectors(batch, prop.name, gap.rows, vectors)
-        return TypedRows(node, pa.RecordBatch.from_arrays(batch.columns, schema=table_schema(node)), rows.lines)
+        full = pa.RecordBatch.from_arrays(batch.columns, schema=table_schema(node))
+        return TypedRows(node, full, rows.lines, rows.has_holes, omitted)
+
+    def _gaps(self, batch: pa.RecordBatch, prop: EmbeddedProperty, omitted: Cells | None) -> Gaps:
+        """The vectors to make. A row that names neither the text nor the vector keeps its vector."""
+        gaps = find_gaps(batch, prop)
+        if omitted is None or not self.about.is_partial:
+            return gaps
+        is_kept = omitted[:, batch.schema.get_field_index(prop.name)]
+        return replace(gaps, hopeless=gaps.hopeless[~is_kept[gaps.hopeless]])
 
     def _report(
         self, source: str, rows: TypedRows, node: NodeType, prop: EmbeddedProperty, hopeless: Positions

@@ -31,10 +31,12 @@ Ids without a consequence, here those of the other two rows, are not in ``ids``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.core.tables import Counts, TablePin
@@ -43,8 +45,8 @@ from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
 from omnigraph.manifest.publisher import Published
 from omnigraph.manifest.reader import Capture
+from omnigraph.rows.rejected.reasons import EveryViolation
 from omnigraph.rows.violations import Violations
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.tasks import (
     NOT_COUNTED,
@@ -57,17 +59,19 @@ from omnigraph.spark.cluster.tasks import (
 )
 from omnigraph.spark.load.checks.rules import RejectingSparkChecks, SparkChecks
 from omnigraph.spark.load.checks.spaces import Spaces
+from omnigraph.spark.load.checks.unchanged import Unchanged, find_unchanged
 from omnigraph.spark.load.input import InputTable, LoadInput
-from omnigraph.spark.load.rejected_rows import EveryViolation
-from omnigraph.spark.load.rejects import Rejects, as_superseded
+from omnigraph.spark.load.rejects import Rejects
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
+from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, WriteJob
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.kept_files import check_files_kept
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import WRITE_MODES
+from omnigraph.write.load.reject.checks import as_superseded
 from omnigraph.write.preview import Previewed
 from omnigraph.write.schema.cast import check_same_type
 from omnigraph.write.staging import plan_writes
@@ -91,6 +95,8 @@ class PreparedSparkLoad:
     replaced: DataFrame | None
     """Space and address of every committed row with an id of the input; None if there is none."""
     spaces: Mapping[int, str]
+    unchanged: Mapping[str, Unchanged] = field(default_factory=dict)
+    """Rows that equal their committed images, by table."""
     fingerprint: str = ""
 
     @property
@@ -101,7 +107,11 @@ class PreparedSparkLoad:
         """Stage one version per table. The fragments exist already; tasks write the deletion files."""
         tables = self.input.tables
         shortened = self._shorten(capture)
-        staged = [self._assemble_table(capture, table, shortened) for _, table in sorted(tables.items())]
+        staged = [
+            self._assemble_table(capture, table, shortened)
+            for _, table in sorted(tables.items())
+            if any(self._counts(capture, table))
+        ]
         # Before the plan leaves this method: from here on a failure must not delete the files of the input.
         self.input.is_handed_over = True
         return plan_writes(capture, staged, self.reads, info, options)
@@ -115,7 +125,8 @@ class PreparedSparkLoad:
         # All rows of a fragment go to one task: two tasks would write two deletion files, and one would be lost.
         rows = self.replaced.repartition(f.col("space"), fragment)
         pins = {space: capture.state.tables[key] for space, key in self.spaces.items()}
-        work = partial(_shorten_fragments, self.input.store, pins, attempts_max(self.spark))
+        stays = {space: self.unchanged[key].stays() for space, key in self.spaces.items() if key in self.unchanged}
+        work = partial(_shorten_fragments, self.input.store, pins, stays, attempts_max(self.spark))
         found: dict[str, list[staging.ShortenedFragment]] = {}
         for space, shortened in (item for task in results(mapped(rows, work, OUTCOMES)) for item in task):
             found.setdefault(self.spaces[space], []).append(shortened)
@@ -131,9 +142,12 @@ class PreparedSparkLoad:
             version = staging.stage_overwrite(store, base, pin.location, table.written)
         else:
             version = staging.stage_shortened(store, base, pin.location, table.written, shortened.get(key, ()))
-        if table.superseded:
+        dropped = dict(table.superseded)
+        for rows in self.unchanged[key].given if key in self.unchanged else ():
+            dropped = self.input.dropping(key, rows.tolist(), dropped)
+        if dropped:
             # By data file, not by address: fragments of the input have other numbers in the target table.
-            version = staging.stage_without(store, version, table.superseded.items())
+            version = staging.stage_without(store, version, dropped.items())
         counts = self._counts(capture, table)
         write = TableWrite(key, pin.location, WRITE_MODES[mode], version.version, version.rows, *counts)
         return write, version
@@ -145,14 +159,22 @@ class PreparedSparkLoad:
         key = table.entity.table_key
         if self.input.mode is LoadMode.OVERWRITE:
             return table.rows, 0, capture.state.tables[key].rows
-        updated = self.existing.get(key, 0)
-        return table.rows - updated, updated, 0
+        existing = self.existing.get(key, 0)
+        unchanged = self.unchanged[key].rows if key in self.unchanged else 0
+        return table.rows - existing, existing - unchanged, 0
 
 
 def _shorten_fragments(
-    store: Store, pins: Mapping[int, TablePin], attempts: int, batches: Iterator[pa.RecordBatch]
+    store: Store,
+    pins: Mapping[int, TablePin],
+    stays: Mapping[int, npt.NDArray[np.uint64]],
+    attempts: int,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Write a deletion file for every fragment of this task, which receives all rows to delete from each."""
+    """Write a deletion file for every fragment of this task, which receives all rows to delete from each.
+
+    ``stays`` are the addresses of rows that equal those of the input.
+    """
     rows: dict[int, list[int]] = {}
     for batch in batches:
         for space, address in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -163,7 +185,7 @@ def _shorten_fragments(
             (space, staging.shorten_fragment(store, store.open(pin.location, pin.lance_version), pin.location, group))
             for space, addresses in sorted(rows.items())
             for pin in [pins[space]]
-            for group in by_fragment(addresses)
+            for group in by_fragment(np.setdiff1d(addresses, stays.get(space, ())).tolist())
         ]
 
     if rows:
@@ -230,14 +252,15 @@ class Validation:
             self.rejects.write(self.whole)
         existing = {key: checks.existing(key) for key in self.whole.tables}
         replaced = checks.ids.where("inputs > 0 and committed is not null").select("space", "committed")
-        return PreparedSparkLoad(
-            self.spark,
-            self.whole,
-            frozenset(spaces.reads),
-            existing,
-            replaced if any(existing.values()) else None,
-            {spaces.ids(key): key for key in self.whole.tables},
-        )
+        numbers = {spaces.ids(key): key for key in self.whole.tables}
+        unchanged: dict[str, Unchanged] = {}
+        if any(existing.values()):
+            pairs = checks.ids.where("inputs > 0 and committed is not null").select("space", "committed", "last")
+            unchanged = find_unchanged(self.spark, self.whole, capture.state.tables, numbers, pairs)
+        self.whole.cleared = sum(table.cleared for table in unchanged.values())
+        reads = frozenset(spaces.reads | self.whole.tables.keys())
+        found = replaced if any(existing.values()) else None
+        return PreparedSparkLoad(self.spark, self.whole, reads, existing, found, numbers, unchanged)
 
     def _deduplicated(self, spaces: Spaces) -> SparkChecks:
         """Checks of the input after duplicate ids are resolved."""
@@ -249,12 +272,18 @@ class Validation:
             self.rejects.take_slices(self.whole)
         has_changed = checks.settle_duplicates()
         if isinstance(checks.violations, EveryViolation):
-            checks.violations.reasons = as_superseded(self.whole, checks.violations.reasons)
+            entities = {key: table.entity for key, table in self.whole.tables.items()}
+            checks.violations.reasons = as_superseded(entities, checks.violations.reasons)
         has_changed |= self._set_aside(checks.violations)
-        _raise_if_any(checks.violations)
         self.whole.is_settled = True
+        if not has_changed:
+            return checks
         # Excluded rows are still in the grouped ids, so those must be grouped again.
-        return self._checks(spaces) if has_changed else checks
+        again = self._checks(spaces)
+        if self.rejects is None:
+            # Reported with the violations of the graph, which are found next.
+            again.violations.absorb(checks.violations)
+        return again
 
     def _checks(self, spaces: Spaces, kind: type[SparkChecks] | None = None) -> SparkChecks:
         """Checks of the current input."""

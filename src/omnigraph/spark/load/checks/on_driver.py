@@ -7,7 +7,6 @@ many millions of rows this is several times faster than Spark jobs, and it needs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,23 +17,21 @@ from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import unique_columns
-from omnigraph.rows.violations import Place, Violations
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.rows.violations import Place
+from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.cluster import limits
+from omnigraph.spark.load.checks.omitted_cells import OmittedCells
 from omnigraph.spark.load.input import InputTable, LoadInput
-from omnigraph.spark.load.rejected_rows import EveryViolation, Reasons
-from omnigraph.spark.load.rejects import Rejects, as_superseded
+from omnigraph.spark.load.rejects import Rejects, SliceRejects
 from omnigraph.storage.tables.scan import fragment_groups, scan
-from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK
 from omnigraph.write.limits import KEYS_AHEAD_BYTES
-from omnigraph.write.load.bulk import BulkInput, finish_bulk
+from omnigraph.write.load.bulk import finish_bulk
+from omnigraph.write.load.bulk_plan import BulkInput
 from omnigraph.write.load.checks import settle_duplicates
-from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import InputKeys, Piece, open_keys
-from omnigraph.write.load.rejects import EVERY, RejectingChecks
+from omnigraph.write.load.reject.checks import Rejecting
 from omnigraph.write.preview import Previewed
-from omnigraph.write.violations import violation_error
 
 
 class SliceKeys(InputKeys):
@@ -61,15 +58,17 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
         bulk = BulkInput(keys, written, whole.mode, whole.known_fence(job.since), noted=whole.noted)
         if rejects is None:
             with job.context.profiler.step(CHECK):
-                _settle(keys, whole)
+                # Reported with the violations of the graph, which are found next.
+                settle_duplicates(keys, whole.mode, bulk.found)
         else:
             # Rejection is final, so the first check must not use a stale cached state.
             job.context.manifests.fresh(job.incarnation)
-            bulk.set_aside = Rejecting(keys, whole, rejects).run
+            bulk.set_aside = Rejecting(keys, whole.mode, SliceRejects(whole, rejects)).run
         try:
             finished = finish_bulk(job.context, job.incarnation, bulk, job.info, job.options, job.finish)
         finally:
             whole.is_handed_over = bulk.is_handed_over
+            whole.cleared = bulk.cleared
         for key, rows in bulk.counts().items():
             whole.tables[key].rows_brought = rows
         return finished
@@ -77,51 +76,13 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
 
 def _take(keys: SliceKeys, whole: LoadInput) -> None:
     for key, table in whole.tables.items():
-        keys.add_all(table.entity, partial(_keys, whole.store, table, keys.source(key)))
+        keys.add_all(table.entity, partial(_keys, whole, table, keys.source(key)))
 
 
-def _settle(keys: SliceKeys, whole: LoadInput) -> None:
-    violations = Violations()
-    settle_duplicates(keys, whole.mode, violations)
-    if violations.total:
-        raise violation_error(violations)
-
-
-@dataclass
-class Rejecting:
-    """Rejects rows until the others are valid, or only violations remain that no single row causes.
-
-    Rejected rows stay rejected, even if another writer has made them valid in the meantime.
-    """
-
-    keys: SliceKeys
-    whole: LoadInput
-    rejects: Rejects
-    is_settled: bool = False
-
-    def run(self, catalog: Catalog, committed: CommittedKeys) -> None:
-        if not self.is_settled:
-            self.rejects.take_slices(self.whole)
-            found = EveryViolation()
-            settle_duplicates(self.keys, self.whole.mode, found, EVERY)
-            self._take(as_superseded(self.whole, found.reasons))
-            self.is_settled = True
-        for _ in range(limits.REJECT_ROUNDS_MAX):
-            found = EveryViolation()
-            RejectingChecks(self.keys, catalog, committed, self.whole.mode, found).run()
-            if not found.reasons:
-                break
-            self._take(found.reasons)
-        self.rejects.write(self.whole)
-
-    def _take(self, found: Reasons) -> None:
-        for key, rows in self.rejects.take_found(self.whole, found).items():
-            self.keys.set_aside(self.keys.tables[key], rows)
-
-
-def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
+def _keys(whole: LoadInput, table: InputTable, source: int) -> Iterator[Piece]:
     """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
-    names = _key_columns(table.entity)
+    store, names = whole.store, _key_columns(table.entity)
+    omitted = OmittedCells.of(whole, table)
     for fragments in fragment_groups(store, table.pin, store.tuning.partition_rows):
         for batch in scan(
             store.apart(),
@@ -132,7 +93,9 @@ def _keys(store: Store, table: InputTable, source: int) -> Iterator[Piece]:
             fragments=fragments,
             ahead_bytes=KEYS_AHEAD_BYTES,
         ):
-            yield source, TypedRows(table.entity, batch, batch.column("_rowaddr").cast(pa.int64()))
+            addresses = batch.column("_rowaddr")
+            cells = omitted.at(addresses.to_numpy())
+            yield source, TypedRows(table.entity, batch, addresses.cast(pa.int64()), omitted=cells)
 
 
 def _key_columns(entity: Entity) -> list[str]:

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omnigraph.rows.arrow_types import ID, SRC
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import STRANDED_HINT, endpoint_violation, unique_columns, unique_violation
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
 from omnigraph.spark.load.checks.spaces import Reference, Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
+from omnigraph.write import limits
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.load.plan import duplicate_violation, exists_already, exists_violation, is_keyed
+from omnigraph.write.load.plan import duplicate_violation, exists_already, exists_violation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -137,7 +137,7 @@ class SparkChecks:
             repeated = self.counts[self.spaces.ids(key)].repeated
             if not repeated:
                 continue
-            if self.input.mode is not LoadMode.MERGE or is_keyed(table.entity):
+            if not self.input.mode.takes_repeats or table.entity.key:
                 self._report_duplicates(table, repeated)
             else:
                 earlier = self._earlier(table).select("row").orderBy("row")
@@ -163,18 +163,21 @@ class SparkChecks:
         self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), count, found)
 
     def refuse_existing(self, table: InputTable, count: int, there: DataFrame) -> None:
-        """Fail an append because of ids that exist. ``there`` has each with the ``last`` input row that has it."""
-        first = there.orderBy("key").limit(1).collect()[0]
-        place = self.places(table.entity.table_key, [first.last])[first.last]
-        raise exists_already(table.entity, first.key, count, place)
+        """Fail an append because of ids that exist; among other violations they are violations too.
+
+        ``there`` has each id with the ``last`` input row that has it.
+        """
+        key = table.entity.table_key
+        if not self.violations.total:
+            first = there.orderBy("key").limit(1).collect()[0]
+            raise exists_already(table.entity, first.key, count, self.places(key, [first.last])[first.last])
+        rows = self._first(there, "last")
+        places = self.places(key, [row.last for row in rows])
+        found = (exists_violation(table.entity, row.key, places[row.last]) for row in rows)
+        self.violations.add_group((ViolationCode.DUPLICATE_ID, key, None), count, found)
 
     def run(self) -> None:
         """Run every check of an input without duplicate ids, in the order of ``rows.validate``."""
-        for key, table in sorted(self.input.tables.items()):
-            if self.input.mode is LoadMode.APPEND and self.existing(key):
-                space = self.spaces.ids(key)
-                there = self.ids.where(f"space = {space} and inputs > 0 and committed is not null")
-                self.refuse_existing(table, self.existing(key), there)
         missing = {key for key in self.spaces.state.tables if self.counts[self.spaces.ids(key)].missing}
         tuples = self._by_tuple()
         counted = self._count_tuples(tuples) if tuples is not None else {}
@@ -195,6 +198,11 @@ class SparkChecks:
             space = self.spaces.sources(edge.table_key)
             if tuples is not None and space in counted and counted[space].beyond:
                 self._report_cardinality(edge, space, counted[space].beyond, tuples)
+        for key, table in sorted(self.input.tables.items()):
+            if self.input.mode is LoadMode.APPEND and self.existing(key):
+                space = self.spaces.ids(key)
+                there = self.ids.where(f"space = {space} and inputs > 0 and committed is not null")
+                self.refuse_existing(table, self.existing(key), there)
 
     def _report_missing(self, reference: Reference) -> None:
         edge, end = reference.edge, reference.end
@@ -209,7 +217,12 @@ class SparkChecks:
             return
         samples = self._first(dangling, "row")
         places = {} if reference.is_kept else self.places(edge.table_key, [sample.row for sample in samples])
-        found = (endpoint_violation(edge, end, sample.id, sample.key, places.get(sample.row)) for sample in samples)
+        found = (
+            endpoint_violation(edge, end, sample.id, sample.key, places.get(sample.row), is_stored=reference.is_kept)
+            for sample in samples
+        )
+        if reference.is_kept:
+            self.violations.advise(STRANDED_HINT)
         self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
 
     def _by_tuple(self) -> DataFrame | None:

@@ -1,0 +1,82 @@
+"""Columns of ids: the id of an entity, and the ends of an edge, from the types that tables write them in.
+
+An id is text. Integers, whole floats (pandas stores integers with gaps as floats), dates and UUIDs are accepted; where
+the node has a key, the value is that of the key, so that 1 and "1" both find the node with the key 1.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from omnigraph.core.scalars import Scalar
+from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, is_uuid, plain, uuid_texts
+from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.keys import key_texts
+from omnigraph.schema.catalog import NodeType
+from omnigraph.schema.types import PropertyType
+
+_TEXT = PropertyType(Scalar.STRING)
+_WHOLE = PropertyType(Scalar.I64)
+
+
+def id_column(array: pa.Array, node: NodeType | None) -> pa.Array:
+    """Ids of nodes of a type, or of entities whose ids are plain text, as text. Raises WrongValue and WrongColumn."""
+    if is_uuid(array.type):
+        return uuid_texts(array)
+    array = plain(array)
+    key = _key_type(node)
+    if pa.types.is_string(array.type):
+        texts = cast_column(array, _TEXT)
+        return texts if key.scalar is Scalar.STRING else _canonical(texts, key)
+    if key.scalar is not Scalar.STRING:
+        return key_texts(cast_column(array, key), key)
+    return _plain_texts(array)
+
+
+def _key_type(node: NodeType | None) -> PropertyType:
+    """The type of a key of one property; the id of any other node is text."""
+    return node.properties[node.key[0]].type if node is not None and len(node.key) == 1 else _TEXT
+
+
+def _plain_texts(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if pa.types.is_null(kind) or pa.types.is_integer(kind):
+        return array.cast(pa.utf8())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        try:
+            return cast_column(array, _WHOLE).cast(pa.utf8())
+        except WrongValue as problem:
+            raise WrongValue("is not a whole number, and ids are text or whole numbers") from problem
+    if pa.types.is_date(kind):
+        return array.cast(pa.date32()).cast(pa.utf8())
+    raise WrongColumn(f"expected a column of ids (text, integers, dates or UUIDs), got {kind}")
+
+
+def _canonical(texts: pa.Array, key: PropertyType) -> pa.Array:
+    """Texts as the ids that the key gives: "007" as 7, "2026-01-31" as its day. Other texts are ids already."""
+    try:
+        return key_texts(cast_column(texts, key, from_texts=True), key)
+    except (WrongValue, WrongColumn):
+        if len(texts) <= 1:
+            return texts
+        half = len(texts) // 2
+        return pa.concat_arrays([_canonical(texts.slice(0, half), key), _canonical(texts.slice(half), key)])
+
+
+def id_text(value: object, node: NodeType | None) -> object:
+    """One value of a record as ``id_column`` reads it; a value that is no id is returned unchanged."""
+    key = _key_type(node)
+    if value is None or isinstance(value, bool) or (isinstance(value, str) and key.scalar is Scalar.STRING):
+        return value
+    if isinstance(value, int) and (key.scalar is Scalar.STRING or key.scalar.is_integer):
+        return str(value)
+    try:
+        return id_column(pa.array([value]), node)[0].as_py()
+    except (WrongValue, WrongColumn, pa.ArrowException):
+        return value
+
+
+def text_key(entity: Entity) -> tuple[str, ...]:
+    """The properties of a key that hold text: as ids, they accept whole numbers and UUIDs."""
+    key = entity.key if isinstance(entity, NodeType) else ()
+    return tuple(name for name in key if entity.properties[name].type.scalar is Scalar.STRING)

@@ -1,0 +1,1 @@
+"""Rejected rows of a load: their violations by place, and their records."""
