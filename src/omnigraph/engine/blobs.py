@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.catalog import type_named
 from omnigraph.storage.tables.blobs import StoredBlob, find_blob
 from omnigraph.storage.tables.scan import find_ids
 
@@ -20,12 +22,15 @@ READ_BYTES_MAX = 4 * 1024 * 1024
 ENTITY_KINDS = ("node", "edge")
 
 
-@dataclass(frozen=True)
-class Blob:
+@dataclass(frozen=True, repr=False)
+class Blob(Displayed):
     """One value at one commit. It is immutable."""
 
     snapshot: Snapshot = field(repr=False)
     _stored: StoredBlob = field(repr=False)
+
+    def _display(self) -> Display:
+        return Display(f"Blob of {counted(self.size, 'byte')} at {self.commit_id}")
 
     @property
     def commit_id(self) -> str:
@@ -43,6 +48,11 @@ class Blob:
         for chunk in self.chunks():
             digest.update(chunk)
         return f'"{digest.hexdigest()[:32]}"'
+
+    @property
+    def place_etag(self) -> str:
+        """A strong entity tag that reads nothing: equal tags mean equal bytes, but equal bytes may have other tags."""
+        return f'"{hashlib.sha256(self._stored.place.encode()).hexdigest()[:32]}"'
 
     def read(self, start: int = 0, length: int | None = None) -> bytes:
         """``length`` bytes from ``start``, or all that follow. A range outside the value raises BlobRangeError."""
@@ -71,31 +81,40 @@ class Blob:
         )
 
 
-def read_blob(snapshot: Snapshot, kind: str, type_name: str, id_: str, property_name: str) -> Blob:
-    """The value of a Blob property of one entity."""
+def read_selector(kind: str, type_name: str, id_: str, property_name: str | None) -> tuple[str | None, str, str, str]:
+    """Kind, type, id and property; three values are those after the kind."""
+    if property_name is None:
+        return None, kind, type_name, id_
+    return kind, type_name, id_, property_name
+
+
+def read_blob(snapshot: Snapshot, kind: str | None, type_name: str, id_: str, property_name: str) -> Blob:
+    """The value of a Blob property of one entity. ``kind`` is needed where two types share a name."""
     entity = _entity(snapshot, kind, type_name)
     _check_property(entity, property_name)
     pin = snapshot.state.tables[entity.table_key]
     with snapshot.reading():
         address = find_ids(snapshot.store, pin, [id_]).get(id_)
         if address is None:
-            raise NotFoundError(f"there is no {type_name} with id {id_!r}", type=type_name, id=id_)
+            raise NotFoundError(
+                f"there is no {type_name} with id {id_!r}",
+                hint="the id of a node with a key is its key; query the ids of the type",
+                type=type_name,
+                id=id_,
+            )
         stored = find_blob(snapshot.store, pin, address, property_name)
     if stored is None:
         message = f"{type_name}.{property_name} of {id_!r} is null"
-        raise NotFoundError(message, type=type_name, id=id_, property=property_name)
+        hint = "query the entities whose property is not null"
+        raise NotFoundError(message, hint=hint, type=type_name, id=id_, property=property_name)
     return Blob(snapshot, stored)
 
 
-def _entity(snapshot: Snapshot, kind: str, type_name: str) -> Entity:
-    if kind not in ENTITY_KINDS:
+def _entity(snapshot: Snapshot, kind: str | None, type_name: str) -> Entity:
+    if kind is not None and kind not in ENTITY_KINDS:
         raise UsageError(f"{kind!r} is no kind of entity", hint=f"the kinds are {' and '.join(ENTITY_KINDS)}")
-    present = [entity for entity in snapshot.entities() if entity.table_key.startswith(f"{kind}:")]
-    for entity in present:
-        if entity.name == type_name:
-            return entity
-    hint = did_you_mean(type_name, [entity.name for entity in present])
-    raise NotFoundError(f"there is no {kind} type {type_name!r}", hint=hint, type=type_name)
+    present = [item for item in snapshot.entities() if kind is None or item.table_key.startswith(f"{kind}:")]
+    return type_named(present, type_name, "type" if kind is None else f"{kind} type")
 
 
 def _check_property(entity: Entity, name: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from omnigraph.engine.history.commits import find_commit
+from datetime import date
+
+from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
 from omnigraph.errors import NotFoundError
 from omnigraph.history.state import ManifestState
@@ -13,15 +15,16 @@ from omnigraph.manifest.refs import Damaged, Ref
 from omnigraph.write.context import WriteContext
 
 
-def create_branch(context: WriteContext, name: str, parent: str, at: str | None, actor: str | None) -> BranchInfo:
-    """Create a branch at the head of another one, or at a commit."""
+def create_branch(
+    context: WriteContext, name: str, parent: str, at: str | date | None, actor: str | None
+) -> BranchInfo:
+    """Create a branch at the head of another one, or at any moment."""
     manifests = context.manifests
+    moments = Moments.of(context)
     checked = branches.check_name(name)
 
     def capture() -> ManifestState:
-        if at is not None:
-            return manifests.at(find_commit(manifests, at))
-        return branches.find_head(manifests, parent)
+        return moments.state(parent) if at is None else moments.state(at, parent)
 
     wanted = Ref(checked, context.ids.new_id(), None, actor, context.clock.now_us())
     return _branch_info(*naming.create_branch(manifests, wanted, capture))

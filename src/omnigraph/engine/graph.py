@@ -10,20 +10,33 @@ import html
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from omnigraph.core.actors import Actor, Caller, actor_id
+from omnigraph.core.arguments import checked, checked_methods
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
+from omnigraph.core.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine import plugs
-from omnigraph.engine.history.snapshots import Moment, head_snapshot, resolve_moment, snapshot_at
+from omnigraph.engine.access.gated import gated
+from omnigraph.engine.access.gates import GATES
+from omnigraph.engine.access.opening import permit_of
+from omnigraph.engine.engine_choice import EMBEDDED
+from omnigraph.engine.history.moments import Moments
+from omnigraph.engine.history.snapshots import Moment, resolve_moment, resolve_range, snapshot_at
 from omnigraph.engine.load_options import LoadOptions, takes
+from omnigraph.engine.permits.authorizer import Authorizer
+from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.query.choice import QueryLimits, query_runner
 from omnigraph.engine.query.memory import query_memory
+from omnigraph.engine.query.reads import Reads
 from omnigraph.engine.query.result import QueryResult
-from omnigraph.engine.query.run import Compiler, bound_query
+from omnigraph.engine.query.run import Compiler, bound_query, readable
+from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
@@ -40,17 +53,23 @@ from omnigraph.write.context import WriteContext, WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
-    from omnigraph.core.durations import Duration
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.durations import Duration
+    from omnigraph.engine.export.result import ExportResult
     from omnigraph.engine.history.commit_changes import CommitChanges, Compared
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
+    from omnigraph.engine.interop.backend_graph import BackendGraph
     from omnigraph.engine.load.run import Loader
     from omnigraph.engine.load.sources import Loadable
     from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
+    from omnigraph.engine.mirror.result import MirrorResult
+    from omnigraph.engine.picture.picture import Picture
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
+    from omnigraph.engine.query.prepared import PreparedQuery
     from omnigraph.engine.results import (
         BranchInfo,
         BranchList,
@@ -60,23 +79,37 @@ if TYPE_CHECKING:
         VerifyReport,
     )
     from omnigraph.engine.revert.result import RevertPreview, RevertResult
+    from omnigraph.engine.schema.importing import ImportResult
     from omnigraph.engine.schema.result import SchemaResult
+    from omnigraph.engine.schema.text import SchemaText
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
     from omnigraph.engine.upkeep.doctor import Finding
     from omnigraph.engine.upkeep.optimize_result import OptimizeResult
     from omnigraph.engine.upkeep.repair_result import RepairReport
+    from omnigraph.engine.views.types import TypeViews
+    from omnigraph.engine.views.view import EntityView
     from omnigraph.exec.sql import SqlParams
     from omnigraph.history.conflicts import Resolution
+    from omnigraph.ingest.infer.result import InferredSchema
+    from omnigraph.manifest.mirrors import Mirror
     from omnigraph.schema.migration import MigrationPlan
+    from omnigraph.write.adopt.versions import OfferedVersion
 
 Answer = TypeVar("Answer")
+Address = str | os.PathLike[str]
+"""A path, or a prefix in a bucket. ``graph_place`` explains values that are something else."""
 
 
+@checked_methods("graph")
+@gated(GATES)
 class Graph:
     """One graph: a typed property graph with branches and history, on local disk or in an object store.
 
     Open one with ``omnigraph.open`` or create one with ``omnigraph.create``. A graph may be shared between threads and
     pickled.
+
+    Every verb takes an ``actor`` (``by``, where ``actor`` is a filter): an id or an ``omnigraph.Actor``. Commits record
+    it, and a policy decides by it. ``acting_as`` gives a graph whose calls need not name it.
     """
 
     def __init__(
@@ -86,18 +119,22 @@ class Graph:
         clock: Clock | None = None,
         ids: IdSource | None = None,
         embedder: Embedder | None = None,
+        permit: Permit = ANYONE,
     ) -> None:
         clock = clock or SystemClock()
         self._store = store
         self._embedder = embedder
+        self._permit = permit
         self._manifests = Manifests(store, read_stamp(store))
         self._context = WriteContext(self._manifests, Publisher(self._manifests), clock, ids or UlidSource(clock))
+        self._moments = Moments.of(self._context)
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
+        self._reads = Reads(self._derived.columns)
         self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: sum(rows.nbytes for rows in found))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self._store, "embedder": self._embedder}
+        return {"store": self._store, "embedder": self._embedder, "permit": self._permit}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc] # unpickling opens the graph again
@@ -107,6 +144,13 @@ class Graph:
 
     def _repr_html_(self) -> str:
         return f"<p><b>Graph</b> {html.escape(self.uri)}</p>{self.snapshot()._repr_html_()}"
+
+    def __len__(self) -> int:
+        """The number of entities at the head of ``main``."""
+        return len(self.snapshot())
+
+    def __bool__(self) -> bool:
+        return True  # an empty graph is a graph
 
     @property
     def uri(self) -> str:
@@ -133,13 +177,53 @@ class Graph:
         """The embedder for texts that are written: the one given to ``open``, otherwise that of the environment."""
         return self._embedder or plugs.configured_embedder()
 
-    def snapshot(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot:
-        """The graph at the head of a branch, at a commit (``at="01..."``), or at a time on a branch."""
-        return snapshot_at(self._manifests, branch, at)
+    @property
+    def actor(self) -> Actor | None:
+        """The actor that calls of this graph act as, if it was opened or made for one."""
+        return self._permit.actor
 
-    def moment(self, named: Moment) -> Snapshot:
-        """The snapshot that a branch, a commit or a time on ``main`` names."""
-        return resolve_moment(self._manifests, named)
+    def acting_as(self, actor: str | Actor) -> Graph:
+        """The same graph for one actor: its calls are allowed, and its commits signed, as that actor.
+
+        Both share all caches. A graph that acts as one actor does not change to another.
+        """
+        return self._acting(self._permit.acting_as(actor))
+
+    def under(self, authorizer: Authorizer) -> Graph:
+        """The same graph behind an authorizer, as if it had been opened with it. Both share all caches.
+
+        A graph that has an authorizer keeps it.
+        """
+        return self._acting(self._permit.under(authorizer))
+
+    def _acting(self, permit: Permit) -> Graph:
+        graph = object.__new__(Graph)
+        graph.__dict__.update(self.__dict__, _permit=permit)
+        return graph
+
+    def _author(self, actor: Caller) -> str | None:
+        """The actor that a commit records."""
+        return actor_id(actor or self._permit.actor)
+
+    def _signed(self, options: LoadOptions) -> LoadOptions:
+        return replace(options, actor=self._author(options.actor))
+
+    def _at(self, branch: str | None = None, at: str | datetime | None = None) -> Snapshot:
+        snapshot = snapshot_at(self._moments, branch, at)
+        return snapshot if self._permit is ANYONE else replace(snapshot, permit=self._permit)
+
+    def snapshot(
+        self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
+    ) -> Snapshot:
+        """The graph at the head of a branch, or at a moment: a commit or its prefix, a time, ``HEAD~2`` and others.
+
+        The forms of a moment are those of git: ``"main~2"``, ``"main@{yesterday}"``, ``"main@{2026-01-31}"``.
+        """
+        return self._at(branch, at)
+
+    def moment(self, named: Moment, *, actor: Caller = None) -> Snapshot:
+        """The snapshot that a branch, a commit, a time on ``main`` or a form such as ``"main~2"`` names."""
+        return replace(resolve_moment(self._moments, named), permit=self._permit)
 
     @overload
     def query(
@@ -152,6 +236,7 @@ class Graph:
         name: str | None = None,
         branch: str | None = None,
         at: str | datetime | None = None,
+        actor: Caller = None,
     ) -> Any: ...
 
     @overload
@@ -169,6 +254,7 @@ class Graph:
         memory_limit: int | None = None,
         cancel: threading.Event | None = None,
         stats: bool = False,
+        actor: Caller = None,
     ) -> QueryResult: ...
 
     def query(
@@ -185,6 +271,7 @@ class Graph:
         memory_limit: int | None = None,
         cancel: threading.Event | None = None,
         stats: bool = False,
+        actor: Caller = None,
     ) -> QueryResult | Any:
         """Run a read over the head of a branch, a commit or a time. ``name`` selects one of several queries.
 
@@ -196,8 +283,46 @@ class Graph:
         very large queries on Spark and returns the ordinary result.
         """
         limits = QueryLimits(timeout, memory_limit, cancel, stats)
+        if engine == EMBEDDED:
+            return self._query(limits, text, params, name=name, branch=branch, at=at)
         runner = query_runner(engine, spark, limits, None if at is not None else branch or MAIN)
         return self.query_with(runner, text, params, name=name, branch=branch, at=at)
+
+    @logged("query")
+    def _query(
+        self,
+        limits: QueryLimits,
+        text: str,
+        params: Mapping[str, object] | None,
+        *,
+        name: str | None,
+        branch: str | None,
+        at: str | datetime | None,
+    ) -> QueryResult:
+        snapshot = self._at(branch, at)
+        plan = self._compiler.plan(snapshot, text, name)
+        shown, now_ms = None if at is not None else branch or MAIN, self._context.clock.now_us() // 1000
+        with snapshot.reading():
+            return self._reads.run(
+                plan, self._view(snapshot), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
+            )
+
+    def prepare(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> PreparedQuery:
+        """Parse, check and plan a read once, to run it many times: ``graph.prepare(text).rows({"name": "Ada"})``."""
+        from omnigraph.engine.query.prepared import PreparedQuery
+
+        plan = readable(self._compiler.plan(self._at(branch, at), text, name))
+        types = {parameter.name: str(parameter.type) for parameter in plan.parameters}
+        columns = tuple(column.name for column in plan.columns)
+        return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
 
     @logged("query")
     def query_with(
@@ -209,12 +334,13 @@ class Graph:
         name: str | None = None,
         branch: str | None = None,
         at: str | datetime | None = None,
+        actor: Caller = None,
     ) -> Answer:
         """Compile and bind a read, and hand it with its snapshot to a function that runs it."""
-        snapshot = self.snapshot(branch, at=at)
+        snapshot = self._at(branch, at)
         plan = self._compiler.plan(snapshot, text, name)
         now_ms = self._context.clock.now_us() // 1000
-        query = bound_query(snapshot, plan, params, embedder=self._embedder, now_ms=now_ms)
+        query = bound_query(plan, params, snapshot.catalog, embedder=self._embedder, now_ms=now_ms)
         with snapshot.reading():
             return runner(query, self._view(snapshot))
 
@@ -230,21 +356,30 @@ class Graph:
         at: str | datetime | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        cancel: threading.Event | None = None,
+        actor: Caller = None,
     ) -> QueryResult:
         """Run one SQL ``SELECT`` over the tables of a branch, a commit or a time. Tables are named like the types.
 
         Where a node and an edge type share a name, the tables are ``node_Name`` and ``edge_Name``. ``params`` are
         values for ``?``, or by name for ``$name``. Only these tables can be read, and nothing can be written.
+        ``timeout``, ``memory_limit`` and ``cancel`` are those of ``query``.
         """
         from omnigraph.engine.query.sql import run
 
-        snapshot = self.snapshot(branch, at=at)
+        snapshot = self._at(branch, at)
         with snapshot.reading():
-            rows = run(snapshot, text, params, timeout, query_memory(memory_limit))
+            rows = run(snapshot, text, params, timeout, query_memory(memory_limit), cancel)
         return QueryResult("sql", rows, None if at is not None else branch or MAIN, snapshot.commit_id)
 
     def spark_views(
-        self, branch: str | None = None, *, at: str | datetime | None = None, prefix: str = "", spark: Any = None
+        self,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        prefix: str = "",
+        spark: Any = None,
+        actor: Caller = None,
     ) -> dict[str, str]:
         """Register the tables of one commit as temporary views for Spark SQL; returns view name -> table.
 
@@ -253,12 +388,18 @@ class Graph:
         return plugs.cluster().views(self, branch, at=at, prefix=prefix, spark=spark)
 
     def explain(
-        self, text: str, *, name: str | None = None, branch: str | None = None, at: str | datetime | None = None
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
     ) -> Explanation:
         """The plan of a query or mutation, with the size and indexes of its tables. Nothing runs."""
         from omnigraph.engine.query.explanation import explained
 
-        snapshot = self.snapshot(branch, at=at)
+        snapshot = self._at(branch, at)
         with snapshot.reading():
             return explained(self._compiler.plan(snapshot, text, name), self._view(snapshot))
 
@@ -269,45 +410,220 @@ class Graph:
 
         return Analysis(self.snapshot, self._derived, self.load_with)
 
+    @overload
+    def nodes(
+        self,
+        type_name: str,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> EntityView: ...
+    @overload
+    def nodes(
+        self, type_name: None = None, *, branch: str | None = None, at: Any = None, actor: Caller = None
+    ) -> TypeViews: ...
+
+    def nodes(
+        self,
+        type_name: str | None = None,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> EntityView | TypeViews:
+        """A lazy view of the nodes of one type; without a name, the views of all node types.
+
+        ``graph.nodes("Person").where("age > 30").select("name").df()`` reads what it needs, and nothing before ``df``.
+        """
+        return self._at(branch, at).nodes(type_name)
+
+    @overload
+    def edges(
+        self,
+        type_name: str,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> EntityView: ...
+    @overload
+    def edges(
+        self, type_name: None = None, *, branch: str | None = None, at: Any = None, actor: Caller = None
+    ) -> TypeViews: ...
+
+    def edges(
+        self,
+        type_name: str | None = None,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> EntityView | TypeViews:
+        """A lazy view of the edges of one type; without a name, the views of all edge types."""
+        return self._at(branch, at).edges(type_name)
+
+    def counts(
+        self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
+    ) -> dict[str, int]:
+        """The number of entities by type. A name that two types share is ``node:Name`` and ``edge:Name``."""
+        return self._at(branch, at).counts_by_type()
+
+    def to_networkx(
+        self, *types: str, branch: str | None = None, at: str | datetime | None = None, actor: Caller = None
+    ) -> Any:
+        """A ``networkx.MultiDiGraph`` of some types, or of all: nodes by id, edges with their id as key.
+
+        Properties are attributes, nulls are left out, and the attribute ``type`` holds the type. An id that nodes of
+        two types share becomes ``Type:id``. ``omnigraph.from_networkx`` converts back.
+        """
+        from omnigraph.engine.interop import run
+
+        return run.to_networkx(self._at(branch, at), types)
+
+    def to_igraph(
+        self, *types: str, branch: str | None = None, at: str | datetime | None = None, actor: Caller = None
+    ) -> Any:
+        """A directed ``igraph.Graph`` of some types, or of all, with properties as attributes."""
+        from omnigraph.engine.interop import run
+
+        return run.to_igraph(self._at(branch, at), types)
+
+    def to_pyg(
+        self,
+        *types: str,
+        features: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        missing: float = float("nan"),
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> Any:
+        """A ``torch_geometric.data.HeteroData`` of some types, or of all.
+
+        ``x`` and ``edge_attr`` hold the numeric and vector properties, or the ``features``, in the order of
+        ``feature_names``; null becomes ``missing``. ``data["Person"].index`` maps ids to positions, its ``ids`` back.
+        """
+        from omnigraph.engine.interop import run
+
+        return run.to_pyg(self._at(branch, at), types, features, missing)
+
+    def nx(
+        self,
+        *types: str,
+        directed: bool = True,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> BackendGraph:
+        """The graph for NetworkX's algorithms in our implementation: ``networkx.pagerank(graph.nx("Knows"))``."""
+        from omnigraph.engine.interop import run
+
+        return run.to_backend(self._at(branch, at), types, directed=directed)
+
+    def draw(
+        self,
+        *types: str,
+        limit: int = 300,
+        caption: str | Mapping[str, str] | None = None,
+        height: int = 520,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        actor: Caller = None,
+    ) -> Picture:
+        """An interactive picture of some types, or of all; ``draw().save("graph.html")`` writes a page.
+
+        Above the ``limit``, the nodes with most edges are shown. ``caption`` is the property that names the nodes, or
+        one for each type. A notebook shows the picture ``height`` pixels high.
+        """
+        from omnigraph.engine.picture.draw import DrawOptions, draw_types
+
+        return draw_types(self._at(branch, at), types, DrawOptions(limit, caption, height))
+
     def read_blob(
         self,
         kind: str,
         type_name: str,
         id: str,
-        property: str,
+        property: str | None = None,
         *,
         branch: str | None = None,
         at: str | datetime | None = None,
+        actor: Caller = None,
     ) -> Blob:
-        """The value of a Blob property of one node or edge (``kind``). A null value raises ``NotFoundError``."""
+        """The value of a Blob property: ``read_blob("Doc", "d1", "image")``. A null value raises ``NotFoundError``.
+
+        The kind (``node`` or ``edge``) stands first where two types share a name: ``("node", "Doc", "d1", "image")``.
+        """
         from omnigraph.engine import blobs
 
-        return blobs.read_blob(self.snapshot(branch, at=at), kind, type_name, id, property)
+        return blobs.read_blob(self._at(branch, at), *blobs.read_selector(kind, type_name, id, property))
 
-    def catalog(self, branch: str = MAIN) -> Catalog:
-        """The compiled schema of a branch."""
-        return head_snapshot(self._manifests, branch).catalog
+    def catalog(self, branch: str = MAIN, *, actor: Caller = None) -> Catalog:
+        """The compiled schema of a branch, with the properties in the order of its text."""
+        return self._at(branch).ordered_catalog()
 
-    def schema_text(self, branch: str = MAIN) -> str:
+    @property
+    def schema(self) -> SchemaText:
+        """The schema of ``main`` as it was written: a text that displays itself, with the properties by type."""
+        return self._at().schema
+
+    def schema_text(self, branch: str = MAIN, *, actor: Caller = None) -> str:
         """The schema of a branch as it was written."""
-        return head_snapshot(self._manifests, branch).schema_text()
+        return self._at(branch).schema_text()
 
     def export(
-        self, branch: str | None = None, *, at: str | datetime | None = None, types: list[str] | None = None
+        self,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        types: list[str] | None = None,
+        dates: str = "number",
+        actor: Caller = None,
     ) -> Iterator[bytes]:
-        """JSON lines in the form that ``load`` reads."""
-        return self.snapshot(branch, at=at).export(types)
+        """JSON lines in the form that ``load`` reads; ``dates`` are numbers (``number``) or texts (``iso``)."""
+        return self._at(branch, at).export(types, dates=dates)
+
+    @logged("export_files")
+    def export_files(
+        self,
+        target: str | os.PathLike[str],
+        format: str = "parquet",
+        *,
+        types: Sequence[str] | str | None = None,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        dates: str | None = None,
+        null: str | None = None,
+        replace: bool = False,
+        target_options: Mapping[str, str] | None = None,
+        progress: Callable[[int], None] | None = None,
+        actor: Caller = None,
+    ) -> ExportResult:
+        """Write one file or table for each type into a directory or a prefix of a bucket.
+
+        ``format`` is ``parquet``, ``csv`` or ``jsonl``, which ``load`` reads, or a table format: ``iceberg`` or
+        ``delta``. A target with that suffix, such as ``people.csv`` or ``people.delta``, is a file or table with one
+        type. What exists is kept unless ``replace`` is given. Files appear when they are complete, and the rows of a
+        table are replaced atomically. ``dates`` of JSON lines are ``number`` (default) or ``iso``; ``null`` is the text
+        of nulls in CSV. Memory does not grow with the graph.
+        """
+        from omnigraph.engine.export.files import export_files
+        from omnigraph.engine.export.formats import ExportSettings
+
+        options = self.storage_options if target_options is None else target_options
+        settings = ExportSettings.of(format, dates, null, replace=replace, options=options)
+        return export_files(self._at(branch, at), target, types, settings, progress)
 
     @logged("create_branch")
     def create_branch(
-        self, name: str, parent: str = MAIN, *, at: str | None = None, actor: str | None = None
+        self, name: str, parent: str = MAIN, *, at: str | datetime | None = None, actor: Caller = None
     ) -> BranchInfo:
-        """Create a branch at the head of another one, or at any commit (``at``). No data is copied."""
+        """Create a branch at the head of another one, or at any moment (``at``). No data is copied."""
         from omnigraph.engine.branches import create_branch
 
-        return create_branch(self._context, name, parent, at, actor)
+        return create_branch(self._context, name, parent, at, self._author(actor))
 
-    def branches(self) -> BranchList:
+    def branches(self, *, actor: Caller = None) -> BranchList:
         """All branches with their heads, ``main`` first.
 
         Branches that cannot be read are in ``damaged`` of the list, with the file and the reason.
@@ -316,50 +632,60 @@ class Graph:
 
         return list_branches(self._manifests)
 
-    def delete_branch_preview(self, name: str) -> BranchLoss:
+    def delete_branch_preview(self, name: str, *, actor: Caller = None) -> BranchLoss:
         """The commits that no other branch has, which a deletion would make unreachable."""
         from omnigraph.engine.branches import branch_loss
 
         return branch_loss(self._manifests, name)
 
     @logged("delete_branch")
-    def delete_branch(self, name: str) -> None:
+    def delete_branch(self, name: str, *, actor: Caller = None) -> None:
         """Delete a branch, even one whose ref is damaged. Its commits stay readable until cleanup."""
         from omnigraph.manifest import naming
 
         naming.delete_branch(self._manifests, name)
 
     @logged("rename_branch")
-    def rename_branch(self, name: str, new_name: str) -> None:
+    def rename_branch(self, name: str, new_name: str, *, actor: Caller = None) -> None:
         """Rename a branch."""
         from omnigraph.manifest import naming
 
         naming.rename_branch(self._manifests, name, new_name, self._context.ids.new_id())
 
-    def commits(self, branch: str = MAIN, *, limit: int | None = None, **filters: str) -> Iterator[GraphCommit]:
+    def commits(
+        self, /, branch: str = MAIN, *, limit: int | None = None, by: Caller = None, **filters: str
+    ) -> Iterator[GraphCommit]:
         """Commits of a branch, newest first. All filters, such as ``actor="ann"`` or ``kind="load"``, must hold."""
         from omnigraph.engine.history.commits import list_commits
 
         return list_commits(self._manifests, branch, limit, filters)
 
-    def commit(self, commit_id: str) -> GraphCommit:
-        """A commit by its id, on any branch."""
-        from omnigraph.engine.history.commits import find_commit
-
-        return find_commit(self._manifests, commit_id)
+    def commit(self, commit_id: str, *, actor: Caller = None) -> GraphCommit:
+        """A commit on any branch, by its id, its first characters, or a form such as ``"main~2"``."""
+        return self._moments.commit(commit_id)
 
     @logged("diff")
     def diff(
-        self, before: Moment, after: Moment = MAIN, *, kind: Names = None, type: Names = None, op: Names = None
+        self,
+        before: Moment,
+        after: Moment | None = None,
+        *,
+        kind: Names = None,
+        type: Names = None,
+        op: Names = None,
+        actor: Caller = None,
     ) -> Diff:
-        """The changes from one moment to another: branches, commits, times on ``main``, or snapshots.
+        """The changes from one moment to another (``main``): branches, commits, times on ``main``, or snapshots.
 
-        The two need not be related. ``kind`` (``node``, ``edge``), ``type`` and ``op`` (``insert``, ``update``,
-        ``delete``) take one name or several. The cost follows the size of the change, not of the tables.
+        ``"main~2..main"`` names both in one text. The two need not be related. ``kind`` (``node``, ``edge``), ``type``
+        and ``op`` (``insert``, ``update``, ``delete``) take one name or several. The cost follows the size of the
+        change, not of the tables.
         """
         from omnigraph.engine.history.diff import compare
 
-        return compare(self.moment(before), self.moment(after), read_filter(kind, type, op))
+        first, second = resolve_range(self._moments, before, after)
+        ends = (replace(first, permit=self._permit), replace(second, permit=self._permit))
+        return compare(*ends, read_filter(kind, type, op))
 
     @logged("changes")
     def changes(
@@ -371,26 +697,42 @@ class Graph:
         kind: Names = None,
         type: Names = None,
         op: Names = None,
+        actor: Caller = None,
     ) -> ChangePage:
         """One page of the change feed of a branch: each commit against its first parent, oldest first.
 
-        ``since`` is the cursor of an earlier page, ``"now"``, ``"beginning"``, or ``"after:01..."`` with a commit.
+        ``since`` is the cursor of an earlier page, ``"now"``, ``"beginning"``, or ``"after:01..."`` with a commit
+        (``"after:HEAD~3"``).
         The same cursor returns the same changes again; store the new one after processing the page.
         ``ChangeFeedGap`` means that history was cleaned up: start again from a ``change_baseline``.
         """
         return self.feed(branch, kind=kind, type=type, op=op).poll(since, limit)
 
     def change_baseline(
-        self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None
+        self,
+        branch: str = MAIN,
+        *,
+        kind: Names = None,
+        type: Names = None,
+        op: Names = None,
+        actor: Caller = None,
     ) -> ChangeBaseline:
         """All entities of a branch, with the cursor from which ``changes`` continues. ``op`` applies to the cursor."""
         return self.feed(branch, kind=kind, type=type, op=op).baseline()
 
-    def feed(self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None) -> Feed:
+    def feed(
+        self,
+        branch: str = MAIN,
+        *,
+        kind: Names = None,
+        type: Names = None,
+        op: Names = None,
+        actor: Caller = None,
+    ) -> Feed:
         """The change feed of a branch up to its head, for callers that page through it themselves."""
         from omnigraph.engine.history.feed import open_feed
 
-        return open_feed(self._manifests, branch, read_filter(kind, type, op), self._compared)
+        return open_feed(self._moments, branch, read_filter(kind, type, op), self._compared, self._permit)
 
     def commit_changes(
         self,
@@ -401,12 +743,13 @@ class Graph:
         kind: Names = None,
         type: Names = None,
         op: Names = None,
+        actor: Caller = None,
     ) -> CommitChanges:
         """One page of the changes of a commit against its first parent."""
         from omnigraph.engine.history.commit_changes import Comparer, changes_of
 
-        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared)
-        return changes_of(comparer, commit_id, page_token, limit)
+        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared, self._permit)
+        return changes_of(comparer, self._moments.commit(commit_id), page_token, limit)
 
     @logged("mutate")
     def mutate(
@@ -416,7 +759,7 @@ class Graph:
         *,
         name: str | None = None,
         branch: str = MAIN,
-        actor: str | None = None,
+        actor: Caller = None,
         message: str | None = None,
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
@@ -430,65 +773,173 @@ class Graph:
         """
         from omnigraph.engine.load.mutations import Mutation, mutate
 
-        options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if stats else self._context
         mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder)
         return mutate(context, mutation, branch, options)
 
+    def retry(
+        self,
+        work: Callable[[Graph], Answer],
+        *,
+        attempts: int = ATTEMPTS,
+        on: ErrorTypes = (),
+        wait: float = WAIT_SECONDS,
+        wait_max: float = WAIT_SECONDS_MAX,
+        sleep: Callable[[float], object] | None = None,
+        random: Callable[[], float] | None = None,
+    ) -> Answer:
+        """Call ``work(graph)``, and again while it fails with a retryable error such as ``ReadSetConflict``.
+
+        ``on`` adds errors to retry, such as ``PreconditionFailed`` for work that reads the head itself. The wait
+        before attempt n + 1 is random, up to ``wait * 2 ** (n - 1)`` and at most ``wait_max`` seconds. The error of the
+        last attempt is raised, with the number of ``attempts``. ``sleep`` and ``random`` replace those of Python.
+        """
+        from omnigraph.engine.retry import refuse_coroutines, repeat
+
+        refuse_coroutines(work, "retry")
+        return repeat(lambda: work(self), Retries(attempts, wait, wait_max, on, random), sleep)
+
     @logged("mutate_preview")
     def mutate_preview(
-        self, text: str, params: Mapping[str, object] | None = None, *, name: str | None = None, branch: str = MAIN
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        branch: str = MAIN,
+        actor: Caller = None,
     ) -> WritePreview:
         """The counts per table that ``mutate`` would commit. Statements run, texts are embedded, nothing is written."""
         from omnigraph.engine.load.mutations import Mutation, preview
 
         return preview(self._context, Mutation(self._compiler, text, params, name, lambda: self.embedder), branch)
 
-    @takes(LoadOptions)
+    @takes(LoadOptions, unless="mapping")
     def load(self, data: Loadable, options: LoadOptions) -> LoadResult:
         """Load entities of any number of types as one atomic commit. The input may be larger than memory.
 
-        ``data`` is a JSON-lines file (path, object-store address or open file), a list of them, an iterable of
-        records, an Arrow table or reader, a pandas or polars frame of one type (``type_name``), or tables by type.
-        ``LoadOptions`` describes the options; ``base`` forks a missing branch first.
+        ``data`` is a file (path, pattern, directory, object-store address or open file), a table in memory, records,
+        or any of these by type; with a ``mapping``, sources by name. ``LoadOptions`` describes the options; ``base``
+        forks a missing branch first.
         """
-        from omnigraph.engine.load.run import embedded
+        from omnigraph.engine.load.choice import is_for_spark
+        from omnigraph.engine.load.embedded import run_load
 
-        return self.load_with(embedded(data, options), options)
+        options = self._signed(options)
+        is_far = is_for_spark(data, options, self.storage_options)
+        return plugs.cluster().load(self, data, options) if is_far else run_load(self, data, options)
 
-    @takes(LoadOptions)
+    @takes(LoadOptions, unless="mapping")
     def load_preview(self, data: Loadable, options: LoadOptions) -> WritePreview:
         """The counts per table that ``load`` would commit. The whole input is read, checked and embedded."""
-        from omnigraph.engine.load.run import embedded
+        from omnigraph.engine.load.choice import is_for_spark
+        from omnigraph.engine.load.embedded import run_preview
 
-        return self.preview_with(embedded(data, options), options)
+        options = self._signed(options)
+        is_far = is_for_spark(data, options, self.storage_options)
+        return plugs.cluster().load_preview(self, data, options) if is_far else run_preview(self, data, options)
 
     @takes(LoadOptions, needs_data=False)
     def load_spark(self, sources: Any, options: LoadOptions) -> LoadResult:
         """Load on Spark as one atomic commit: files of JSON lines, or with ``mapping`` tables and frames by name."""
-        return plugs.cluster().load(self, sources, options)
+        return plugs.cluster().load(self, sources, self._signed(options))
 
     @takes(LoadOptions, needs_data=False)
     def load_spark_preview(self, sources: Any, options: LoadOptions) -> WritePreview:
         """The counts per table that ``load_spark`` would commit."""
-        return plugs.cluster().load_preview(self, sources, options)
+        return plugs.cluster().load_preview(self, sources, self._signed(options))
+
+    def earlier_load(self, options: LoadOptions) -> LoadResult | None:
+        """The result of an earlier load with the idempotency key of these options; reads no input."""
+        from omnigraph.engine.load import run
+
+        return run.earlier_load(self._context, self._signed(options))
 
     @logged("load")
     def load_with(self, loader: Loader, options: LoadOptions) -> LoadResult:
         """Run a loader as one atomic commit. A branch that it creates (``base``) is deleted again if it fails."""
         from omnigraph.engine.load import run
 
-        return run.load(self._context, loader, options, lambda: self.embedder)
+        return run.load(self._context, loader, self._signed(options), lambda: self.embedder)
 
     @logged("load_preview")
     def preview_with(self, loader: Loader, options: LoadOptions) -> WritePreview:
         """The counts per table that a loader would commit. A branch it would create is taken to be like ``base``."""
         from omnigraph.engine.load import run
 
-        return run.preview(self._context, loader, options, lambda: self.embedder)
+        return run.preview(self._context, loader, self._signed(options), lambda: self.embedder)
+
+    @logged("commit_versions")
+    def commit_versions(
+        self,
+        versions: Mapping[str, OfferedVersion],
+        *,
+        declare: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+        allow_drop: bool = False,
+        branch: str = MAIN,
+        actor: Caller = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> GraphCommit:
+        """Publish table versions that another program staged with Lance, by table key, as one atomic commit.
+
+        Each must be a detached version made from the current one. The difference passes the checks of any write.
+        Columns that a version adds become properties. ``declare`` holds declarations of new types by table key, and
+        ``drop`` the table keys of types that go, with their entities only if ``allow_drop``.
+        """
+        from omnigraph.engine.adopt.run import commit_versions
+        from omnigraph.write.schema.edits import SchemaEdits
+
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
+        edits = SchemaEdits(declare or {}, frozenset(drop), allow_drop)
+        return commit_versions(self._context, versions, edits, branch, options)
+
+    @logged("mirror")
+    def mirror(
+        self,
+        target: str | os.PathLike[str],
+        branch: str = MAIN,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+        actor: Caller = None,
+    ) -> MirrorResult:
+        """Make or refresh ordinary Lance datasets, one for each type, that show the head of a branch.
+
+        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs.
+        """
+        from omnigraph.engine.mirror.run import refresh
+
+        return refresh(self._manifests, os.fspath(target), branch, storage_options)
+
+    def mirrors(self, *, actor: Caller = None) -> list[Mirror]:
+        """The mirrors of this graph, with the branch and the commit that each shows."""
+        from omnigraph.engine.mirror.run import registered
+
+        return registered(self._manifests)
+
+    def remove_mirror(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        storage_options: Mapping[str, str] | None = None,
+        actor: Caller = None,
+    ) -> None:
+        """Delete the datasets of a mirror; cleanup no longer keeps files for it."""
+        from omnigraph.engine.mirror.run import remove
+
+        remove(self._manifests, os.fspath(target), storage_options)
 
     def plan_schema(
-        self, schema: str | os.PathLike[str], *, branch: str = MAIN, allow_data_loss: bool = False
+        self,
+        schema: str | os.PathLike[str],
+        *,
+        branch: str = MAIN,
+        allow_data_loss: bool = False,
+        actor: Caller = None,
     ) -> MigrationPlan:
         """The steps that ``apply_schema`` would take. Only schemas are compared: no entity is read.
 
@@ -505,7 +956,7 @@ class Graph:
         *,
         branch: str = MAIN,
         allow_data_loss: bool = False,
-        actor: str | None = None,
+        actor: Caller = None,
         message: str | None = None,
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
@@ -519,7 +970,7 @@ class Graph:
         """
         from omnigraph.engine.schema.run import apply_schema, schema_source
 
-        options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         return apply_schema(self._context, schema_source(schema), branch, options, allow_data_loss=allow_data_loss)
 
     @logged("merge")
@@ -532,7 +983,7 @@ class Graph:
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
         engine: str = "auto",
         spark: Any = None,
-        actor: str | None = None,
+        actor: Caller = None,
         message: str | None = None,
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
@@ -548,7 +999,7 @@ class Graph:
         """
         from omnigraph.engine.merge import run
 
-        options = WriteOptions(actor, message, idempotency_key, provenance or {}, if_commit)
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         where = run.Engine(engine, spark)
         if isinstance(source, str):
             return run.merge(self._context, source, into or MAIN, policy, resolutions, where, options)
@@ -564,6 +1015,7 @@ class Graph:
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
         engine: str = "auto",
         spark: Any = None,
+        actor: Caller = None,
     ) -> MergePreview:
         """The counts and conflicts of ``merge``. Nothing is written."""
         from omnigraph.engine.merge import run
@@ -582,7 +1034,7 @@ class Graph:
         branch: str = MAIN,
         policy: Policy = None,
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
-        by: str | None = None,
+        by: Caller = None,
         message: str | None = None,
         idempotency_key: str | None = None,
         provenance: Mapping[str, str] | None = None,
@@ -590,14 +1042,14 @@ class Graph:
     ) -> RevertResult:
         """Undo the changes of some commits as one atomic commit on top of the head; later changes by others stay.
 
-        ``commits`` is a commit or a range ``"OLDER..NEWER"`` (without the older one). ``actor``, ``run`` (the key of
-        that name in the provenance), ``since`` and ``until`` select commits by author and time; all must hold. ``by``
-        is the actor of the revert. A revert is decided like a merge: the source is the state before the commits, the
-        target is the head, and ``policy`` and ``resolutions`` settle conflicts as there.
+        ``commits`` is a commit (``"HEAD"``) or a range ``"OLDER..NEWER"`` (without the older one). ``actor``, ``run``
+        (the key of that name in the provenance), ``since`` and ``until`` select commits by author and time; all must
+        hold. ``by`` is the actor of the revert. A revert is decided like a merge: the source is the state before the
+        commits, the target is the head, and ``policy`` and ``resolutions`` settle conflicts as there.
         """
         from omnigraph.engine.revert import run as reverts
 
-        options = WriteOptions(by, message, idempotency_key, provenance or {}, if_commit)
+        options = WriteOptions(self._author(by), message, idempotency_key, provenance or {}, if_commit)
         undone = reverts.Undone(commits, actor, run, since, until)
         return reverts.revert(self._context, undone, branch, policy, resolutions, options)
 
@@ -612,6 +1064,7 @@ class Graph:
         branch: str = MAIN,
         policy: Policy = None,
         resolutions: Sequence[Mapping[str, Any] | Resolution] = (),
+        by: Caller = None,
     ) -> RevertPreview:
         """The counts and conflicts of ``revert``. Nothing is written."""
         from omnigraph.engine.revert import run as reverts
@@ -620,7 +1073,9 @@ class Graph:
         return reverts.preview(self._context, undone, branch, policy, resolutions)
 
     @logged("verify")
-    def verify(self, *, deep: bool = True, progress: Callable[[int], None] | None = None) -> VerifyReport:
+    def verify(
+        self, *, deep: bool = True, progress: Callable[[int], None] | None = None, actor: Caller = None
+    ) -> VerifyReport:
         """Check that every file of every branch's history exists with its recorded content.
 
         A deep check also validates the entities of every head: unique ids, and no edge without its nodes. Without
@@ -631,7 +1086,7 @@ class Graph:
         return verify(self._manifests, deep=deep, progress=progress)
 
     @logged("doctor")
-    def doctor(self, branch: str = MAIN) -> list[Finding]:
+    def doctor(self, branch: str = MAIN, *, actor: Caller = None) -> list[Finding]:
         """Examine the store and the tables of a branch: findings with a verdict and advice.
 
         An unreadable file is a finding with the verdict ``problem``; the examination continues past it.
@@ -650,7 +1105,7 @@ class Graph:
         index: bool = True,
         engine: str = "auto",
         spark: Any = None,
-        actor: str | None = None,
+        actor: Caller = None,
         progress: Callable[[int], None] | None = None,
     ) -> OptimizeResult:
         """Compact the files of a branch's tables and complete their indexes. Query results stay the same.
@@ -663,7 +1118,7 @@ class Graph:
         from omnigraph.write.upkeep.optimize import OptimizeSettings
 
         settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store.tuning.spark_table_rows_min))
-        return maintain(self._context, branch, types, WriteOptions(actor), progress, settings)
+        return maintain(self._context, branch, types, WriteOptions(self._author(actor)), progress, settings)
 
     @logged("cleanup")
     def cleanup(
@@ -676,6 +1131,7 @@ class Graph:
         engine: str = "embedded",
         spark: Any = None,
         progress: Callable[[int], None] | None = None,
+        actor: Caller = None,
     ) -> CleanupResult:
         """Collect garbage: delete unreferenced files, and expire old commits if a rule is given.
 
@@ -688,25 +1144,92 @@ class Graph:
 
         return clean(self._context, keep, older_than, grace, engine, spark, progress, dry_run=dry_run)
 
+    @logged("copy")
+    def copy(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        branches: str | Sequence[str] | None = None,
+        history: bool = False,
+        target_options: Mapping[str, str] | None = None,
+        actor: Caller = None,
+        deep: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> CopyResult:
+        """Copy the graph to an empty place, a directory or a prefix of a bucket, while others read and write.
 
+        Without ``history`` the heads of ``branches`` (``main``; ``"*"`` for all) become a fresh graph: the first one
+        is its ``main``, and each branch has one commit, whose provenance names the source. With ``history`` the copy
+        has every branch, commit and version, and the same graph id. Without ``deep`` the final verification compares
+        sizes only. ``target_options`` are the storage options of the target; default: those of this graph.
+        """
+        from omnigraph.engine.copies import run
+
+        store = run.place(self._store, target, target_options)
+        return run.copy(
+            self._context, store, branches, self._author(actor), history=history, deep=deep, progress=progress
+        )
+
+    @logged("backup")
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        target_options: Mapping[str, str] | None = None,
+        deep: bool = True,
+        progress: Callable[[int], None] | None = None,
+        actor: Caller = None,
+    ) -> CopyResult:
+        """Copy the whole graph to an empty place, or bring an earlier backup up to date, while others write.
+
+        Only files that the target lacks are copied. A reader of the target finds each branch as it was before or after
+        the run. A run that was killed is continued by the next one. The backup is verified at the end.
+        """
+        from omnigraph.engine.copies import run
+
+        store = run.place(self._store, target, target_options)
+        return run.backup(self._manifests, store, deep=deep, progress=progress)
+
+
+@checked
 def open_graph(
-    uri: str | os.PathLike[str],
+    uri: Address,
     *,
+    create: Any = None,
     storage_options: Mapping[str, str] | None = None,
     durability: Durability | str = Durability.FSYNC,
     embedder: Embedder | None = None,
     tuning: Tuning | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    authorizer: Authorizer | None = None,
+    actor: Caller = None,
 ) -> Graph:
     """Open a graph. Object stores take ``storage_options``, or for S3 the usual ``AWS_*`` variables.
 
+    A graph that does not exist is created from ``create``, a schema or data as ``omnigraph.create`` takes it. If
+    several processes do this concurrently, one creates the graph and the others open it.
+
     The ``embedder`` turns texts of ``nearest`` and of ``@embed`` properties into vectors, for example
     ``omnigraph.embed.from_environment()``. ``tuning`` changes thresholds and sizes of the engine.
+
+    With a ``policy``, the file of a bundle, or an ``authorizer`` of your own, every call must be allowed to its actor.
+    ``actor`` is that of all calls, as in ``graph.acting_as``.
     """
-    return Graph(Store(uri, storage_options, durability, tuning or Tuning()), embedder=embedder)
+    store = Store(graph_place(uri), storage_options, durability, tuning or Tuning())
+    permit = permit_of(authorizer, policy, actor)
+    if create is None:
+        return Graph(store, embedder=embedder, permit=permit)
+    from omnigraph.engine.schema.creation import open_or_create
+
+    clock = SystemClock()
+    return open_or_create(
+        store, create, clock, UlidSource(clock), lambda: Graph(store, embedder=embedder, permit=permit)
+    )
 
 
+@checked
 def repair(
-    uri: str | os.PathLike[str],
+    uri: Address,
     *,
     apply: bool = False,
     storage_options: Mapping[str, str] | None = None,
@@ -718,26 +1241,104 @@ def repair(
     """
     from omnigraph.engine.upkeep.repair import repair as repair_store
 
-    return repair_store(Store(uri, storage_options, durability), UlidSource(), apply=apply)
+    return repair_store(Store(graph_place(uri), storage_options, durability), UlidSource(), apply=apply)
 
 
+@checked
+def restore(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
+    durability: Durability | str = Durability.FSYNC,
+    deep: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> CopyResult:
+    """Copy a backup to a place without a graph, and verify the result.
+
+    With ``replace`` the graph at the target is deleted first; no other process may use it meanwhile.
+    ``target_options`` are the storage options of the target; default: ``storage_options``, those of the backup.
+    """
+    from omnigraph.engine.copies import run
+
+    store = Store(source, storage_options, durability)
+    place = run.place(store, target, target_options)
+    return run.restore(store, place, replace=replace, deep=deep, progress=progress)
+
+
+@checked
 def create(
-    uri: str | os.PathLike[str],
-    schema: str,
+    uri: Address,
+    schema: Any,
     *,
     storage_options: Mapping[str, str] | None = None,
     durability: Durability | str = Durability.FSYNC,
-    actor: str | None = None,
+    actor: Caller = None,
     clock: Clock | None = None,
     ids: IdSource | None = None,
     embedder: Embedder | None = None,
     tuning: Tuning | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    authorizer: Authorizer | None = None,
 ) -> Graph:
-    """Create a graph with a schema text, and open it."""
-    from omnigraph.engine.schema.creation import create_from_text
+    """Create a graph, and open it. Existing graphs are never overwritten.
 
-    store = Store(uri, storage_options, durability, tuning or Tuning())
+    ``schema`` is a schema text, a ``pathlib.Path`` of a ``.pg`` file or an inferred schema; the graph is then empty.
+    Or it is data: files, frames by type (``{"Person": people, "Knows": knows}``), a list of them, or a NetworkX graph.
+    Then the schema is inferred, as ``infer_schema`` does, and the rows are loaded. If that fails, no graph is left.
+    ``actor`` signs the first commits. ``policy`` and ``authorizer`` are those of ``open``; with one of them the graph
+    acts as the actor.
+    """
+    from omnigraph.engine.schema.creation import create_with
+
+    store = Store(graph_place(uri), storage_options, durability, tuning or Tuning())
     clock = clock or SystemClock()
     ids = ids or UlidSource(clock)
-    create_from_text(store, schema, clock, ids, actor)
-    return Graph(store, clock=clock, ids=ids, embedder=embedder)
+    permit = permit_of(authorizer, policy, actor).of_policy()
+    return create_with(
+        store,
+        schema,
+        clock,
+        ids,
+        actor,
+        lambda: Graph(store, clock=clock, ids=ids, embedder=embedder, permit=permit),
+    )
+
+
+@checked
+def infer_schema(data: Any, *, storage_options: Mapping[str, str] | None = None) -> InferredSchema:
+    """Guess a schema from data: files, frames by type, a list of them, or a NetworkX graph. Nothing is written.
+
+    The text states every guess in a comment. ``storage_options`` are those of the object store that holds files.
+    """
+    from omnigraph.ingest.infer.run import infer
+
+    return infer(data, storage_options or {})
+
+
+@checked
+def import_data(
+    uri: Address,
+    data: Any,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    durability: Durability | str = Durability.FSYNC,
+    embedder: Embedder | None = None,
+    actor: Caller = None,
+    progress: Callable[[int], None] | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    authorizer: Authorizer | None = None,
+) -> ImportResult[Graph]:
+    """Load data into a graph, and create it from the inferred schema if it does not exist; all or nothing.
+
+    ``data`` is what ``infer_schema`` takes, or its result. An existing graph keeps its schema; if the data does not fit
+    it, the differences are raised as ``UsageError``. The result holds the graph, the inferred schema and the counts.
+    ``policy`` and ``authorizer`` are those of ``open``.
+    """
+    from omnigraph.engine.schema.importing import import_into
+
+    store = Store(graph_place(uri), storage_options, durability)
+    permit = permit_of(authorizer, policy, actor).of_policy()
+    return import_into(store, data, actor, progress, lambda: Graph(store, embedder=embedder, permit=permit))

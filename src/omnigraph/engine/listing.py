@@ -14,7 +14,7 @@ from omnigraph.exec.shape.result_rows import table_rows
 _TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing(QueryResult):
     """Rows that were not produced by a query. ``about`` holds further members of their JSON envelope."""
 

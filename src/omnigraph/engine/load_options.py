@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from omnigraph.errors import UsageError
+from omnigraph.core.actors import Caller, actor_id
+from omnigraph.core.arguments import Arguments
+from omnigraph.engine.engine_choice import EMBEDDED
+from omnigraph.errors import Hint, UsageError
+from omnigraph.ingest.columns import ColumnOptions
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.mode import LoadMode
@@ -20,14 +24,15 @@ from omnigraph.write.load.mode import LoadMode
 class LoadOptions:
     """Options of a load. Those of the last group need Spark."""
 
-    mode: str | LoadMode = LoadMode.MERGE
-    """Existing ids: ``append`` refuses them, ``merge`` replaces the entity, ``overwrite`` replaces the whole type."""
+    mode: str | LoadMode = LoadMode.UPSERT
+    """Existing ids: ``upsert`` sets the named properties, ``update`` too but inserts nothing, ``merge`` replaces the
+    entity, ``append`` refuses it, ``overwrite`` replaces the whole type."""
     _: KW_ONLY
     branch: str = MAIN
     """The branch to load into."""
     base: str | None = None
     """A branch that the load forks first if ``branch`` does not exist."""
-    actor: str | None = None
+    actor: Caller = None
     """The author of the commit."""
     message: str | None = None
     """The message of the commit."""
@@ -37,6 +42,15 @@ class LoadOptions:
     """Keys and values that the commit records, such as a run or a source."""
     type_name: str | None = None
     """The type of rows that do not name one."""
+    format: str | None = None
+    """The format of the files: ``csv``, ``tsv``, ``parquet``, ``json``, ``jsonl``, ``lenient`` or ``arrow``; by
+    default their names decide."""
+    map: Mapping[str, str] | None = None
+    """Property to column, where the names differ: ``{"name": "full_name"}``, or with the type, ``"Person.name"``."""
+    ignore: Sequence[str] = ()
+    """Columns to leave out."""
+    constant: Mapping[str, object] | None = None
+    """Property to a value that every row gets."""
     source_options: Mapping[str, str] | None = None
     """Options of the object store that holds the input; by default those of the graph."""
     progress: Callable[..., None] | None = None
@@ -44,16 +58,19 @@ class LoadOptions:
     stats: bool = False
     """Measure every step into ``result.operators``."""
 
-    spark: Any = None
-    """A Spark session; by default one of this machine."""
     mapping: Mapping[str, Any] | None = None
     """The mapping from columns of tables to entities."""
+    reject_to: str | os.PathLike[str] | None = None
+    """A new file for invalid rows; the valid ones are loaded."""
+
+    engine: str = EMBEDDED
+    """The engine of ``graph.load``: ``embedded``, ``spark``, or ``auto`` for a choice by the size of the input."""
+    spark: Any = None
+    """A Spark session; by default one of this machine."""
     partitions: int | None = None
     """The approximate number of slices that the input is cut into."""
     checks: str | Enum = "auto"
     """The place of the checks over several rows: ``driver``, ``cluster`` or ``auto``."""
-    reject_to: str | os.PathLike[str] | None = None
-    """A new file for invalid rows; the valid ones are loaded."""
     resume: bool = False
     """Continue the same load after it was killed."""
 
@@ -65,19 +82,41 @@ class LoadOptions:
             modes = ", ".join(known.value for known in LoadMode)
             raise UsageError(f"{self.mode!r} is not a load mode", hint=f"the modes are {modes}") from None
 
+    def columns(self) -> ColumnOptions:
+        """The options about columns; raises UsageError for a value of the wrong kind."""
+        for name, given in (("map", self.map), ("constant", self.constant)):
+            if given is not None and not isinstance(given, Mapping):
+                raise UsageError(
+                    f"{name} must be a dict of properties, got {given!r}", hint=f'like {name}={{"name": ...}}'
+                )
+        ignored = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
+        return ColumnOptions(self.map or {}, ignored, self.constant or {})
+
+    def named_sources(self, data: object) -> Mapping[str, Any]:
+        """The sources of a mapping by name; raises UsageError for options that a mapping replaces."""
+        for name in ("type_name", "format", "map", "ignore", "constant"):
+            if getattr(self, name):
+                raise UsageError(f"{name} has no effect with a mapping", hint="write it into the mapping", option=name)
+        if data is not None and not isinstance(data, Mapping):
+            raise UsageError("sources of a mapping must be named", hint='pass {"name": path or table}')
+        return data or {}
+
     def write_options(self) -> WriteOptions:
         """The options that every write has."""
-        return WriteOptions(self.actor, self.message, self.idempotency_key, self.provenance or {})
+        return WriteOptions(actor_id(self.actor), self.message, self.idempotency_key, self.provenance or {})
 
     def refuse_spark_only(self) -> None:
         """Raise UsageError if an option was given that only Spark has."""
         defaults = LoadOptions()
         for name in SPARK_ONLY:
             if getattr(self, name) != getattr(defaults, name):
-                raise UsageError(f"{name} needs Spark", hint="load with graph.load_spark or omnigraph.spark.load")
+                raise UsageError(
+                    f"{name} needs Spark",
+                    hint=Hint("load with engine='spark', or graph.load_spark", "load with --engine spark"),
+                )
 
 
-SPARK_ONLY = ("spark", "mapping", "partitions", "checks", "reject_to", "resume")
+SPARK_ONLY = ("spark", "partitions", "checks", "resume")
 
 P = ParamSpec("P")
 Subject = TypeVar("Subject")
@@ -87,12 +126,12 @@ Result = TypeVar("Result")
 
 
 def takes(
-    options: Callable[P, Options], *, needs_data: bool = True
+    options: Callable[P, Options], *, needs_data: bool = True, unless: str | None = None
 ) -> Callable[[Callable[[Subject, Data, Options], Result]], Callable[Concatenate[Subject, Data, P], Result]]:
     """Let callers pass the fields of an options class as arguments, after the subject and the data.
 
     The signature that ``help`` and editors show lists the fields, so they are declared in one place only. Without
-    ``needs_data`` the data may be left out, for callers whose options name it.
+    ``needs_data`` the data may be left out; with ``unless``, only if that option is given.
     """
     fields = inspect.signature(options).parameters.values()
 
@@ -101,15 +140,17 @@ def takes(
     ) -> Callable[Concatenate[Subject, Data, P], Result]:
         shown = inspect.signature(run)
         subject_field, data_field, _ = shown.parameters.values()
-        data_field = data_field if needs_data else data_field.replace(default=None)
+        is_optional = not needs_data or unless is not None
+        data_field = data_field.replace(default=None) if is_optional else data_field
         signature = shown.replace(parameters=[subject_field, data_field, *fields])
+
+        arguments = Arguments(run, run.__name__, signature)
 
         @functools.wraps(run)
         def call(*args: Any, **kwargs: Any) -> Result:
-            try:
-                given = signature.bind(*args, **kwargs).arguments
-            except TypeError as error:
-                raise TypeError(f"{run.__name__}() {error}") from None
+            given = arguments.bind(args, kwargs)
+            if needs_data and data_field.name not in given and given.get(unless or "") is None:
+                raise arguments.missing(data_field.name)
             subject, data = given.pop(subject_field.name), given.pop(data_field.name, None)
             return run(subject, data, options(**given))  # type: ignore[call-arg] # bound to the fields above
 

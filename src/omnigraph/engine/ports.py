@@ -1,7 +1,6 @@
 """Ports: what the engine calls in rooms above it, as typed protocols.
 
-Spark and the embedding providers stand above the engine and are optional, so the engine cannot import them. It calls
-them through ``engine.plugs``.
+Spark, policies and the embedding providers stand above the engine and are optional, so the engine cannot import them.
 """
 
 from __future__ import annotations
@@ -92,6 +91,7 @@ class Analyst(Protocol):
         form: Form,
         spark: Session,
         partitions: int | None,
+        scratch: str | None,
     ) -> AbstractContextManager[Steps]: ...
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from omnigraph.core.html import html_table
-from omnigraph.core.tables import TableCounts
-from omnigraph.engine.table_counts import table_lines
+from omnigraph.core.display import Display, Displayed, counted
+from omnigraph.core.tables import TableCounts, changes_display
 from omnigraph.write.preview import Previewed
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WritePreview:
+class WritePreview(Displayed):
     """The counts that a write would commit on the branch with this head; nothing was changed."""
 
     branch: str
     head: str
     tables: tuple[TableCounts, ...]
+    rejected: int = 0
+    """Rows that the load would reject, where the caller wants that."""
+    rejections: tuple[str, ...] = ()
+    """The first of them, each with its place and a reason."""
 
     @classmethod
     def of(cls, branch: str, seen: Previewed) -> WritePreview:
@@ -29,10 +32,8 @@ class WritePreview:
         """Entities that would be inserted, updated or deleted."""
         return sum(item.inserted + item.updated + item.deleted for item in self.tables)
 
-    def __repr__(self) -> str:
-        return f"<WritePreview on {self.branch}: {self.total:,} entities>" + table_lines(self.tables)
-
-    def _repr_html_(self) -> str:
-        rows = [(item.key, item.inserted, item.updated, item.deleted) for item in self.tables]
-        caption = f"{self.total:,} entities would change on {self.branch}"
-        return html_table(caption, ("table", "inserted", "updated", "deleted"), rows)
+    def _display(self) -> Display:
+        rejected = f", {counted(self.rejected, 'row')} rejected" if self.rejected else ""
+        title = f"WritePreview on {self.branch}: {counted(self.total, 'entity', 'entities')} would change{rejected}"
+        shown = changes_display(title, self.tables)
+        return replace(shown, notes=[*shown.notes, *(f"rejected {line}" for line in self.rejections)])

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 
-from omnigraph.core.html import html_table
-from omnigraph.core.suggestions import did_you_mean
-from omnigraph.errors import NotFoundError
+from omnigraph.core.actors import Action, Need
+from omnigraph.core.display import Display, Displayed, counted
+from omnigraph.core.lru import Lru
+from omnigraph.engine.permits.permit import ANYONE, Permit
+from omnigraph.engine.schema.text import SchemaText
+from omnigraph.errors import UsageError
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.cleaned import reading
-from omnigraph.manifest.schemas import read_text
-from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.rows.write_json import write_lines
-from omnigraph.schema.catalog import Catalog
+from omnigraph.manifest.schemas import read_order, read_text
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, row_bytes, table_schema
+from omnigraph.rows.write_json import Dates, write_lines
+from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_named, types_named
 from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.sorted_scan import scan_sorted
 from omnigraph.storage.tables.store import Store
 
+if TYPE_CHECKING:
+    from omnigraph.engine.views.types import TypeViews
+    from omnigraph.engine.views.view import EntityView
 
-@dataclass(frozen=True)
-class Snapshot:
+_ORDERS: Lru[tuple[str, str], PropertyOrder] = Lru(64)
+"""Orders of properties by graph and digest of the schema: texts are stored once under their digest."""
+
+
+@dataclass(frozen=True, repr=False)
+class Snapshot(Displayed):
     """The pins of a branch at one moment, with the schema they were written under."""
 
     store: Store = field(repr=False)
     state: ManifestState = field(repr=False)
     catalog: Catalog = field(repr=False)
+    permit: Permit = field(default=ANYONE, repr=False, compare=False)
+    """The permit that the snapshot was taken with."""
+
+    def require(self, action: Action) -> None:
+        """Raise PolicyDenied unless the actor of the snapshot may do this with its branch."""
+        self.permit.granting([Need(action, self.branch)])
 
     @property
     def commit_id(self) -> str:
@@ -37,16 +56,64 @@ class Snapshot:
     def branch(self) -> str:
         return self.state.branch
 
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{pin.key.split(':')[1]}: {pin.rows:,}" for _, pin in sorted(self.state.tables.items()))
-        return f"<Snapshot {self.commit_id} of {self.branch}: {counts}>"
+    def _display(self) -> Display:
+        counts = self.counts()
+        lines = [f"{key.partition(':')[2]}: {count:,}" for key, count in counts.items()]
+        title = f"Snapshot {self.commit_id} of {self.branch}: {counted(len(self), 'entity', 'entities')}"
+        rows = [(*key.split(":", 1), count) for key, count in counts.items()]
+        return Display(title, ("kind", "type", "entities"), rows, lines=lines)
 
-    def _repr_html_(self) -> str:
-        rows = [[*key.split(":", 1), count] for key, count in self.counts().items()]
-        total = sum(self.counts().values())
-        return html_table(
-            f"{total:,} entities at {self.commit_id} of {self.branch}", ("kind", "type", "entities"), rows
-        )
+    def __len__(self) -> int:
+        """The number of entities."""
+        return sum(self.counts().values())
+
+    def __bool__(self) -> bool:
+        return True
+
+    @overload
+    def nodes(self, type_name: str) -> EntityView: ...
+    @overload
+    def nodes(self, type_name: None = None) -> TypeViews: ...
+
+    def nodes(self, type_name: str | None = None) -> EntityView | TypeViews:
+        """A lazy view of the nodes of one type; without a name, the views of all node types."""
+        from omnigraph.engine.views.types import views
+
+        return views(self, "node", type_name)
+
+    @overload
+    def edges(self, type_name: str) -> EntityView: ...
+    @overload
+    def edges(self, type_name: None = None) -> TypeViews: ...
+
+    def edges(self, type_name: str | None = None) -> EntityView | TypeViews:
+        """A lazy view of the edges of one type; without a name, the views of all edge types."""
+        from omnigraph.engine.views.types import views
+
+        return views(self, "edge", type_name)
+
+    @property
+    def schema(self) -> SchemaText:
+        """The schema as it was written: a text that displays itself."""
+        return SchemaText.of(self.schema_text(), self.catalog, self._declared())
+
+    def column_order(self, entity: Entity) -> list[str]:
+        """``id``, for edges ``src`` and ``dst``, then the properties in the order of the schema text."""
+        first = [ID, SRC, DST] if isinstance(entity, EdgeType) else [ID]
+        declared = [name for name in self._declared().get(entity.table_key, ()) if name in entity.properties]
+        return list(dict.fromkeys([*first, *declared, *entity.properties]))
+
+    def table_schema(self, entity: Entity) -> pa.Schema:
+        """The Arrow schema of a type's table, with the columns in that order."""
+        stored = table_schema(entity)
+        return pa.schema([stored.field(name) for name in self.column_order(entity)])
+
+    def ordered_catalog(self) -> Catalog:
+        """The catalog with the properties of each type in the order of the schema text."""
+        return Catalog(self.catalog.schema, self._declared())
+
+    def _declared(self) -> PropertyOrder:
+        return _declared_order(self.store, self.state.schema_digest)
 
     def schema_text(self) -> str:
         """The schema as it was written."""
@@ -60,44 +127,67 @@ class Snapshot:
         """Entities by table key, such as ``node:Person``."""
         return {key: pin.rows for key, pin in sorted(self.state.tables.items())}
 
+    def counts_by_type(self) -> dict[str, int]:
+        """Entities by the name of the type; by table key where a node type and an edge type share a name."""
+        known = Counter(entity.name for entity in self.entities())
+        return {
+            entity.name if known[entity.name] == 1 else entity.table_key: self.state.tables[entity.table_key].rows
+            for entity in sorted(self.entities(), key=lambda entity: (isinstance(entity, EdgeType), entity.name))
+        }
+
     def entities(self, type_name: str | None = None) -> list[Entity]:
         """The types that have a table, edges first as in an export; one name may mean a node and an edge type."""
         every: list[Entity] = [*self.catalog.edges.values(), *self.catalog.nodes.values()]
         present = [entity for entity in every if entity.table_key in self.state.tables]
         present.sort(key=lambda entity: entity.table_key)
-        if type_name is None:
-            return present
-        named = [entity for entity in present if entity.name == type_name]
-        if not named:
-            hint = did_you_mean(type_name, [entity.name for entity in present])
-            raise NotFoundError(f"there is no type {type_name!r}", hint=hint, type=type_name)
-        return named
+        return present if type_name is None else types_named(present, type_name)
 
-    def batches(self, table_key: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of a table as Arrow, in storage order."""
-        entity = next((entity for entity in self.entities() if entity.table_key == table_key), None)
-        if entity is None:
-            raise NotFoundError(f"there is no table {table_key!r}", table=table_key)
+    def entity(self, name: str) -> Entity:
+        """The one type of a name such as ``Person``, or ``node:Person`` where an edge type has the same name."""
+        return type_named(self.entities(), name)
+
+    def batches(self, table: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a table (``Person`` or ``node:Person``) as Arrow, in storage order."""
+        entity = self.entity(table)
         names = table_schema(entity).names if columns is None else columns
         with self.reading():
-            yield from scan(self.store, self.state.tables[table_key], names, blobs_as_bytes=True)
+            yield from scan(self.store, self.state.tables[entity.table_key], names, blobs_as_bytes=True)
 
-    def to_arrow(self, table_key: str) -> pa.Table:
-        """A whole table, sorted by id."""
-        entity = next((entity for entity in self.entities() if entity.table_key == table_key), None)
-        if entity is None:
-            raise NotFoundError(f"there is no table {table_key!r}", table=table_key)
-        batches = list(self.batches(table_key))
-        table = pa.Table.from_batches(batches) if batches else table_schema(entity).empty_table()
-        return table.sort_by("id")
+    def to_arrow(self, table: str) -> pa.Table:
+        """A whole table (``Person`` or ``node:Person``), sorted by id; properties are by name, as they are stored."""
+        entity = self.entity(table)
+        batches = list(self.batches(entity.table_key))
+        rows = pa.Table.from_batches(batches) if batches else table_schema(entity).empty_table()
+        return rows.sort_by("id")
 
-    def export(self, types: list[str] | None = None) -> Iterator[bytes]:
-        """The graph as JSON lines in the form that ``load`` reads: edges, then nodes, each by type and id."""
+    def export(self, types: list[str] | None = None, *, dates: str = Dates.NUMBER.value) -> Iterator[bytes]:
+        """The graph as JSON lines in the form that ``load`` reads: edges, then nodes, each by type and id.
+
+        ``dates`` are days and milliseconds (``number``), or texts such as ``2020-01-31`` (``iso``).
+        """
+        if dates not in {form.value for form in Dates}:
+            raise UsageError(f"unknown form of dates {dates!r}", hint="use iso or number")
         chosen = self.entities() if types is None else [entity for name in types for entity in self.entities(name)]
-        return self.export_types(chosen)
+        return self.export_types(chosen, Dates(dates))
 
-    def export_types(self, chosen: Sequence[Entity]) -> Iterator[bytes]:
+    def export_types(self, chosen: Sequence[Entity], dates: Dates = Dates.NUMBER) -> Iterator[bytes]:
         """The same for types that the caller has found already."""
+        self.require(Action.EXPORT)
+        return self._lines(chosen, dates)
+
+    def _lines(self, chosen: Sequence[Entity], dates: Dates) -> Iterator[bytes]:
         for entity in sorted(chosen, key=lambda entity: entity.table_key):
-            table = self.to_arrow(entity.table_key)
-            yield from write_lines(entity, table.to_batches(max_chunksize=65_536))
+            rows_max = max(1, self.store.tuning.sorted_bytes // row_bytes(entity))
+            with self.reading():
+                pin = self.state.tables[entity.table_key]
+                for table in scan_sorted(self.store, pin, self.column_order(entity), rows_max):
+                    yield from write_lines(entity, table.to_batches(max_chunksize=65_536), dates)
+
+
+def _declared_order(store: Store, schema_digest: str) -> PropertyOrder:
+    key = (str(store.root), schema_digest)
+    known = _ORDERS.get(key)
+    if known is None:
+        known = read_order(store, schema_digest)
+        _ORDERS.put(key, known)
+    return known

@@ -68,6 +68,8 @@ def logged(verb: str) -> Callable[[Callable[Concatenate[G, P], R]], Callable[Con
     def decorate(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
         @functools.wraps(method)
         def run(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            if not logger.isEnabledFor(logging.INFO) and "opentelemetry.trace" not in sys.modules:
+                return method(self, *args, **kwargs)
             facts: dict[str, object] = {key: kwargs[key] for key in ("branch", "name", "actor") if key in kwargs}
             with span(verb, graph=self.uri, **facts):
                 return method(self, *args, **kwargs)

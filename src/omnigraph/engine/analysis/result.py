@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.query.result import QueryResult
-from omnigraph.errors import UsageError
+from omnigraph.errors import Hint, UsageError
 from omnigraph.exec.adjacency import Rows
-from omnigraph.exec.shape.result_rows import table_rows
+from omnigraph.exec.analytics.result_rows import WALK, window_pairs
+from omnigraph.exec.shape.result_rows import ResultRows, table_rows
 
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import Loader
     from omnigraph.engine.load_options import LoadOptions
+    from omnigraph.engine.query.drawable import Drawable
     from omnigraph.engine.results import LoadResult
     from omnigraph.exec.analytics.nodes import NodeSpace
 
@@ -28,24 +30,40 @@ class LoadWith(Protocol):
     def __call__(self, loader: Loader, options: LoadOptions) -> LoadResult: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Parts of the rows: the nodes, the values of each column, and the way to write them back."""
+
+    space: NodeSpace
+    values: Mapping[str, pa.Array]
+    load_with: LoadWith
+
+
+@dataclass(frozen=True, repr=False)
 class AnalysisResult(QueryResult):
     """Rows of ``type``, ``id`` and values, in the order of the tables. ``facts`` are about the whole graph."""
 
     facts: Mapping[str, bool | int | float] = field(default_factory=dict)
-    _load_with: LoadWith | None = field(default=None, repr=False)
-    _space: NodeSpace | None = field(default=None, repr=False)
-    _values: Mapping[str, pa.Array] = field(default_factory=dict, repr=False)
+    source: InitVar[Source | None] = None
+
+    def __post_init__(self, data: ResultRows, drawable: Drawable | None, source: Source | None) -> None:
+        super().__post_init__(data, drawable)
+        assert source is not None, "an algorithm names what it has read"
+        object.__setattr__(self, "_source", source)
+
+    if TYPE_CHECKING:
+        # Attributes that are not fields.
+        _source: ClassVar[Source]
 
     def top(self, count: int = 10, column: str | None = None) -> QueryResult:
         """The rows with the largest values of a column, by default the first one; equal ones by type and id."""
-        assert self._space is not None
-        rows = self._at(self._space.largest(self._values[self.column(column)], count))
+        source = self._source
+        rows = self._at(source.space.largest(source.values[self.column(column)], count))
         order = pc.sort_indices(
             rows, sort_keys=[(self.column(column), "descending"), ("type", "ascending"), ("id", "ascending")]
         )
         found = rows.take(order[:count])
-        return QueryResult(self.query_name, table_rows(found), self.branch, self.commit_id)
+        return self._with(table_rows(found))
 
     def write(
         self,
@@ -69,11 +87,12 @@ class AnalysisResult(QueryResult):
 
         target = branch or self.branch
         if target is None:
-            raise UsageError("a commit was analysed, and commits do not change", hint='write(..., branch="...")')
-        assert self._load_with is not None
-        assert self._space is not None
+            raise UsageError(
+                "a commit was analysed, and commits do not change",
+                hint=Hint('write(..., branch="...")', "name one with --into"),
+            )
         name = self.column(column)
-        loader = WriteBack(self._space, property, self._values[name], types)
+        loader = WriteBack(self._source.space, property, self._source.values[name], types)
         options = LoadOptions(
             branch=target,
             base=base,
@@ -82,11 +101,27 @@ class AnalysisResult(QueryResult):
             idempotency_key=idempotency_key,
             provenance={"analysis": self.query_name, "commit": self.commit_id},
         )
-        return self._load_with(loader, options)
+        return self._source.load_with(loader, options)
+
+    def pairs(self, window: int = 5) -> Iterator[pa.RecordBatch]:
+        """Pairs ``node`` and ``context`` of walks, at most ``window`` places apart: the examples of node2vec.
+
+        Batches are computed one after the other; a walk is never divided.
+        """
+        if WALK not in self.columns:
+            raise UsageError(f"{self.query_name} gives no walks", hint="pairs are made of graph.analyze.random_walks()")
+        if window < 1:
+            raise UsageError(f"window is {window}, expected at least 1", hint="the default is 5")
+        for batch in self.batches():
+            yield from window_pairs(batch.column(WALK), window)
 
     def column(self, name: str | None = None) -> str:
         """A column of values, by default the first; raises if there is none of that name."""
-        known = list(self._values)
+        known = list(self._source.values)
+        if not known:
+            raise UsageError(
+                f"{self.query_name} gives no value for every node", hint="iterate over the rows, or use pairs()"
+            )
         if name is None:
             return known[0]
         if name not in known:
@@ -98,7 +133,6 @@ class AnalysisResult(QueryResult):
 
     def _at(self, numbers: Rows) -> pa.Table:
         """The rows with some numbers."""
-        assert self._space is not None
-        types, ids = self._space.columns_at(numbers)
-        values = [array.take(pa.array(numbers)) for array in self._values.values()]
-        return pa.Table.from_arrays([types, ids, *values], schema=self.rows.schema)
+        types, ids = self._source.space.columns_at(numbers)
+        values = [array.take(pa.array(numbers)) for array in self._source.values.values()]
+        return pa.Table.from_arrays([types, ids, *values], schema=self._data.schema)

@@ -12,22 +12,23 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Protocol, TypedDict, Unpack
 
-import pyarrow as pa
-
+from omnigraph.core.arguments import checked_methods
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.engine import plugs
 from omnigraph.engine.analysis.checkpoints import rounds_of
-from omnigraph.engine.analysis.result import AnalysisResult, LoadWith
+from omnigraph.engine.analysis.result import AnalysisResult, LoadWith, Source
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine
 from omnigraph.engine.query.choice import is_for_spark
+from omnigraph.engine.query.drawable import Drawable
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.exec.analytics.algorithms import NodeValues, Work
 from omnigraph.exec.analytics.chosen import ChosenEdges, choose_edges
 from omnigraph.exec.analytics.local import LocalSteps
 from omnigraph.exec.analytics.nodes import NodeRef, NodeSpace
-from omnigraph.exec.analytics.registry import Algorithm, Settings, find_algorithm
+from omnigraph.exec.analytics.registry import ALGORITHMS, Algorithm, Settings, find_algorithm
+from omnigraph.exec.analytics.result_rows import value_rows, walk_rows
 from omnigraph.exec.analytics.sparse import require_scipy
+from omnigraph.exec.analytics.work import Walks, Work
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
 
 
@@ -69,7 +70,8 @@ class OpenSnapshot(Protocol):
     def __call__(self, branch: str | None = None, *, at: str | datetime | None = None) -> Snapshot: ...
 
 
-class Analysis:
+@checked_methods("graph.analyze")
+class Analysis(Displayed):
     """Graph algorithms by name. All of them accept these options, by name (``edges`` also by position):
 
     - ``edges``: the edge types, by default all. Every node of their endpoint types takes part.
@@ -85,7 +87,11 @@ class Analysis:
         self._derived = derived
         self._load_with = load_with
 
-    def run(self, algorithm: str, edges: Sequence[str] | str | None = None, **options: Any) -> AnalysisResult:
+    def _display(self) -> Display:
+        rows = [(row.name, ", ".join(row.columns), row.summary) for row in ALGORITHMS.values()]
+        return Display(f"Analysis: {counted(len(rows), 'algorithm')}", ("algorithm", "columns", "summary"), rows)
+
+    def run(self, /, algorithm: str, edges: Sequence[str] | str | None = None, **options: Any) -> AnalysisResult:
         """Run any registered algorithm by name; options are its parameters and those of every algorithm."""
         row = find_algorithm(algorithm)
         target = {name: options.pop(name) for name in tuple(options) if name in _TARGET_OPTIONS}
@@ -130,14 +136,45 @@ class Analysis:
         return self.run("components", edges, strong=strong, **target)
 
     def label_propagation(
-        self, edges: Sequence[str] | str | None = None, *, max_iterations: int = 20, **target: Unpack[RoundsOptions]
+        self,
+        edges: Sequence[str] | str | None = None,
+        *,
+        max_iterations: int = 20,
+        seed: str | None = None,
+        directed: bool = False,
+        **target: Unpack[RoundsOptions],
     ) -> AnalysisResult:
         """``community``: communities by label propagation, numbered like components.
 
         In every round all nodes take the most common label of their neighbours, the smallest of equally common ones.
-        Propagation stops when no label changes, or after ``max_iterations``. Direction and parallel edges are ignored.
+        Propagation stops when no label changes, or after ``max_iterations``. Parallel edges count once. ``seed`` is an
+        integer node property with the initial labels, which are then the result. With ``directed`` a neighbour counts
+        twice if there are edges in both directions.
         """
-        return self.run("label_propagation", edges, max_iterations=max_iterations, **target)
+        return self.run(
+            "label_propagation", edges, max_iterations=max_iterations, seed=seed, directed=directed, **target
+        )
+
+    def louvain(
+        self,
+        edges: Sequence[str] | str | None = None,
+        *,
+        resolution: float = 1.0,
+        tolerance: float = 1e-7,
+        max_levels: int = 10,
+        weight: str | None = None,
+        **target: Unpack[RoundsOptions],
+    ) -> AnalysisResult:
+        """``community``: communities of high modularity, numbered like components. Directions are ignored."""
+        return self.run(
+            "louvain",
+            edges,
+            resolution=resolution,
+            tolerance=tolerance,
+            max_levels=max_levels,
+            weight=weight,
+            **target,
+        )
 
     def shortest_paths(
         self,
@@ -163,9 +200,75 @@ class Analysis:
             **target,
         )
 
+    def betweenness(
+        self,
+        edges: Sequence[str] | str | None = None,
+        *,
+        samples: int | None = None,
+        seed: int = 0,
+        normalized: bool = True,
+        directed: bool = True,
+        **target: Unpack[RoundsOptions],
+    ) -> AnalysisResult:
+        """``betweenness``: the share of shortest paths, in hops, that lead through a node.
+
+        With ``samples``, only paths from that many random nodes are followed, and the result is scaled to all.
+        """
+        return self.run(
+            "betweenness", edges, samples=samples, seed=seed, normalized=normalized, directed=directed, **target
+        )
+
     def triangles(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
         """``triangles``: the number a node is part of. Direction, parallel edges and self-loops are ignored."""
         return self.run("triangles", edges, **target)
+
+    def local_clustering(
+        self, edges: Sequence[str] | str | None = None, *, directed: bool = True, **target: Unpack[TargetOptions]
+    ) -> AnalysisResult:
+        """``coefficient``: the share of possible edges between the neighbours of a node that exist.
+
+        Neighbours are at the other end of an edge in either direction. With ``directed`` two of them can be connected
+        by two edges. Parallel edges and self-loops are ignored.
+        """
+        return self.run("local_clustering", edges, directed=directed, **target)
+
+    def k_core(self, edges: Sequence[str] | str | None = None, **target: Unpack[RoundsOptions]) -> AnalysisResult:
+        """``core``: the largest k of a subgraph with the node in which every node has at least k neighbours.
+
+        Direction, parallel edges and self-loops are ignored.
+        """
+        return self.run("k_core", edges, **target)
+
+    def random_walks(
+        self,
+        edges: Sequence[str] | str | None = None,
+        *,
+        walks: int = 1,
+        length: int = 10,
+        p: float = 1.0,
+        q: float = 1.0,
+        seed: int = 0,
+        weight: str | None = None,
+        directed: bool = True,
+        **target: Unpack[TargetOptions],
+    ) -> AnalysisResult:
+        """``walk``: random walks from every node, a row for each, as lists of ids; see ``AnalysisResult.pairs``.
+
+        ``p`` and ``q`` are the return and in-out parameters of node2vec. A walk has at most ``length`` nodes and ends
+        at a node without outgoing edges.
+        """
+        return self.run(
+            "random_walks",
+            edges,
+            walks=walks,
+            length=length,
+            p=p,
+            q=q,
+            seed=seed,
+            weight=weight,
+            directed=directed,
+            **target,
+        )
 
     def degrees(self, edges: Sequence[str] | str | None = None, **target: Unpack[TargetOptions]) -> AnalysisResult:
         """``degree``, ``in_degree`` and ``out_degree``: the number of edges of a node; parallel edges count each."""
@@ -180,27 +283,27 @@ class Analysis:
             view = GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
             space = NodeSpace.of(view, chosen.node_types)
             identity = {**algorithm.identity(settings), "edges": [edge.name for edge in chosen.edges]}
-            rounds = rounds_of(target.checkpoint, snapshot, algorithm.name, identity)
+            rounds, scratch = rounds_of(target.checkpoint, snapshot, algorithm.name, identity)
             is_weighted = weight is not None
             if is_on_spark(target, snapshot, chosen):
                 spark_form = form if algorithm.spark_form is None else algorithm.spark_form(settings)
                 with plugs.cluster().spark_steps(
-                    snapshot, space, chosen, spark_form, target.spark, target.partitions
+                    snapshot, space, chosen, spark_form, target.spark, target.partitions, scratch
                 ) as steps:
                     found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)
+                    rounds.done()
             else:
                 steps = LocalSteps(view, space, chosen, form)
                 found = algorithm.run(Work(steps, space, rounds, is_weighted), settings)
-        rounds.done()
+                rounds.done()
         return AnalysisResult(
             algorithm.name,
-            _rows(space, found),
+            walk_rows(space, found) if isinstance(found, Walks) else value_rows(space, found),
             None if target.at is not None else target.branch or MAIN,
             snapshot.commit_id,
+            drawable=Drawable(snapshot, {"id": ""}, [edge.name for edge in chosen.edges], "type"),
             facts=found.facts,
-            _load_with=self._load_with,
-            _space=space,
-            _values=found.columns,
+            source=Source(space, {} if isinstance(found, Walks) else found.columns, self._load_with),
         )
 
 
@@ -209,12 +312,3 @@ def is_on_spark(target: AnalysisTarget, snapshot: Snapshot, chosen: ChosenEdges)
     if check_engine(target.engine) != AUTO:
         return target.engine == BY_SPARK
     return is_for_spark(sum(snapshot.state.tables[edge.table_key].rows for edge in chosen.edges))
-
-
-def _rows(space: NodeSpace, found: NodeValues) -> ResultRows:
-    fields = [("type", pa.utf8()), ("id", pa.utf8()), *((name, array.type) for name, array in found.columns.items())]
-
-    def read(start: int, stop: int) -> Sequence[pa.Array]:
-        return [*space.columns(start, stop), *(array.slice(start, stop - start) for array in found.columns.values())]
-
-    return ResultRows(pa.schema(fields), space.size, read)

@@ -17,7 +17,6 @@ from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import ContentionError, PreconditionFailed, UsageError
 from omnigraph.exec.analytics.nodes import NodeSpace
-from omnigraph.manifest.publisher import Published
 from omnigraph.rows.arrow_types import ID, table_schema
 from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.rows.violations import Violations
@@ -25,9 +24,9 @@ from omnigraph.schema.catalog import Catalog, NodeType
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.rows import load_rows
-from omnigraph.write.preview import Previewed
 
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import LoadJob
@@ -45,7 +44,7 @@ class WriteBack:
     values: pa.Array
     types: Sequence[str] | None = None
 
-    def __call__(self, job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
+    def __call__(self, job: LoadJob) -> Loaded:
         manifests = job.context.manifests
         for _ in range(ATTEMPTS_MAX):
             state = manifests.fresh(job.incarnation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.exact import exact_rows
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.results import as_written, result_rows
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.store import Store
@@ -76,6 +76,12 @@ class ChangeRows:
         ops, before, after, changed = (part.filter(mask) for part in parts)
         return replace(self, ops=ops, before=before, after=after, changed=changed)
 
+    def ordered(self, columns: Sequence[str]) -> ChangeRows:
+        """The changes with the columns of their images in an order. Columns that it does not name come last."""
+        names = [*(name for name in columns if name in self.after.schema.names)]
+        names += [name for name in self.after.schema.names if name not in names]
+        return replace(self, before=self.before.select(names), after=self.after.select(names))
+
     def to_arrow(self) -> pa.Table:
         """``op``, ``id``, the names of what an update changed, and both images with the types of their properties."""
         images = [self._image(table) for table in (self.before, self.after)]
@@ -115,6 +121,7 @@ class ChangeRows:
         return values.take(pc.index_in(pa.array(range(table.num_rows), rows.type), value_set=rows))
 
     def _changes(self, before: pa.Table, after: pa.Table, encode: Encode) -> Iterator[Change]:
+        position = {name: index for index, name in enumerate(after.schema.names)}
         facts = zip(self.ids.to_pylist(), self.ops.to_pylist(), self.changed.to_pylist(), strict=True)
         for (id_, word, changed), old, new in zip(facts, encode(before), encode(after), strict=True):
             op = Op(word)
@@ -126,7 +133,7 @@ class ChangeRows:
                 op,
                 None if op is Op.INSERT else _image_of(self.entity, old),
                 None if op is Op.DELETE else _image_of(self.entity, new),
-                tuple(changed),
+                tuple(sorted(changed, key=position.__getitem__)),
             )
 
     def sizes(self) -> list[int]:
@@ -177,7 +184,7 @@ def _absent(like: pa.Table) -> pa.Table:
 
 
 def _shown(table: pa.Table) -> pa.Table:
-    """An image without the id, which stands beside it, and with the sizes of blobs."""
+    """An image without the id, which stands beside it, with the sizes of blobs and with floats as written."""
     names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
     arrays = [_sized(flat(table, name)) for name in names]
     return pa.Table.from_arrays(arrays, names)
@@ -185,7 +192,7 @@ def _shown(table: pa.Table) -> pa.Table:
 
 def _sized(column: pa.Array) -> pa.Array:
     if column.type != BLOB_TYPE:
-        return column
+        return as_written(column)
     return pa.StructArray.from_arrays(
         [pc.struct_field(column, "size")], fields=list(SIZE_TYPE), mask=pc.is_null(column)
     )

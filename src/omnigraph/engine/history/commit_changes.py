@@ -9,11 +9,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE_MAX
 from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
-from omnigraph.engine.history.commits import find_commit
-from omnigraph.engine.history.diff import changes_table, diff_rows
+from omnigraph.engine.history.commits import find_with_state
+from omnigraph.engine.history.diff import changes_lines, changes_table, diff_rows
+from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
 from omnigraph.history.changes import Change, ChangeFilter
@@ -26,8 +28,8 @@ Compared: TypeAlias = Lru[tuple[str, str], tuple[ChangeRows, ...]]
 """Changes by commit and filter, of commits whose pages are being read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeBlock:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChangeBlock(Displayed):
     """A commit and its changes, or a part of them where a page begins or ends within it."""
 
     commit: GraphCommit
@@ -39,6 +41,9 @@ class ChangeBlock:
     def __len__(self) -> int:
         return len(self.changes)
 
+    def _display(self) -> Display:
+        return changes_lines(f"{counted(len(self), 'change')} of commit {self.commit.id}", self, len(self))
+
 
 def blocks_table(blocks: Iterable[ChangeBlock]) -> pa.Table:
     """Changes of several commits as one table, each with its commit; images are JSON texts."""
@@ -48,8 +53,8 @@ def blocks_table(blocks: Iterable[ChangeBlock]) -> pa.Table:
     return changes.add_column(0, pa.field("commit", pa.string(), nullable=False), pa.array(commits, pa.string()))
 
 
-@dataclass(frozen=True, slots=True)
-class CommitChanges:
+@dataclass(frozen=True, slots=True, repr=False)
+class CommitChanges(Displayed):
     """A page of a commit's changes. ``next_page_token`` leads to the next one, if there is one."""
 
     block: ChangeBlock
@@ -60,6 +65,11 @@ class CommitChanges:
 
     def __len__(self) -> int:
         return len(self.block)
+
+    def _display(self) -> Display:
+        end = "" if self.next_page_token is None else ", more follows"
+        title = f"CommitChanges: {counted(len(self), 'change')} of commit {self.block.commit.id}{end}"
+        return changes_lines(title, self, len(self))
 
 
 @dataclass(slots=True)
@@ -87,7 +97,7 @@ class Room:
 def check_limit(limit: int) -> None:
     """Refuse a page without changes, and one that is too large."""
     if limit < 1:
-        raise UsageError(f"a page has at least one change, not {limit}")
+        raise UsageError(f"a page has at least one change, not {limit}", hint="use a limit of 1 or more")
     if limit > FEED_CHANGES_PER_PAGE_MAX:
         raise LimitExceeded(
             f"a page has at most {FEED_CHANGES_PER_PAGE_MAX:,} changes, not {limit:,}",
@@ -105,6 +115,7 @@ class Comparer:
     manifests: Manifests
     chosen: ChangeFilter
     compared: Compared
+    permit: Permit = ANYONE
     _snapshots: dict[str, Snapshot] = field(default_factory=dict)
 
     @property
@@ -153,14 +164,13 @@ class Comparer:
         return self._snapshots.get(commit.id) or self.snapshot(self.manifests.at(commit))
 
     def snapshot(self, state: ManifestState) -> Snapshot:
-        return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest))
+        return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest), self.permit)
 
 
-def changes_of(comparer: Comparer, commit_id: str, page_token: str | None, limit: int) -> CommitChanges:
+def changes_of(comparer: Comparer, commit: GraphCommit, page_token: str | None, limit: int) -> CommitChanges:
     """One page of the changes of a commit against its first parent."""
     check_limit(limit)
-    commit = find_commit(comparer.manifests, commit_id)
-    parent = find_commit(comparer.manifests, commit.parents[0]) if commit.parents else None
+    parent = find_with_state(comparer.manifests, commit.parents[0])[0] if commit.parents else None
     scope = Scope(comparer.graph_id, f"commit:{commit.id}", comparer.chosen.digest)
     done = 0 if page_token is None else read_cursor(page_token, scope).changes or 0
     bytes_max = comparer.store.tuning.feed_page_bytes

@@ -7,19 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from omnigraph.compare.tables import table_changes
-from omnigraph.core.html import html_table
-from omnigraph.core.suggestions import did_you_mean
+from omnigraph.core.display import Display, Displayed, counted, html_table
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.change_rows import ChangeRows, change_rows, kind_of
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
-from omnigraph.history.changes import Change, ChangeFilter, Image, Op
+from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.schema.catalog import is_named, type_named, types_named
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
@@ -95,8 +96,8 @@ class TableDiff:
         return self.to_arrow().to_pandas()
 
 
-@dataclass(frozen=True)
-class Diff:
+@dataclass(frozen=True, repr=False)
+class Diff(Displayed):
     """The changes that turn the first snapshot into the second.
 
     Entities are matched by id and types by their stable id, so a renamed type is no change. Values have the types of
@@ -110,16 +111,23 @@ class Diff:
     @cached_property
     def tables(self) -> tuple[TableDiff, ...]:
         """The types that differ: nodes, then edges, each in the order in which types were made."""
-        return tuple(TableDiff(rows) for rows in diff_rows(self.before, self.after, self.chosen) if len(rows))
+        found = [rows for rows in diff_rows(self.before, self.after, self.chosen) if len(rows)]
+        return tuple(TableDiff(rows.ordered(self._columns(rows.entity))) for rows in found)
+
+    def _columns(self, entity: Entity) -> list[str]:
+        """The columns of a type in the order of its schema text; a type that was dropped has the older schema."""
+        snapshot = self.after if entity in self.after.entities() or self.before is None else self.before
+        return snapshot.column_order(entity)
 
     def __iter__(self) -> Iterator[TableDiff]:
         return iter(self.tables)
 
     def __getitem__(self, key: str) -> TableDiff:
-        found = next((table for table in self.tables if key in (table.key, table.rows.entity.name)), None)
-        if found is None:
+        found = [table for table in self.tables if is_named(table.rows.entity, key)]
+        if not found:
             raise NotFoundError(f"nothing of {key!r} differs", table=key)
-        return found
+        entity = type_named([table.rows.entity for table in found], key)
+        return next(table for table in found if table.rows.entity is entity)
 
     def __len__(self) -> int:
         return self.total.total
@@ -143,20 +151,20 @@ class Diff:
             yield from table.head(left)
             left -= min(left, len(table))
 
-    def __repr__(self) -> str:
+    def _display(self) -> Display:
         before = "nothing" if self.before is None else self.before.commit_id
-        lines = [f"<Diff {before} -> {self.after.commit_id}: {self.total}>"]
-        lines += [f"  {key}: {counts}" for key, counts in self.counts.items()]
-        lines += [f"    {change_text(change)}" for change in self.changes(SHOWN_CHANGES)]
-        if len(self) > SHOWN_CHANGES:
-            lines.append(f"    ... {len(self) - SHOWN_CHANGES:,} more")
-        return "\n".join(lines)
+        lines = [f"{key}: {counts}" for key, counts in self.counts.items()]
+        changes = changes_lines("", self.changes(SHOWN_CHANGES), len(self))
+        notes = [f"  {line}" for line in changes.lines or ()]
+        rest = [f"  ... {changes.more:,} more"] if changes.more > 0 else []
+        title = f"Diff {before} -> {self.after.commit_id}: {self.total}"
+        return Display(title, lines=lines, notes=[*notes, *rest])
 
     def _repr_html_(self) -> str:
         rows = [(key, item.inserted, item.updated, item.deleted) for key, item in self.counts.items()]
-        counts = html_table(f"{len(self):,} changes", ("type", "inserted", "updated", "deleted"), rows)
-        lines = [(change_text(change),) for change in self.changes(SHOWN_CHANGES)]
-        return counts + html_table(f"the first {len(lines)}", ("change",), lines)
+        counts = html_table(counted(len(self), "change"), ("type", "inserted", "updated", "deleted"), rows)
+        shown = changes_lines(f"the first {min(len(self), SHOWN_CHANGES)}", self.changes(SHOWN_CHANGES), len(self))
+        return counts + (shown.html() if rows else "")
 
     def to_arrow(self, limit: int | None = None) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
@@ -164,6 +172,12 @@ class Diff:
 
     def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
         return self.to_arrow(limit).to_pandas()
+
+
+def changes_lines(title: str, changes: Iterable[Change], total: int) -> Display:
+    """The first changes, one line each."""
+    lines = [change_text(change) for change in islice(changes, SHOWN_CHANGES)]
+    return Display(title, ("change",), [(line,) for line in lines], total - len(lines), lines)
 
 
 def changes_table(changes: Iterable[Change]) -> pa.Table:
@@ -185,45 +199,6 @@ def changes_table(changes: Iterable[Change]) -> pa.Table:
 
 def _image_text(image: Image | None) -> str | None:
     return None if image is None else json.dumps(image.to_json(), ensure_ascii=False)
-
-
-def change_text(change: Change) -> str:
-    """One line: ``~ node Person ann  age: 3 -> 4``."""
-    name = f"{change.kind} {change.type_name} {change.id}"
-    match change.op:
-        case Op.INSERT:
-            assert change.after is not None
-            return f"+ {name}{_ends(change.after)}{_values(change.after)}"
-        case Op.DELETE:
-            assert change.before is not None
-            return f"- {name}{_ends(change.before)}"
-        case Op.UPDATE:
-            assert change.before is not None and change.after is not None
-            old, new = _flat(change.before), _flat(change.after)
-            steps = [f"{item}: {_value(old[item])} -> {_value(new[item])}" for item in change.changed]
-            return f"~ {name}  {', '.join(steps)}"
-
-
-def _flat(image: Image) -> dict[str, Any]:
-    return {"src": image.source, "dst": image.target, **image.properties}
-
-
-def _ends(image: Image) -> str:
-    return "" if image.source is None else f" ({image.source} -> {image.target})"
-
-
-def _values(image: Image) -> str:
-    present = [f"{name}: {_value(value)}" for name, value in image.properties.items() if value is not None]
-    return f"  {', '.join(present)}" if present else ""
-
-
-VALUE_CHARS_MAX = 60
-"""A value in a line for people is cut after this; a vector would fill pages."""
-
-
-def _value(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_CHARS_MAX else text[: VALUE_CHARS_MAX - 1] + "…"
 
 
 def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
@@ -268,6 +243,6 @@ def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
 
 def check_types(chosen: ChangeFilter, *snapshots: Snapshot) -> None:
     """Refuse a filter by a type that neither side has."""
-    known = {entity.name for snapshot in snapshots for entity in snapshot.entities()}
-    for name in sorted((chosen.types or frozenset()) - known):
-        raise NotFoundError(f"there is no type {name!r}", hint=did_you_mean(name, sorted(known)), type=name)
+    known = [entity for snapshot in snapshots for entity in snapshot.entities()]
+    for name in sorted(chosen.types or ()):
+        types_named(known, name)

@@ -10,26 +10,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.core.display import Display, Displayed, counted
+from omnigraph.core.hints import commits_hint
+from omnigraph.core.ids import is_ulid
 from omnigraph.engine.history.change_rows import kind_of
 from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
-from omnigraph.engine.history.diff import check_types
+from omnigraph.engine.history.diff import changes_lines, check_types
+from omnigraph.engine.history.moments import Moments
+from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import ChangeFeedGap, CursorRejected, HistoryCleaned
+from omnigraph.errors import ChangeFeedGap, CursorRejected, Hint, HistoryCleaned, NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.commits import first_parents
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import newest_first
-from omnigraph.manifest.reader import Manifests
 
 NOW = "now"
 BEGINNING = "beginning"
 AFTER = "after:"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePage:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChangePage(Displayed):
     """Some commits of a branch, oldest first. ``cursor`` continues from here; store it after processing the page.
 
     ``is_partial`` says that the page ended within its last commit, ``caught_up`` that nothing followed it.
@@ -48,18 +52,27 @@ class ChangePage:
         """The number of changes."""
         return sum(map(len, self.blocks))
 
+    def _display(self) -> Display:
+        end = "the end" if self.caught_up else "more follows"
+        made = f"{counted(len(self), 'change')} of {counted(len(self.blocks), 'commit')}"
+        return changes_lines(f"ChangePage of {self.branch}: {made}, {end}", self.changes(), len(self))
+
     def changes(self) -> Iterator[Change]:
         """The changes of all commits."""
         for block in self.blocks:
             yield from block
 
 
-@dataclass(frozen=True)
-class Feed:
+@dataclass(frozen=True, repr=False)
+class Feed(Displayed):
     """The changes of one branch up to a head, under the filter of one reader."""
 
     head: ManifestState
     comparer: Comparer
+    moments: Moments
+
+    def _display(self) -> Display:
+        return Display(f"Feed of {self.head.branch} up to {self.head.head}")
 
     @property
     def _scope(self) -> Scope:
@@ -72,7 +85,7 @@ class Feed:
         return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
 
     def poll(self, since: str, limit: int) -> ChangePage:
-        """The changes that follow a cursor, ``now``, the ``beginning``, or a commit (``after:01...``)."""
+        """The changes that follow a cursor, ``now``, the ``beginning``, or a commit (``after:HEAD~3``)."""
         check_limit(limit)
         if since in (NOW, BEGINNING) or since.startswith(AFTER):
             # A cursor may be older than a type that was dropped; a name that is new now is a mistake.
@@ -141,8 +154,16 @@ class Feed:
         if since == NOW:
             return Position(self.head.head)
         if since.startswith(AFTER):
-            return Position(since.removeprefix(AFTER))
+            return Position(self._commit_id(since.removeprefix(AFTER)))
         return read_cursor(since, self._scope)
+
+    def _commit_id(self, said: str) -> str:
+        if is_ulid(said):
+            return said
+        try:
+            return self.moments.commit(said, self.head.branch).id
+        except NotFoundError as error:
+            raise CursorRejected(f"change cursor rejected: {error.message}", hint=error.hint, commit=said) from error
 
     def _walk(self, start: Position | None) -> tuple[GraphCommit, list[GraphCommit]]:
         """The commits that were not delivered yet, oldest first, and the one before them."""
@@ -160,33 +181,40 @@ class Feed:
         assert start is not None, "every history begins with a commit that has no parent"
         raise CursorRejected(
             f"change cursor rejected: commit {start.commit!r} is not in the history of {self.head.branch}",
-            hint="omnigraph commit list shows its commits",
+            hint=commits_hint(self.head.branch),
             commit=start.commit,
         )
 
 
-def open_feed(manifests: Manifests, branch: str, chosen: ChangeFilter, compared: Compared) -> Feed:
+def open_feed(moments: Moments, branch: str, chosen: ChangeFilter, compared: Compared, permit: Permit = ANYONE) -> Feed:
     """The change feed of a branch up to its head."""
-    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared))
+    manifests = moments.manifests
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared, permit), moments)
 
 
 def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
     """The error for a cursor whose commits were cleaned up."""
     return ChangeFeedGap(
         f"the changes of commit {commit.id} on {branch} are no longer available: cleanup deleted their files",
-        hint="start again from a baseline: graph.change_baseline, or omnigraph changes baseline",
+        hint=Hint(
+            "start again from graph.change_baseline()", "start again from a baseline: omnigraph changes baseline"
+        ),
         cursor=cursor,
         first_unreadable_commit_id=commit.id,
     )
 
 
-@dataclass(frozen=True)
-class ChangeBaseline:
+@dataclass(frozen=True, repr=False)
+class ChangeBaseline(Displayed):
     """The whole of a branch at its head, and the cursor that leads on from there."""
 
     snapshot: Snapshot = field(repr=False)
     cursor: str
     chosen: ChangeFilter = field(repr=False)
+
+    def _display(self) -> Display:
+        where = f"{self.snapshot.branch} at {self.snapshot.commit_id}"
+        return Display(f"ChangeBaseline of {where}", notes=[f"cursor: {self.cursor}"])
 
     def lines(self) -> Iterator[bytes]:
         """The entities as JSON lines in the form that ``load`` reads, by type and id."""

@@ -1,22 +1,20 @@
-"""Snapshots by name: the head of a branch, a commit, or a time on a branch."""
+"""Snapshots by name: the head of a branch, or any moment."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
-from omnigraph.engine.history.commits import find_commit
-from omnigraph.engine.history.moments import moment_us
+from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import HistoryCleaned, NotFoundError, UsageError
-from omnigraph.history.commits import first_parents
+from omnigraph.errors import UsageError
+from omnigraph.history.moments import names_its_branch, parse_moment, split_range
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
-from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import MAIN
 from omnigraph.manifest.reader import Manifests
 
-Moment = str | datetime | Snapshot
-"""A branch, a commit, a time on ``main``, or a snapshot."""
+Moment = str | date | datetime | Snapshot
+"""A branch, a commit, a time on ``main``, a form such as ``main~2``, or a snapshot."""
 
 
 def head_snapshot(manifests: Manifests, branch: str) -> Snapshot:
@@ -24,40 +22,36 @@ def head_snapshot(manifests: Manifests, branch: str) -> Snapshot:
     return _snapshot(manifests, branches.find_head(manifests, branch))
 
 
-def snapshot_at(manifests: Manifests, branch: str | None, at: str | datetime | None) -> Snapshot:
-    """The head of a branch, a commit, or the newest commit of a branch that is not younger than a time."""
+def snapshot_at(moments: Moments, branch: str | None, at: str | date | None) -> Snapshot:
+    """The head of a branch, or a moment. With a branch, the moment must be one of it: a time, or ``HEAD~2``."""
     if at is None:
-        return head_snapshot(manifests, branch or MAIN)
-    time_us = moment_us(at)
-    if time_us is None:
-        if branch is not None:
-            raise UsageError("a commit is named without a branch", hint="leave out the branch")
-        return _snapshot(manifests, manifests.at(find_commit(manifests, str(at))))
-    head = branches.find_head(manifests, branch or MAIN)
-    for commit in first_parents(newest_first(manifests.store, head), head.head):
-        if commit.created_at_us <= time_us:
-            return _snapshot(manifests, manifests.at(commit))
-    raise NotFoundError(f"branch {branch or MAIN} has no commit as old as {at}", at=str(at))
+        return head_snapshot(moments.manifests, branch or MAIN)
+    if branch is not None and isinstance(at, str) and names_its_branch(parse_moment(at, moments.now_us())):
+        raise UsageError(
+            f"{at!r} does not depend on a branch, and the branch {branch!r} was given too",
+            hint="leave out the branch, or write HEAD~2, HEAD@{yesterday} or a time",
+        )
+    return _snapshot(moments.manifests, moments.state(at, branch))
 
 
-def resolve_moment(manifests: Manifests, named: Moment) -> Snapshot:
-    """The snapshot that a branch, a commit, a time on ``main`` or a snapshot of this graph means."""
+def resolve_moment(moments: Moments, named: Moment) -> Snapshot:
+    """The snapshot that a moment or a snapshot of this graph means."""
     if isinstance(named, Snapshot):
-        return _own_snapshot(manifests, named)
-    if isinstance(named, datetime) or moment_us(named) is not None:
-        return snapshot_at(manifests, None, named)
-    try:
-        return head_snapshot(manifests, named)
-    except (NotFoundError, UsageError) as no_branch:
-        try:
-            return snapshot_at(manifests, None, named)
-        except HistoryCleaned:
-            # A kind of "not found", but the commit exists: its own message says more.
-            raise
-        except NotFoundError as no_commit:
-            raise NotFoundError(
-                f"there is no branch and no commit {named!r}", hint=no_branch.hint, name=named
-            ) from no_commit
+        return _own_snapshot(moments.manifests, named)
+    return snapshot_at(moments, None, named)
+
+
+def resolve_range(moments: Moments, before: Moment, after: Moment | None) -> tuple[Snapshot, Snapshot]:
+    """Two moments, given as such or as one text ``BEFORE..AFTER``. An end that is left out is the head of ``main``."""
+    ends = split_range(before) if isinstance(before, str) else None
+    if ends is None:
+        return resolve_moment(moments, before), resolve_moment(moments, MAIN if after is None else after)
+    if after is not None:
+        raise UsageError(
+            f"{before!r} is a range and has its own end, and {after!r} was given too",
+            hint="give one range, or two moments",
+        )
+    return resolve_moment(moments, ends[0] or MAIN), resolve_moment(moments, ends[1] or MAIN)
 
 
 def _own_snapshot(manifests: Manifests, snapshot: Snapshot) -> Snapshot:

@@ -22,6 +22,8 @@ from omnigraph.engine.results import LoadResult
 from omnigraph.errors import InputError
 from omnigraph.history.plan import CommitInfo
 from omnigraph.history.state import Fence
+from omnigraph.ingest.mapped import read_mapped
+from omnigraph.ingest.reading import Reading
 from omnigraph.manifest import branches, naming
 from omnigraph.manifest.layout import MAIN
 from omnigraph.manifest.publisher import Published, schema_conflict
@@ -30,6 +32,8 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.load.outcome import Loaded
+from omnigraph.write.load.reject.rows import Rejection
 from omnigraph.write.load.rows import load_rows
 from omnigraph.write.preview import Finish, Previewed, publish
 from omnigraph.write.preview import preview as preview_write
@@ -62,17 +66,27 @@ class LoadJob:
         return self.catalog if self.embedding is None else self.embedding.reading
 
 
-Loader = Callable[[LoadJob], tuple[dict[str, int], Published | Previewed]]
+Loader = Callable[[LoadJob], Loaded]
 
 
-def embedded(data: sources.Loadable, options: LoadOptions) -> Loader:
-    """The loader that reads in this process."""
-    options.refuse_spark_only()
+def embedded(data: sources.Loadable, options: LoadOptions, rejection: Rejection | None = None) -> Loader:
+    """The loader that reads in this process. Invalid rows go into the ``rejection``, if there is one."""
 
-    def read(job: LoadJob) -> tuple[dict[str, int], Published | Previewed]:
-        violations = Violations()
+    def read(job: LoadJob) -> Loaded:
+        violations = Violations() if rejection is None else rejection.found
         store_options = job.context.store.options if options.source_options is None else options.source_options
-        rows = sources.read(data, job.reading, options.type_name, job.context.ids.new_ids, violations, store_options)
+        reading = Reading(
+            job.reading,
+            job.context.ids.new_ids,
+            violations,
+            options.columns(),
+            is_only_type=not isinstance(data, Mapping),
+            omissions=job.mode.omissions,
+        )
+        if options.mapping is None:
+            rows = sources.read(data, options.type_name, reading, options.format, store_options)
+        else:
+            rows = read_mapped(options.mapping, options.named_sources(data), reading, store_options)
         return load_rows(
             job.context,
             job.incarnation,
@@ -84,6 +98,7 @@ def embedded(data: sources.Loadable, options: LoadOptions) -> Loader:
             options.progress,
             job.embedding,
             job.finish,
+            rejection,
         )
 
     return read
@@ -101,15 +116,30 @@ def row_embedding(
     if embedder is None:
         return None
     # An append has no committed rows to take vectors from.
-    return RowEmbedding(store, {} if mode is LoadMode.APPEND else pins, catalog, embedder)
+    return RowEmbedding(store, {} if mode is LoadMode.APPEND else pins, catalog, embedder, mode.is_partial)
+
+
+def earlier_load(context: WriteContext, options: LoadOptions) -> LoadResult | None:
+    """The result of an earlier load with the same idempotency key, if any. Needs no input and no engine."""
+    mode = options.parsed_mode()
+    if options.idempotency_key is None or not has_branch(context.manifests, options.branch):
+        return None
+    ref = branches.find_ref(context.manifests, options.branch)
+    earlier = earlier_commit(context, ref.incarnation, options.write_options())
+    if earlier is None:
+        return None
+    return LoadResult(options.branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
 
 
 def load(context: WriteContext, loader: Loader, options: LoadOptions, find_embedder: FindEmbedder) -> LoadResult:
     """Run a loader as one commit. A branch that the load creates (``base``) is deleted again if the load fails."""
-    options.parsed_mode()
+    earlier = earlier_load(context, options)
+    if earlier is not None:
+        return earlier
+    write = options.write_options()
     created = options.base is not None and not has_branch(context.manifests, options.branch)
     if created:
-        create_branch(context, options.branch, options.base or MAIN, None, options.actor)
+        create_branch(context, options.branch, options.base or MAIN, None, write.actor)
     try:
         return _profiled(context, loader, options, find_embedder, created=created)
     except BaseException:
@@ -124,7 +154,7 @@ def preview(context: WriteContext, loader: Loader, options: LoadOptions, find_em
     known = options.base or MAIN if is_new else options.branch
     branches.find_head(context.manifests, known)
     job = _job(context, replace(options, branch=known), find_embedder, preview_write)
-    seen = _loaded(job, loader)[1]
+    seen = _loaded(job, loader).finished
     assert isinstance(seen, Previewed)
     return WritePreview.of(options.branch, seen)
 
@@ -142,23 +172,21 @@ def _profiled(
 def _run_load(
     context: WriteContext, loader: Loader, options: LoadOptions, find_embedder: FindEmbedder, *, created: bool
 ) -> LoadResult:
-    mode = options.parsed_mode()
-    ref = branches.find_ref(context.manifests, options.branch)
-    earlier = earlier_commit(context, ref.incarnation, options.write_options())
-    if earlier is not None:
-        return LoadResult(options.branch, mode.value, {}, {}, earlier.actor, earlier, repeated=True)
-    counts, published = _loaded(_job(context, options, find_embedder, publish), loader)
+    loaded = _loaded(_job(context, options, find_embedder, publish), loader)
+    counts, published = loaded.counts, loaded.finished
     assert isinstance(published, Published)
     return LoadResult(
         options.branch,
-        mode.value,
+        options.parsed_mode().value,
         {key.removeprefix("node:"): count for key, count in counts.items() if key.startswith("node:")},
         {key.removeprefix("edge:"): count for key, count in counts.items() if key.startswith("edge:")},
-        options.actor,
+        published.commit.actor,
         published.commit,
         options.base,
         created,
         published.repeated,
+        cleared=loaded.cleared,
+        remarks=loaded.remarks,
     )
 
 
@@ -172,7 +200,7 @@ def _job(context: WriteContext, options: LoadOptions, find_embedder: FindEmbedde
     return LoadJob(context, ref.incarnation, catalog, mode, info, write, state.fence, finish, embedding)
 
 
-def _loaded(job: LoadJob, loader: Loader) -> tuple[dict[str, int], Published | Previewed]:
+def _loaded(job: LoadJob, loader: Loader) -> Loaded:
     manifests = job.context.manifests
     state = manifests.warm(job.incarnation)
     try:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import TableCounts
+from omnigraph.core.display import Display, Displayed
+from omnigraph.core.tables import TableCounts, changes_display
+from omnigraph.engine.conflict_notes import conflict_notes
 from omnigraph.engine.engine_choice import EMBEDDED
-from omnigraph.engine.table_counts import table_lines
 from omnigraph.history.conflicts import MergeConflict, Resolution
 from omnigraph.write.merge.conflicts import conflicts_table
 from omnigraph.write.merge.decide import MergeOutcome
@@ -20,7 +21,7 @@ Policy = str | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MergeResult:
+class MergeResult(Displayed):
     """A merge that was made. ``commit`` is None if there was nothing to merge."""
 
     source: str
@@ -35,12 +36,14 @@ class MergeResult:
     engine: str = EMBEDDED
     """The engine that merged the rows: ``spark`` if it merged at least one table."""
 
-    def __repr__(self) -> str:
-        return f"<MergeResult {self.source} into {self.target}: {self.outcome.value}>" + table_lines(self.tables)
+    def _display(self) -> Display:
+        made = "" if self.commit is None else f", commit {self.commit.id}"
+        title = f"MergeResult {self.source} into {self.target}: {self.outcome.value}{made}"
+        return changes_display(title, self.tables)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MergePreview:
+class MergePreview(Displayed):
     """Outcome and settings of a merge that is not committed, valid for the two heads it was computed from."""
 
     source: str
@@ -55,9 +58,9 @@ class MergePreview:
     resolutions: tuple[Resolution, ...] = field(default=())
     engine: str = EMBEDDED
 
-    def __repr__(self) -> str:
-        head = f"<MergePreview of {self.source} into {self.target}: {self.outcome.value}>"
-        return head + table_lines(self.tables) + "".join(f"\n  {conflict}" for conflict in self.conflicts[:10])
+    def _display(self) -> Display:
+        title = f"MergePreview of {self.source} into {self.target}: {self.outcome.value}"
+        return changes_display(title, self.tables, conflict_notes(self.conflicts))
 
     def conflicts_table(self) -> pa.Table:
         """The conflicts as Arrow: table, id, kind, property, and the values of base, source and target as JSON."""

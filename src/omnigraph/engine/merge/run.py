@@ -13,7 +13,7 @@ from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.choice import distributed_merge
 from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
-from omnigraph.errors import PreconditionFailed, UsageError
+from omnigraph.errors import Hint, PreconditionFailed, UsageError
 from omnigraph.history.conflicts import Resolution, read_resolutions
 from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
@@ -153,7 +153,10 @@ def preview(
 
 def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestState, ManifestState]:
     if source.strip() == target.strip():
-        raise UsageError(f"{source!r} cannot be merged into itself")
+        raise UsageError(
+            f"{source!r} cannot be merged into itself",
+            hint=Hint("name another branch: graph.merge(source, into)", "name another branch with --into"),
+        )
     # The target first: a fence that is put on it after this was read is noticed when the merge is published, and the
     # source that is read then was not deleted before.
     target_head = branches.find_head(context.manifests, target)

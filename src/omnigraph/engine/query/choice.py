@@ -12,8 +12,8 @@ from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine, has_spa
 from omnigraph.engine.query.memory import query_memory
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import run_query
-from omnigraph.errors import UsageError
-from omnigraph.exec.budget import Budget
+from omnigraph.errors import Hint, UsageError
+from omnigraph.exec.budget import NEVER, Budget
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, ShortestPath
@@ -43,10 +43,10 @@ def query_runner(
         if limits != QueryLimits():
             raise UsageError(
                 "a query with engine='spark' takes no limits: it runs when its DataFrame is read",
-                hint="use engine='auto', or limit the jobs in the session",
+                hint=Hint("use engine='auto', or limit the jobs in the session", "use --engine auto"),
             )
         return lambda query, view: plugs.cluster().query_frame(query, view, spark)
-    budget = Budget(limits.timeout, query_memory(limits.memory_limit), limits.cancel or threading.Event())
+    budget = Budget(limits.timeout, query_memory(limits.memory_limit), limits.cancel or NEVER)
 
     def run(query: QueryIR, view: GraphView) -> QueryResult:
         if engine == AUTO and is_for_spark(estimated_rows(query.root, view.state)):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from omnigraph.core.ports import Embedder
-from omnigraph.errors import EmbeddingError
+from omnigraph.errors import EmbeddingError, Hint
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import AntiJoin, Expand, Operator, QueryIR, Scan, Score
 from omnigraph.query.rewrite.tree import inputs, map_parts
@@ -29,7 +29,10 @@ def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> 
     if embedder is None:
         raise EmbeddingError(
             "`nearest` with a text needs an embedder, and the graph was opened without one",
-            hint="open it with embedder=omnigraph.embed.from_environment(), or pass a vector",
+            hint=Hint(
+                "open it with embedder=omnigraph.embed.from_environment(), or pass a vector",
+                "set the OMNIGRAPH_EMBED_* variables, or pass a vector",
+            ),
         )
     types = dict(node_variables(query.root))
     for arm, _ in texts:

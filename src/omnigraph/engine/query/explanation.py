@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from omnigraph.core.html import html_text
+from omnigraph.core.display import html_text
 from omnigraph.exec.graph_view import INDEXED_STARTS_MAX, GraphView
 from omnigraph.exec.tables import TableView
 from omnigraph.query.explain import explain

@@ -2,93 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from omnigraph.core.html import html_table
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.engine.profile_text import Profiled
+from omnigraph.engine.tabular import Tabular
+from omnigraph.errors import UsageError
 from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
+from omnigraph.rows.results import python_rows, result_rows, stored_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
     import polars
 
+    from omnigraph.engine.picture.picture import Picture
+    from omnigraph.engine.picture.scene import Caption
+    from omnigraph.engine.query.drawable import Drawable
+
 SHOWN_ROWS = 10
 
 
-@dataclass(frozen=True)
-class QueryResult(Profiled):
+@dataclass(frozen=True, repr=False)
+class QueryResult(Tabular, Displayed, Profiled):
     """Rows of a query, with the commit they were read at.
 
     The columns of a large result are computed when they are read: reading batches never holds more than one of them.
+    The fields are plain values that JSON has, so that ``dataclasses.asdict`` and the encoders of web frameworks work.
     """
 
     query_name: str
-    rows: ResultRows = field(repr=False)
+    data: InitVar[ResultRows]
     branch: str | None
     commit_id: str
     operators: tuple[OperatorProfile, ...] = field(default=(), repr=False)
+    drawable: InitVar[Drawable | None] = None
+    rows: list[dict[str, Any]] = field(init=False, repr=False, compare=False)
+    """Rows of JSON values: dates and times as ISO texts. ``to_dicts`` has Python's values."""
+
+    def __post_init__(self, data: ResultRows, drawable: Drawable | None) -> None:
+        object.__setattr__(self, "_data", data)
+        object.__setattr__(self, "_drawable", drawable)
+
+    if TYPE_CHECKING:
+        # Attributes that are not fields: encoders would try to copy them.
+        _data: ClassVar[ResultRows]
+        _drawable: ClassVar[Drawable | None]
 
     def __len__(self) -> int:
-        return self.rows.length
+        return self._data.length
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self.to_batches():
-            yield from batch.to_pylist()
+        values = self._data.values
+        return super().__iter__() if values is None else iter(stored_rows(self.schema, values))
 
-    def __repr__(self) -> str:
-        shown = "\n".join(f"  {row}" for row in self.rows.head(SHOWN_ROWS).to_pylist())
-        more = f"\n  ... {len(self) - SHOWN_ROWS} more" if len(self) > SHOWN_ROWS else ""
-        return f"<{self.query_name}: {len(self)} rows at {self.commit_id}>\n{shown}{more}".rstrip()
-
-    def _repr_html_(self) -> str:
-        rows = [list(row.values()) for row in self.rows.head(SHOWN_ROWS).to_pylist()]
-        caption = f"{self.query_name}: {len(self):,} rows at {self.commit_id}"
-        return html_table(caption, self.columns, rows, len(self) - len(rows))
+    def _display(self) -> Display:
+        rows = [list(row.values()) for row in python_rows(self._data.head(SHOWN_ROWS))]
+        where = f" at {self.commit_id}" if self.commit_id else ""
+        title = f"{self.query_name}: {counted(len(self), 'row')}{where}"
+        return Display(title, self.columns, rows, len(self) - len(rows))
 
     @property
-    def columns(self) -> list[str]:
-        names: list[str] = self.rows.schema.names
-        return names
+    def schema(self) -> pa.Schema:
+        """The columns and their Arrow types."""
+        return self._data.schema
 
     @property
     def table(self) -> pa.Table:
         """All rows in memory."""
-        return self.rows.table()
+        return self._data.table()
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self.table
+
+    def batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """The rows in Arrow batches, each computed on demand."""
+        yield from self._data.batches(rows_max)
 
     def to_arrow(self) -> pa.Table:
+        """The same as ``arrow``."""
         return self.table
 
     def to_batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The rows in batches, each computed on demand."""
-        yield from self.rows.batches(rows_max)
-
-    def to_reader(self, rows_max: int = BATCH_ROWS) -> pa.RecordBatchReader:
-        """The same as an Arrow reader, for libraries that take one."""
-        return pa.RecordBatchReader.from_batches(self.rows.schema, self.to_batches(rows_max))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
+        """The same as ``batches``."""
+        return self.batches(rows_max)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Rows as Python dicts with Python dates and times."""
-        rows: list[dict[str, Any]] = self.table.to_pylist()
-        return rows
+        """The same as ``to_dicts``."""
+        return self.to_dicts()
 
     def to_pandas(self) -> pandas.DataFrame:
-        return self.table.to_pandas()
+        """The same as ``df``."""
+        return self.df()
 
     def to_polars(self) -> polars.DataFrame:
-        import polars
+        """The same as ``pl``."""
+        return self.pl()
 
-        return polars.DataFrame(self.table)
+    def draw(self, *, limit: int = 300, caption: Caption = None, height: int = 520) -> Picture:
+        """An interactive picture of the nodes in the rows, and of the edges among them that the query follows.
 
-    def write_arrow(self, file: BinaryIO) -> None:
-        """Write the rows as an Arrow IPC stream."""
-        with pa.ipc.new_stream(file, self.rows.schema) as writer:
-            for batch in self.to_batches():
-                writer.write_batch(batch)
+        A column of nodes is one such as ``$p``, or ``$p.name`` where the name is the key. Options are those of
+        ``graph.draw``.
+        """
+        from omnigraph.engine.picture.draw import DrawOptions, draw_nodes
+
+        if self._drawable is None or not self._drawable.columns:
+            raise UsageError("the rows name no nodes", hint="return a node: `return { $p }`, or use graph.draw()")
+        ids = self._drawable.nodes(self)
+        options = DrawOptions(limit, caption, height)
+        return draw_nodes(self._drawable.snapshot, ids, self._drawable.edges, self.query_name, options)
+
+    def _sliced(self, start: int, stop: int) -> QueryResult:
+        return self._with(self._data.slice(start, stop))
+
+    def _selected(self, names: Sequence[str]) -> QueryResult:
+        return self._with(self._data.select(names))
+
+    def _with(self, rows: ResultRows) -> QueryResult:
+        return QueryResult(self.query_name, rows, self.branch, self.commit_id, drawable=self._drawable)
+
+
+def _plain_rows(result: QueryResult) -> list[dict[str, Any]]:
+    return result_rows(result.table)
+
+
+# A field that is computed: a dataclass has no word for it, and a property in its body would be taken for the default.
+QueryResult.rows = property(_plain_rows)  # type: ignore[assignment] # see above

@@ -1,23 +1,29 @@
-"""Queries: compiled once per text and schema, bound to parameters, run over a snapshot."""
+"""Queries: compiled once per text and schema, bound to parameters, run over a snapshot.
+
+A query that meets few rows runs as closures (``exec.compiled``), any other one on the general operators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.core.profile import OperatorProfile, Profiler
+from omnigraph.engine.query.drawable import Drawable
 from omnigraph.engine.query.embedding import embed_texts
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
 from omnigraph.exec.budget import Budget
+from omnigraph.exec.fold import fold
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.shaper import Shaper
 from omnigraph.query.compile import compile_text
+from omnigraph.query.entity_columns import entity_columns, followed_edges
 from omnigraph.query.ir import MutationIR, QueryIR
-from omnigraph.query.params import bind_query, bind_values
+from omnigraph.query.params import Values, bind_query, bind_values
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.io_meter import IoMeter
 
@@ -46,24 +52,51 @@ class Compiler:
         return plan
 
 
+def readable(plan: QueryIR | MutationIR) -> QueryIR:
+    """The plan, if it is a read."""
+    if isinstance(plan, MutationIR):
+        raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="run it with `mutate`")
+    return plan
+
+
+def bind_plan(plan: QueryIR, values: Values, catalog: Catalog, *, embedder: Embedder | None, now_ms: int) -> QueryIR:
+    """A compiled read with its parameters, the time and all vectors in place."""
+    return embed_texts(bind_query(plan, values, now_ms, fold), catalog, embedder)
+
+
 def bound_query(
-    snapshot: Snapshot,
     plan: QueryIR | MutationIR,
     params: Mapping[str, object] | None,
+    catalog: Catalog,
     *,
     embedder: Embedder | None,
     now_ms: int,
 ) -> QueryIR:
-    """A compiled read with its parameters, the time and all vectors in place."""
-    if isinstance(plan, MutationIR):
-        raise UsageError(f"query `{plan.name}` writes; `query` runs reads", hint="run it with `mutate`")
-    bound = bind_query(plan, bind_values(plan.parameters, params), now_ms)
-    return embed_texts(bound, snapshot.catalog, embedder)
+    """The same from the values that a caller passes."""
+    query = readable(plan)
+    return bind_plan(query, bind_values(query.parameters, params), catalog, embedder=embedder, now_ms=now_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedParts:
+    """The node types of a query by the column of their ids, and the edge types that it follows."""
+
+    columns: Mapping[str, str]
+    edges: Sequence[str]
+
+    @classmethod
+    def of(cls, query: QueryIR, catalog: Catalog) -> NamedParts:
+        return cls(entity_columns(query, catalog), followed_edges(query))
+
+    def drawable(self, view: GraphView) -> Drawable:
+        """The nodes that rows of the query at a snapshot name."""
+        return Drawable(Snapshot(view.store, view.state, view.catalog), self.columns, self.edges)
 
 
 def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, stats: bool) -> QueryResult:
-    """Run one bound query in this process."""
+    """Run one bound query in this process, on the general operators."""
     operators: list[OperatorProfile] | None = [] if stats else None
     profiler = Profiler(operators, IoMeter(view.store) if stats else None, view.remarks)
     rows = Shaper(view, budget, profiler).run(query)
-    return QueryResult(query.name, rows, branch, view.state.head, tuple(operators or ()))
+    drawable = NamedParts.of(query, view.catalog).drawable(view)
+    return QueryResult(query.name, rows, branch, view.state.head, tuple(operators or ()), drawable)

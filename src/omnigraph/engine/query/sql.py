@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.shape.result_rows import ResultRows, table_rows
 from omnigraph.exec.sql import SqlParams, run_sql
-from omnigraph.rows.arrow_types import table_schema
 from omnigraph.storage.tables.table_source import TableSource
 
 
 def run(
-    snapshot: Snapshot, text: str, params: SqlParams | None, seconds_max: float | None, bytes_max: int
+    snapshot: Snapshot,
+    text: str,
+    params: SqlParams | None,
+    seconds_max: float | None,
+    bytes_max: int,
+    cancel: threading.Event | None,
 ) -> ResultRows:
     """The rows of one select statement."""
     tables = {
-        name: TableSource(snapshot.store, snapshot.state.tables[entity.table_key], table_schema(entity))
+        name: TableSource(snapshot.store, snapshot.state.tables[entity.table_key], snapshot.table_schema(entity))
         for name, entity in table_names(snapshot.entities()).items()
     }
-    return table_rows(run_sql(tables, text, params, seconds_max=seconds_max, bytes_max=bytes_max))
+    rows = run_sql(tables, text, params, seconds_max=seconds_max, bytes_max=bytes_max, cancel=cancel)
+    return table_rows(rows)

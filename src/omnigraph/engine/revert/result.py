@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import TableCounts
-from omnigraph.engine.table_counts import table_lines
+from omnigraph.core.display import Display, Displayed, counted
+from omnigraph.core.tables import TableCounts, changes_display
+from omnigraph.engine.conflict_notes import conflict_notes
 from omnigraph.history.conflicts import MergeConflict
 from omnigraph.write.merge.conflicts import conflicts_table
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RevertResult:
+class RevertResult(Displayed):
     """A revert that was made. ``reverted`` are the commits it undid, newest first; ``commit`` is None if nothing of
     what they did was left."""
 
@@ -28,13 +29,13 @@ class RevertResult:
     def outcome(self) -> str:
         return "nothing_to_do" if self.commit is None else "reverted"
 
-    def __repr__(self) -> str:
-        head = f"<RevertResult on {self.branch}: {_number(self.reverted)}, {self.outcome}>"
-        return head + table_lines(self.tables)
+    def _display(self) -> Display:
+        title = f"RevertResult on {self.branch}: {counted(len(self.reverted), 'commit')}, {self.outcome}"
+        return changes_display(title, self.tables)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RevertPreview:
+class RevertPreview(Displayed):
     """Outcome of a revert that is not committed.
 
     In its conflicts the source is the state before the undone commits, the base the state after them, and the target
@@ -53,14 +54,10 @@ class RevertPreview:
             return "conflicts"
         return "reverted" if self.tables else "nothing_to_do"
 
-    def __repr__(self) -> str:
-        head = f"<RevertPreview on {self.branch}: {_number(self.reverted)}, {self.outcome}>"
-        return head + table_lines(self.tables) + "".join(f"\n  {conflict}" for conflict in self.conflicts[:10])
+    def _display(self) -> Display:
+        title = f"RevertPreview on {self.branch}: {counted(len(self.reverted), 'commit')}, {self.outcome}"
+        return changes_display(title, self.tables, conflict_notes(self.conflicts))
 
     def conflicts_table(self) -> pa.Table:
         """The conflicts as Arrow: table, id, kind, property, and the values of base, source and target as JSON."""
         return conflicts_table(self.conflicts)
-
-
-def _number(reverted: tuple[str, ...]) -> str:
-    return "1 commit" if len(reverted) == 1 else f"{len(reverted)} commits"

@@ -8,14 +8,17 @@ from datetime import datetime
 from functools import partial
 
 from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.core.hints import commits_hint
+from omnigraph.core.ids import is_ulid
 from omnigraph.engine.history.commit_filters import passes
-from omnigraph.engine.history.moments import moment_us
+from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.merge.result import Policy
 from omnigraph.engine.merge.run import Said, read_rules
 from omnigraph.engine.revert.result import RevertPreview, RevertResult
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.commits import first_parents, relate
+from omnigraph.history.moments import RANGE, split_range, time_us
 from omnigraph.history.reverts import REVERTS, Stretch, between, reverted_by, stretches
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
@@ -26,7 +29,6 @@ from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.revert import Reverter, discard
 
-RANGE = ".."
 NAMED_COMMITS_MAX = 1_000
 """Commits that a revert names in its provenance: the newest ones. A record of it is kept with every commit that
 follows soon, so it must stay small."""
@@ -59,10 +61,10 @@ class Undone:
     def _filters(self) -> dict[str, str]:
         return {name: value for name, value in (("actor", self.actor), ("run", self.run)) if value is not None}
 
-    def fits(self) -> Callable[[GraphCommit], bool]:
+    def fits(self, now_us: int) -> Callable[[GraphCommit], bool]:
         """True if a commit has the selected actor, run and time."""
-        first = None if self.since is None else _moment(self.since) // 1000 * 1000
-        last = None if self.until is None else _moment(self.until)
+        first = None if self.since is None else time_us(self.since, now_us) // 1000 * 1000
+        last = None if self.until is None else time_us(self.until, now_us)
         filters = self._filters()
 
         def fits(commit: GraphCommit) -> bool:
@@ -72,11 +74,16 @@ class Undone:
         return fits
 
 
-def _moment(said: str | datetime) -> int:
-    found = moment_us(said)
-    if found is None:
-        raise UsageError(f"{said!r} is no time", hint="write it like 2026-01-31T12:00:00Z")
-    return found
+def resolved(moments: Moments, undone: Undone, branch: str) -> Undone:
+    """The selection with the ids of the commits that it names, as the message of the revert shows them."""
+
+    def commit_id(said: str) -> str:
+        return said if not said or is_ulid(said) else moments.commit(said, branch).id
+
+    if undone.what is None:
+        return undone
+    ends = split_range(undone.what) or (undone.what,)
+    return replace(undone, what=RANGE.join(map(commit_id, ends)))
 
 
 def revert(
@@ -87,7 +94,8 @@ def revert(
     earlier = earlier_commit(context, head.incarnation, options)
     if earlier is not None:
         return RevertResult(head.branch, reverted_by(earlier), (), earlier.actor, earlier)
-    found = select(context.store, head, undone)
+    undone = resolved(Moments.of(context), undone, head.branch)
+    found = select(context, head, undone)
     reverted = _ids(found)
     said = replace(
         options,
@@ -105,7 +113,7 @@ def revert(
 def preview(context: WriteContext, undone: Undone, branch: str, policy: Policy, resolutions: Said) -> RevertPreview:
     """The counts and conflicts of a revert. Nothing stays written."""
     head = branches.find_head(context.manifests, branch)
-    found = select(context.store, head, undone)
+    found = select(context, head, resolved(Moments.of(context), undone, head.branch))
     rules = read_rules(_catalogs(context, head, found), policy, resolutions)
     options = WriteOptions()
     reverter = Reverter(context.manifests, found, rules, options.info(context, CommitKind.REVERT), options)
@@ -125,13 +133,14 @@ def _ids(found: list[Stretch]) -> tuple[str, ...]:
     return tuple(commit.id for stretch in found for commit in reversed(stretch.commits))
 
 
-def select(store: Store, head: ManifestState, undone: Undone) -> list[Stretch]:
+def select(context: WriteContext, head: ManifestState, undone: Undone) -> list[Stretch]:
     """The commits of a branch to undo, as stretches, newest first."""
     if undone.what is None and not undone.is_filtered:
         raise UsageError(
             "what is to be reverted?", hint="name a commit, a range such as 01A..01B, an actor, a run or a time"
         )
-    fits = undone.fits()
+    store = context.store
+    fits = undone.fits(context.clock.now_us())
     if undone.what is not None and RANGE not in undone.what:
         found = [_single(store, head, undone.what)]
         if not fits(found[0].last):
@@ -150,7 +159,7 @@ def select(store: Store, head: ManifestState, undone: Undone) -> list[Stretch]:
     if not found:
         raise NotFoundError(
             f"{head.branch} has no commit to revert: {undone}",
-            hint="omnigraph commit list shows its commits; those that were reverted already are left out",
+            hint=commits_hint(head.branch, "; those that were reverted already are left out"),
             branch=head.branch,
         )
     return found
@@ -172,7 +181,7 @@ def _single(store: Store, head: ManifestState, commit_id: str) -> Stretch:
     if commit is None:
         raise NotFoundError(
             f"{head.branch} has no commit {commit_id!r}",
-            hint=f"omnigraph commit list --branch {head.branch} shows them",
+            hint=commits_hint(head.branch),
             commit=commit_id,
         )
     if not commit.parents:

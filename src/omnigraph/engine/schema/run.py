@@ -8,8 +8,8 @@ from pathlib import Path
 from omnigraph.core.commit import CommitKind
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.schema.result import SchemaResult
-from omnigraph.errors import InputError, NotFoundError
-from omnigraph.lang.source import Source
+from omnigraph.errors import InputError, NotFoundError, UsageError
+from omnigraph.lang.source import Source, is_file_name
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
 from omnigraph.schema.migration import MigrationPlan
@@ -21,14 +21,21 @@ from omnigraph.write.schema.apply import PreparedSchema, planned, prepare_schema
 def schema_source(schema: str | os.PathLike[str]) -> Source:
     """A text as it is, or the text of a file."""
     if isinstance(schema, str):
+        if is_file_name(schema):
+            raise UsageError(
+                f"{schema!r} is the name of a file, but a text in place of a schema is the schema itself",
+                hint=f"pass the file as a path: pathlib.Path({schema!r})",
+            )
         return Source(schema, "<schema>")
     path = Path(schema)
     try:
         return Source(path.read_text("utf-8"), str(path))
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no file {path}", path=str(path)) from error
+        hint = "check the path; a schema can also be given as a text"
+        raise NotFoundError(f"there is no file {str(path)!r}", hint=hint, path=str(path)) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as a schema: {error}", path=str(path)) from error
+        hint = "a schema is a text file in UTF-8"
+        raise InputError(f"{path} cannot be read as a schema: {error}", hint=hint, path=str(path)) from error
 
 
 def plan_schema(context: WriteContext, source: Source, branch: str, *, allow_data_loss: bool) -> MigrationPlan:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from omnigraph.core.durations import Duration, duration_us
 from omnigraph.engine import plugs
+from omnigraph.engine.durations import Duration, duration_us
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, EMBEDDED, check_engine, has_spark
 from omnigraph.engine.upkeep.cleanup_result import CleanupResult
 from omnigraph.errors import UsageError

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.manifest.refs import Damaged
 from omnigraph.storage.upkeep.sweep import Count, Fate
 from omnigraph.write.upkeep.cleanup import CleanupOutcome, CleanupSettings
 
 
-@dataclass(frozen=True)
-class CleanupResult:
+@dataclass(frozen=True, repr=False)
+class CleanupResult(Displayed):
     """Outcome of a cleanup, or of its dry run."""
 
     dry_run: bool
@@ -65,3 +66,16 @@ class CleanupResult:
     @property
     def waiting(self) -> Count:
         return self.total(Fate.WAITING)
+
+    def _display(self) -> Display:
+        verb = "would delete" if self.dry_run else "deleted"
+        files, size = self.deleted.files, self.deleted.bytes
+        retained = f"{counted(self.commits_retained, 'commit')} readable, {self.commits_given_up:,} given up"
+        title = f"CleanupResult: {verb} {counted(files, 'file')} ({size:,} bytes), {retained}"
+        rows = [
+            (kind, fate.value, count.files, count.bytes)
+            for kind, counts in self.files.items()
+            for fate, count in counts.items()
+        ]
+        notes = [f"damaged: {item.path} {item.what}" for item in self.damaged]
+        return Display(title, ("kind", "fate", "files", "bytes"), rows, notes=notes)

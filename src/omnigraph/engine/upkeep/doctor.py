@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.errors import OmnigraphError, StorageError
 from omnigraph.exec.graph_view import Derived, GraphView
@@ -36,7 +37,7 @@ DELETED_SHARE_MUCH = 0.2
 """Rows that are read only to be left out."""
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     """The severity of a finding."""
 
     OK = "ok"
@@ -44,8 +45,8 @@ class Verdict(Enum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Displayed):
     """One examined fact, with a verdict and advice."""
 
     check: str
@@ -53,6 +54,9 @@ class Finding:
     verdict: Verdict = Verdict.OK
     advice: str | None = None
     facts: dict[str, object] = field(default_factory=dict)
+
+    def _display(self) -> Display:
+        return Display(f"{self.verdict.value}: {self.check}: {self.found}", notes=[self.advice] if self.advice else [])
 
 
 def examined(manifests: Manifests, branch: str, derived: Derived) -> list[Finding]:
@@ -137,7 +141,9 @@ def _table(view: GraphView, entity: Entity) -> Finding:
         reasons.append("it is in many small pieces")
     if dead > DELETED_SHARE_MUCH * (table.rows + dead):
         reasons.append("many of its rows are deleted")
-    found = f"{table.rows:,} rows in {fragments:,} fragments" + (f", {dead:,} deleted" if dead else "")
+    found = f"{counted(table.rows, 'row')} in {counted(fragments, 'fragment')}" + (
+        f", {dead:,} deleted" if dead else ""
+    )
     return Finding(
         f"table {entity.table_key}",
         "; ".join([found, *reasons]),

@@ -216,5 +216,5 @@ def _advice(problem: VerifyProblem) -> str:
         return "restore the file from a copy of the graph, or make a branch from a commit that does not need it"
     return (
         "restore the file from a copy of the graph; otherwise make a branch from a commit that does not need it, "
-        "or load the entities of the damaged table again with --mode overwrite"
+        "or load the entities of the damaged table again in the mode overwrite"
     )

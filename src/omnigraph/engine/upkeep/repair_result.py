@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from omnigraph.core.display import Display, Displayed, counted
+
 
 @dataclass(frozen=True, slots=True)
 class RepairStep:
@@ -29,8 +31,8 @@ class Unrepaired:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class RepairReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class RepairReport(Displayed):
     """The steps that were made, or without ``applied`` would be made, and what is left."""
 
     applied: bool
@@ -41,3 +43,12 @@ class RepairReport:
     def is_clean(self) -> bool:
         """No damage, or none that is left."""
         return not self.unrepaired and (self.applied or not self.steps)
+
+    def _display(self) -> Display:
+        done = "made" if self.applied else "planned"
+        left = counted(len(self.unrepaired), "file")
+        title = f"RepairReport: {counted(len(self.steps), 'step')} {done}, {left} cannot be repaired"
+        rows = [(step.path, step.what, step.action, step.effect) for step in self.steps]
+        rows += [(item.path, item.what, "none", item.advice) for item in self.unrepaired]
+        lines = [f"{path} {what}: {action}; {effect}" for path, what, action, effect in rows]
+        return Display(title, ("file", "damage", "action", "effect"), rows, lines=lines)

@@ -1,0 +1,1 @@
+"""Lazy views of the nodes and edges of a snapshot."""
