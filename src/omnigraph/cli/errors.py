@@ -9,13 +9,24 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
-from omnigraph.cli.exit_codes import FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
+from omnigraph.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError, PreconditionFailed, UsageError
+
+
+@contextmanager
+def quiet_when_closed() -> Iterator[None]:
+    """End the program silently if the reader of its output goes away, as in ``omnigraph ... | head``."""
+    try:
+        yield
+    except BrokenPipeError:
+        abandon_output()
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
 
 
 class Interrupted(click.Abort):
@@ -40,16 +51,20 @@ def report(error: Exception, *, as_json: bool) -> int:
             # Input and output files are handled where their names are known: this is standard output itself.
             message = f"cannot write the output: {(error.strerror or str(error)).lower()}"
             _say_failure(message, code="io_error", hint=None, as_json=False)
-            _abandon_output()
+            abandon_output()
             return FAILED
         case _:
             return _report_bug(error, as_json)
 
 
-def _abandon_output() -> None:
+def abandon_output() -> None:
     """Discard buffered output: Python would flush it again at exit, fail, and replace our exit code."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _status(error: OmnigraphError) -> int:
@@ -71,7 +86,7 @@ def say_error(error: OmnigraphError) -> None:
 
         say(draw_all(diagnostics), to_stderr=True)
     else:
-        _say_failure(error.message, code=error.code, hint=error.hint, as_json=False)
+        _say_failure(error.message, code=error.code, hint=error.command_hint, as_json=False)
 
 
 def _report_error(error: OmnigraphError, as_json: bool) -> None:

@@ -13,3 +13,5 @@ PRECONDITION_LOST: Final = 4
 """The branch head is not the expected commit: read again and retry."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells report it."""
+BROKEN_PIPE: Final = 141
+"""The reader of the output closed its end, such as `head`; as shells report SIGPIPE."""

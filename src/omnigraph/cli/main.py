@@ -10,6 +10,12 @@ import sys
 from omnigraph.cli.exit_codes import INTERRUPTED, OK
 
 
+def server() -> int:
+    """``omnigraph-server``: the command ``serve`` under the name that Omnigraph 0.10 has for it."""
+    sys.argv[1:1] = ["serve"]
+    return main()
+
+
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     try:

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from omnigraph.cli.errors import report
+from omnigraph.cli.errors import quiet_when_closed, report
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import Entry, LazyGroup
 from omnigraph.cli.reference_syntax import translated
@@ -21,24 +21,50 @@ _ABOUT: Final = "About"
 
 COMMANDS: Final = {
     "init": Entry(_GRAPHS, "omnigraph.cli.commands.init", "Create a graph from a schema."),
-    "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load entities from JSON lines as one commit."),
+    "import": Entry(
+        _GRAPHS,
+        "omnigraph.cli.commands.import_",
+        "Create a graph from data files: infer their schema and load them.",
+    ),
+    "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load files as one commit."),
     "query": Entry(
         _GRAPHS, "omnigraph.cli.commands.query", "Run a read query and print its rows.", deprecated=("read",)
     ),
     "sql": Entry(_GRAPHS, "omnigraph.cli.commands.sql", "Run one SQL select over the tables of a graph."),
+    "shell": Entry(
+        _GRAPHS, "omnigraph.cli.commands.shell", "Run queries, mutations and SQL interactively or from a pipe."
+    ),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
     "mutate": Entry(_GRAPHS, "omnigraph.cli.commands.mutate", "Insert, update and delete as one commit.", ("change",)),
     "embed": Entry(_GRAPHS, "omnigraph.cli.commands.embed", "Add embeddings to the nodes of a JSON lines file."),
-    "export": Entry(_GRAPHS, "omnigraph.cli.commands.export", "Export a graph as JSON lines."),
+    "export": Entry(
+        _GRAPHS,
+        "omnigraph.cli.commands.export",
+        "Export a graph as JSON lines, CSV or Parquet.",
+    ),
     "blob": Entry(_GRAPHS, "omnigraph.cli.commands.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(
         _GRAPHS, "omnigraph.cli.commands.snapshot", "Show the tables of a graph with their versions and counts."
     ),
+    "mirror": Entry(
+        _GRAPHS,
+        "omnigraph.cli.commands.mirror",
+        "Show a branch as ordinary Lance datasets, without a copy.",
+    ),
+    "serve": Entry(_GRAPHS, "omnigraph.cli.commands.serve", "Serve graphs over HTTP."),
+    "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
     "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Expire old commits and delete unreferenced files."),
     "verify": Entry(
         _GRAPHS, "omnigraph.cli.commands.verify", "Check that no file of the history is missing or damaged."
     ),
+    "copy": Entry(
+        _GRAPHS, "omnigraph.cli.commands.copy", "Copy a graph to TARGET, a new directory or prefix of a bucket."
+    ),
+    "backup": Entry(
+        _GRAPHS, "omnigraph.cli.commands.backup", "Back up a graph to TARGET, a directory or prefix of a bucket."
+    ),
+    "restore": Entry(_GRAPHS, "omnigraph.cli.commands.restore", "Restore a graph from BACKUP to GRAPH."),
     "repair": Entry(
         _GRAPHS, "omnigraph.cli.commands.repair", "Quarantine damaged files and restore files that have a copy."
     ),
@@ -53,7 +79,10 @@ COMMANDS: Final = {
     "lint": Entry(_LANGUAGES, "omnigraph.cli.commands.lint", "Check a schema, and query files against it.", ("check",)),
     "fmt": Entry(_LANGUAGES, "omnigraph.cli.commands.fmt", "Format .pg and .gq files in place."),
     "explain": Entry(_LANGUAGES, "omnigraph.cli.commands.explain", "Show the plan of a query or mutation."),
-    "schema": Entry(_LANGUAGES, "omnigraph.cli.commands.schema", "Show and change schemas, and plan migrations."),
+    "schema": Entry(
+        _LANGUAGES, "omnigraph.cli.commands.schema", "Show, infer and change schemas, and plan migrations."
+    ),
+    "policy": Entry(_ABOUT, "omnigraph.cli.commands.policy", "Check, test and explain policy bundles."),
     "demo": Entry(_ABOUT, "omnigraph.cli.commands.demo", "Tour of Omnigraph on a graph of a million entities."),
     "doctor": Entry(_ABOUT, "omnigraph.cli.commands.doctor", "Check this machine and a graph, and give advice."),
     "profile": Entry(_ABOUT, "omnigraph.cli.commands.profile", "Show the profiles of the operator's settings."),
@@ -66,6 +95,19 @@ _EPILOG = "`omnigraph COMMAND --help` explains a command. Every command supports
 
 class RootGroup(LazyGroup):
     """The whole program. Commands return their exit code; exceptions are reported here."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with quiet_when_closed():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with quiet_when_closed():
+            status = super().invoke(ctx)
+            # Python would flush at exit, and report a failure with a traceback and an exit code of its own.
+            sys.stdout.flush()
+            return status
 
     def main(
         self,
@@ -80,8 +122,16 @@ class RootGroup(LazyGroup):
         try:
             status = super().main(arguments, "omnigraph", complete_var, standalone_mode=False, **extra)
         except Exception as error:
-            status = report(error, as_json=_wants_json(arguments))
+            status = _reported(error, as_json=_wants_json(arguments))
         sys.exit(status if isinstance(status, int) else OK)
+
+
+def _reported(error: Exception, *, as_json: bool) -> int:
+    try:
+        with quiet_when_closed():
+            return report(error, as_json=as_json)
+    except click.exceptions.Exit as closed:
+        return closed.exit_code
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

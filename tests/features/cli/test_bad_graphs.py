@@ -61,7 +61,7 @@ def test_an_id_that_exists_is_a_conflict_when_appending(graph: Path, tmp_path: P
     assert told.exit_code == 1
     conflict = json.loads(told.stdout)
     assert (conflict["code"], conflict["key_conflict"]["entity_id"]) == ("key_conflict", "Ada")
-    assert "merge" in conflict["hint"]
+    assert "upsert" in conflict["hint"]
     assert everything(graph) == before
 
 
@@ -160,7 +160,6 @@ def test_what_is_missing_or_in_the_wrong_place_is_told_in_one_line_with_a_hint(g
         'query q() { delete Person where name = "x" }',
     )
     for words, error, hint in (
-        (["load", graph, "--data", "x"], "missing option '--mode'. Choose from: append, merge, overwrite", "--help"),
         (["mutate", "--store", graph, "-e", read], "query `q` reads", "run it with `query`"),
         (["query", "--store", graph, "-e", write], "query `q` writes", "run it with `mutate`"),
         (
@@ -205,8 +204,8 @@ def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_check(monkeypatch:
     result = run("snapshot", "s3://bucket/graph", *words)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "s3://bucket/graph" in result.stderr
-    assert "hint: check the address, the credentials, the region and the endpoint" in result.stderr
-    assert S3Backend().hint({"region": "r"}, {}).startswith("no credentials were given: set AWS_ACCESS_KEY_ID")
+    assert "check the address, the credentials, the region and the endpoint" in result.stderr
+    assert "--storage-option" in S3Backend().hint({"region": "r"}, {}).command
     assert S3Backend().hint({}, {"AWS_PROFILE": "p"}).startswith("check")
 
 
@@ -227,10 +226,8 @@ def test_a_missing_data_file_is_told_before_anything_starts(graph: Path, tmp_pat
     before = everything(graph)
     result = run("load", graph, "--data", tmp_path / "poeple.jsonl", "--mode", "merge")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"error: no such file: {tmp_path / 'poeple.jsonl'}\n")
+    assert result.stderr.startswith(f"error: there is no file '{tmp_path / 'poeple.jsonl'}'\n")
     assert "did you mean `people.jsonl`?" in result.stderr
-    directory = run("load", graph, "--data", tmp_path, "--mode", "merge")
-    assert "is a directory" in directory.stderr
     assert everything(graph) == before
 
 

@@ -17,14 +17,29 @@ PAGE = REPOSITORY / "docs" / "user" / "cli.md"
 PAGES = (
     *(
         PAGE.with_name(f"{name}.md")
-        for name in ("cli", "storage", "maintenance", "backup", "upgrade", "troubleshooting")
+        for name in (
+            *("cli", "shell", "importing", "exporting", "storage", "maintenance"),
+            *("backup", "upgrade", "troubleshooting", "policy"),
+        )
     ),
     REPOSITORY / "README.md",
 )
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
 SHARED_OPTIONS = {
     *EVERYWHERE,
-    *("--store", "--uri", "--profile", "--storage-option", "--durability", "--as", "--quiet", "-q", "-y", "--format"),
+    *(
+        "--store",
+        "--uri",
+        "--profile",
+        "--storage-option",
+        "--durability",
+        "--as",
+        "--policy",
+        "--quiet",
+        "-q",
+        "-y",
+        "--format",
+    ),
 }
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -59,7 +74,7 @@ def test_aliases_options_of_the_program_and_exit_codes_are_explained() -> None:
             assert f"`omnigraph {alias}`" in page
     for option in ("--version", "-V", "--help", "-h", "NO_COLOR", "OMNIGRAPH_DEBUG", *EVERYWHERE):
         assert option in page
-    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "4", "130"]
+    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "4", "130", "141"]
     section = page.split("\n## Commands on a graph\n")[1].split("\n## ")[0]
     assert "`-q`" in section
     assert "`-y`" in section

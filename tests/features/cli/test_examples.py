@@ -42,3 +42,13 @@ def test_the_analysis_writes_its_ranks_to_a_branch_and_merges_them(tmp_path: Pat
     ranks = [row["r"] for row in graph.query("query q() { match { $p: Paper } return { $p.rank as r } }")]
     assert len(ranks) == 2_000
     assert abs(sum(ranks) - 1) < 1e-6
+
+
+def test_a_reader_of_two_tables_never_sees_a_state_between_raw_lance_writers(tmp_path: Path) -> None:
+    said = _output(EXAMPLES / "open_tables" / "transfers.py", tmp_path)
+    assert "12 transfers by 2 writers" in said
+    assert "the tables agreed at every one" in said
+    graph = omnigraph.open(tmp_path / "bank.omni")
+    assert graph.snapshot().counts() == {"edge:Paid": 12, "node:Account": 4}
+    assert graph.query("query q() { match { $a: Account } return { sum($a.balance) as s } }").scalar() == 400
+    assert not graph.verify().problems

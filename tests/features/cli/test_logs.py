@@ -3,6 +3,7 @@
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 from tests.features.cli.run import run
 
@@ -16,9 +17,11 @@ def test_nothing_is_told_unless_asked(graph: Path) -> None:
 
 
 def test_verbs_and_commits_are_told_on_standard_error(graph: Path) -> None:
-    insert = 'query q() { insert Person { name: "Zoe" } }'
-    words = ("mutate", "--store", graph, "-e", insert, "--as", "ann")
-    for told in (run(*words, "-v"), run("-v", *words)):
+    def words(name: str) -> tuple[Any, ...]:
+        insert = f'query q() {{ insert Person {{ name: "{name}" }} }}'
+        return ("mutate", "--store", graph, "-e", insert, "--as", "ann")
+
+    for told in (run(*words("Zoe"), "-v"), run("-v", *words("Zac"))):
         assert told.exit_code == 0, told.output
         commit, verb = told.stderr.splitlines()
         assert "is version" in commit

@@ -93,3 +93,22 @@ def test_a_person_is_asked_before_a_branch_is_lost(s3_server: Server, s3_bucket:
     code, shown = run_on_terminal(*words, answer="y\n")
     assert code == 0
     assert [branch.name for branch in graph.branches()] == ["main"]
+
+
+def test_rows_are_written_into_a_bucket_in_every_format(
+    s3_server: Server, s3_bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key, value in s3_server.storage_options().items():
+        monkeypatch.setenv(f"AWS_{key.upper().removeprefix('AWS_')}", value)
+    graph = omnigraph.create(tmp_path / "graph", SCHEMA, durability="os")
+    graph.load([{"type": "Person", "data": {"name": "Ann"}}])
+    text = "query q() { match { $p: Person } return { $p.name as name } }"
+    for name in ("rows.csv", "rows.tsv", "rows.ndjson", "rows.json", "rows.parquet", "rows.arrow", "rows.txt"):
+        result = run("query", "--store", graph.uri, "-e", text, "--output", s3_bucket.uri(name))
+        assert (result.exit_code, result.stdout) == (0, ""), result.output
+        assert b"Ann" in s3_bucket.read(name)
+    graph.nodes("Person").to_csv(s3_bucket.uri("view.csv"))
+    graph.nodes("Person").to_parquet(s3_bucket.uri("view.parquet"))
+    graph.draw().save(s3_bucket.uri("view.html"))
+    for name in ("view.csv", "view.parquet", "view.html"):
+        assert b"Ann" in s3_bucket.read(name)

@@ -55,7 +55,7 @@ def query(graph: omnigraph.Graph, *arguments: object, **options: object) -> str:
 
 
 def test_a_table_has_a_header_padded_columns_a_rule_and_cut_cells(people: omnigraph.Graph) -> None:
-    assert list(table_lines(people.query(ALL))) == [
+    assert list(table_lines(people.query(ALL), 80)) == [
         "2 rows from branch main via people",
         "p.name  | p.age | p.note",
         "--------+-------+-" + "-" * 80,

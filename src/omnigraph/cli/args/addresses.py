@@ -6,6 +6,7 @@ The engine is imported when a graph is opened and not before, so that help and u
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -13,35 +14,48 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+from click.core import ParameterSource
 
-from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, settings
+from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, settings, usual_actor
 from omnigraph.cli.show.output import say
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
     from omnigraph.core.ports import Embedder
+    from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.graph import Graph
+    from omnigraph.engine.schema.importing import ImportPreview, ImportResult
     from omnigraph.engine.upkeep.repair_result import RepairReport
 
 Command: TypeAlias = Callable[..., int]
 
 STORE_VARIABLE = "OMNIGRAPH_STORE"
+ACTOR_VARIABLE = "OMNIGRAPH_ACTOR"
 DURABILITIES = ("fsync", "os")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The location of a graph, with the options of its store."""
+    """The location of a graph, with the options of its store, and the policy that decides about the actor."""
 
     uri: str
     storage_options: Mapping[str, str] = field(default_factory=dict)
     durability: str = DURABILITIES[0]
+    policy: str | None = None
+    actor: str | None = None
 
     def open(self, embedder: Embedder | None = None) -> Graph:
-        """Open the graph."""
+        """Open the graph; with a policy, as the actor."""
         from omnigraph.engine.graph import open_graph
 
-        return open_graph(self.uri, storage_options=self.storage_options, durability=self.durability, embedder=embedder)
+        return open_graph(
+            self.uri,
+            storage_options=self.storage_options,
+            durability=self.durability,
+            embedder=embedder,
+            policy=self.policy,
+            actor=None if self.policy is None else self.actor,
+        )
 
     def repair(self, *, apply: bool) -> RepairReport:
         """The damage of a graph, with the repair steps that are possible or, with ``apply``, were taken."""
@@ -49,11 +63,43 @@ class Address:
 
         return repair(self.uri, apply=apply, storage_options=self.storage_options, durability=self.durability)
 
+    def restore(self, target: Address, *, replace: bool, deep: bool, progress: Callable[[int], None]) -> CopyResult:
+        """Restore the backup at this address to another one."""
+        from omnigraph.engine.graph import restore
+
+        return restore(
+            self.uri,
+            target.uri,
+            replace=replace,
+            storage_options=self.storage_options,
+            target_options=target.storage_options,
+            durability=self.durability,
+            deep=deep,
+            progress=progress,
+        )
+
     def create(self, schema: str, actor: str | None) -> Graph:
         """Create a graph."""
         from omnigraph.engine.graph import create
 
         return create(self.uri, schema, storage_options=self.storage_options, durability=self.durability, actor=actor)
+
+    def import_data(self, data: Any, actor: str | None, progress: Callable[[int], None]) -> ImportResult[Graph]:
+        """Infer the schema of data and load it."""
+        from omnigraph.engine.graph import import_data
+
+        options: dict[str, Any] = {"storage_options": self.storage_options, "durability": self.durability}
+        return import_data(self.uri, data, actor=actor, progress=progress, policy=self.policy, **options)
+
+    def preview_import(self, data: Any) -> ImportPreview:
+        """The dry run of ``import_data``."""
+        from omnigraph.engine.access.opening import permit_of
+        from omnigraph.engine.graph import Graph
+        from omnigraph.engine.schema.importing import preview_import
+        from omnigraph.storage.tables.store import Store
+
+        permit = permit_of(None, self.policy, self.actor).of_policy()
+        return preview_import(Store(self.uri, self.storage_options), data, lambda store: Graph(store, permit=permit))
 
     def announce(self, verb: str, quiet: bool) -> None:
         """Name the graph that is about to be written on standard error."""
@@ -81,7 +127,7 @@ uri_argument = click.argument("uri", required=False)
 
 def reads_graph(command: Command) -> Command:
     """Give a command the options that name a graph; it is called with an ``address``."""
-    return _with_options(_addressed(command), _STORE_OPTIONS)
+    return _with_options(_addressed(command), (*_STORE_OPTIONS, *_READER_OPTIONS))
 
 
 def may_read_graph(command: Command) -> Command:
@@ -90,15 +136,22 @@ def may_read_graph(command: Command) -> Command:
     @functools.wraps(command)
     def run(*, store: str | None, profile: str | None, uri: str | None = None, **others: Any) -> int:
         if chosen_store(uri, store, profile) is None:
-            others.pop("storage_options")
-            return command(address=None, **others)
+            return command(address=None, **_without_graph(others))
         return _addressed(command)(store=store, profile=profile, uri=uri, **others)
 
-    return _with_options(run, _STORE_OPTIONS)
+    return _with_options(run, (*_STORE_OPTIONS, *_READER_OPTIONS))
 
 
 def writes_graph(command: Command) -> Command:
-    """The same for a command that writes, with the option ``--durability``."""
+    """The same for a command that writes, with the options ``--durability`` and ``--as``.
+
+    A command with the argument ``actor`` is called with it, to sign its commits.
+    """
+    return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION, _POLICY_OPTION, actor_option))
+
+
+def makes_graph(command: Command) -> Command:
+    """The same for a command that makes or repairs the files of a graph, about which no policy decides."""
     return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION))
 
 
@@ -112,17 +165,24 @@ def reads_schema(command: Command) -> Command:
         if schema_path is not None:
             if uri is not None or store is not None or profile is not None:
                 raise click.UsageError("pass either --schema or a graph, not both")
-            others.pop("storage_options")
-            return command(schema_path=schema_path, address=None, **others)
+            return command(schema_path=schema_path, address=None, **_without_graph(others))
         if chosen_store(uri, store, profile) is None:
             raise click.UsageError("pass a schema with --schema, or a graph with --store")
         return _addressed(command)(schema_path=None, store=store, profile=profile, uri=uri, **others)
 
     option = click.option("--schema", "schema_path", metavar="FILE.pg", help="Schema file, instead of a graph.")
-    return _with_options(run, (option, *_STORE_OPTIONS))
+    return _with_options(run, (option, *_STORE_OPTIONS, *_READER_OPTIONS))
+
+
+def _without_graph(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command that is called without a graph."""
+    return {name: value for name, value in options.items() if name not in ("storage_options", "policy_path", "actor")}
 
 
 def _addressed(command: Command) -> Command:
+    parameters = inspect.signature(command).parameters.values()
+    signs = any(item.name == "actor" or item.kind is item.VAR_KEYWORD for item in parameters)
+
     @functools.wraps(command)
     def run(
         *,
@@ -131,14 +191,27 @@ def _addressed(command: Command) -> Command:
         storage_options: Mapping[str, str],
         uri: str | None = None,
         durability: str = DURABILITIES[0],
+        policy_path: str | None = None,
+        actor: str | None = None,
         **others: Any,
     ) -> int:
         chosen = chosen_store(uri, store, profile)
         if chosen is None:
-            raise click.UsageError(f"no graph is given: pass --store, or set {STORE_VARIABLE}")
-        return command(address=Address(chosen, storage_options, durability), **others)
+            options = [param.opts[0] for param in click.get_current_context().command.params if param.name == "uri"]
+            named = f"{options[0]}, --store," if options and options[0].startswith("--") else "--store,"
+            raise click.UsageError(f"no graph is given: pass {named} or set {STORE_VARIABLE}")
+        policy = chosen_policy(policy_path, uri or store, profile)
+        if policy is None and not signs and _is_given("actor"):
+            raise click.UsageError("--as has no effect here without a policy: pass --policy, or leave it out")
+        signed = {"actor": actor} if signs else {}
+        return command(address=Address(chosen, storage_options, durability, policy, actor), **signed, **others)
 
     return run
+
+
+def _is_given(option: str) -> bool:
+    """True if an option was written on the command line, and not in the environment or the settings."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def chosen_store(uri: str | None, store: str | None, profile: str | None) -> str | None:
@@ -155,6 +228,13 @@ def chosen_store(uri: str | None, store: str | None, profile: str | None) -> str
     return settings().store
 
 
+def chosen_policy(policy: str | None, address: str | None = None, profile: str | None = None) -> str | None:
+    """The policy of the command line, else that of the profile that names the graph."""
+    is_named = address is not None or os.environ.get(STORE_VARIABLE)
+    named = profile or (None if is_named else os.environ.get(PROFILE_VARIABLE))
+    return policy if policy is not None or named is None else settings().profile(named).policy
+
+
 def _profile_store(name: str) -> str:
     profile = settings().profile(name)
     if "store" not in profile.bindings:
@@ -169,7 +249,8 @@ def _with_options(command: Command, options: tuple[Callable[[Command], Command],
     return command
 
 
-def _pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """The value of a repeated option ``KEY=VALUE``."""
     pairs = {}
     for text in given:
         key, sign, value = text.partition("=")
@@ -179,6 +260,14 @@ def _pairs(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ...]
     return pairs
 
 
+storage_options_option = click.option(
+    "--storage-option",
+    "storage_options",
+    multiple=True,
+    callback=pairs,
+    metavar="KEY=VALUE",
+    help="Option of the object store; may be repeated. S3 also reads the AWS_* variables.",
+)
 _STORE_OPTIONS = (
     click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://... [default: {STORE_VARIABLE}]"),
     click.option(
@@ -187,14 +276,33 @@ _STORE_OPTIONS = (
         shell_complete=profile_names,
         help=f"Profile in the operator's settings that names the graph. [default: {PROFILE_VARIABLE}]",
     ),
+    storage_options_option,
+)
+_POLICY_OPTION = click.option(
+    "--policy",
+    "--access-policy",
+    "policy_path",
+    metavar="FILE",
+    help="Policy bundle that decides what the actor may do. [default: the policy of the profile, if it has one]",
+)
+_READER_OPTIONS = (
+    _POLICY_OPTION,
     click.option(
-        "--storage-option",
-        "storage_options",
-        multiple=True,
-        callback=_pairs,
-        metavar="KEY=VALUE",
-        help="Option of the object store; may be repeated. S3 also reads the AWS_* variables.",
+        "--as",
+        "actor",
+        metavar="ACTOR",
+        envvar=ACTOR_VARIABLE,
+        default=usual_actor,
+        help=f"Actor that the policy decides about. [default: {ACTOR_VARIABLE}, then the actor of the settings]",
     ),
+)
+actor_option = click.option(
+    "--as",
+    "actor",
+    metavar="ACTOR",
+    envvar=ACTOR_VARIABLE,
+    default=usual_actor,
+    help=f"Author of the commit. [default: {ACTOR_VARIABLE}, then the actor of the operator's settings]",
 )
 _DURABILITY_OPTION = click.option(
     "--durability",

@@ -15,9 +15,11 @@ def catalog_of(parsed: ParsedSchema) -> Catalog:
     return Catalog(accept(parsed, domain=PLANNING_DOMAIN))
 
 
-def read_catalog(schema_path: str | None, address: Address | None) -> Catalog:
-    """The catalog of a schema file, or of the main branch of a graph."""
+def read_catalog(
+    schema_path: str | None, address: Address | None, branch: str | None = None, at: str | None = None
+) -> Catalog:
+    """The catalog of a schema file, or of a graph at a moment, by default at the head of ``main``."""
     if schema_path is not None:
         return catalog_of(parse_schema(read_source(schema_path)))
     assert address is not None, "there is a schema or a graph"
-    return address.open().catalog()
+    return address.open().snapshot(branch, at=at).catalog

@@ -68,7 +68,7 @@ def show_blocks(name: str, blocks: Sequence[ChangeBlock], format_: str, about: M
 
 def say_changes(changes: Iterable[Change], indent: str = "") -> None:
     """One line per change."""
-    from omnigraph.engine.history.diff import change_text
+    from omnigraph.history.changes import change_text
 
     for change in changes:
         text = cell(change_text(change))

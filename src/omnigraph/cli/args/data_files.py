@@ -1,28 +1,33 @@
-"""Input files of JSON lines that report how much of them was read, for progress bars."""
+"""Input files that report how much of them was read, for progress bars, and the input of a load."""
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, BinaryIO, Final
 
 import click
 
 from omnigraph.cli.args.files import unreadable
 from omnigraph.errors import InputError
+from omnigraph.storage.objects.uri import is_remote
 
 STDIN = "-"
 STDIN_PATH = "/dev/stdin"
 _CHUNK_BYTES = 1024 * 1024
+_TYPED: Final = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
 
 
-class DataFile:
+class DataFile(io.RawIOBase):
     """An open file with its name, its size if it is a regular file, and the number of bytes read so far."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
+        super().__init__()
         self._file = file
         self.name = name
         self.position = 0
@@ -38,6 +43,18 @@ class DataFile:
         self.position += len(content)
         self.is_read = not content
         return content
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self.size is not None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
 
     def lines(self) -> Iterator[bytes]:
         """The lines, each with its line ending."""
@@ -71,3 +88,53 @@ def _opened(path: str) -> BinaryIO:
         return open(path, "rb")
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def typed_path(given: str) -> tuple[str | None, str]:
+    """``Person=people.csv`` as a type and a path; a file of that whole name comes first."""
+    found = _TYPED.fullmatch(given)
+    return (None, given) if found is None or os.path.exists(given) else (found.group(1), found.group(2))
+
+
+def load_input(
+    stack: ExitStack,
+    paths: Sequence[str],
+    type_name: str | None,
+    options: Mapping[str, str],
+    *,
+    with_spark: bool = False,
+) -> tuple[Any, DataFile | None]:
+    """The data of a load as ``graph.load`` takes it, and the file whose bytes the progress shows, if it is only one.
+
+    Spark gets paths only. Files that do not exist are reported here, before the graph is opened.
+    """
+    from omnigraph.ingest.files.find import find_sources
+
+    parts = [typed_path(path) for path in paths]
+    for _, path in parts:
+        if path != STDIN and not is_remote(path):
+            find_sources(path, options)
+    types = {type_ for type_, _ in parts}
+    if types == {None}:
+        return (list(paths), None) if with_spark else _single(stack, [path for _, path in parts])
+    if type_name is not None:
+        raise click.UsageError("pass either --type or --data TYPE=FILE, not both")
+    if None in types:
+        path = next(path for type_, path in parts if type_ is None)
+        raise click.UsageError(f"{path!r} names no type; with --data TYPE=FILE, every --data does")
+    data: dict[str, list[str]] = {}
+    for type_, path in parts:
+        data.setdefault(str(type_), []).append(STDIN_PATH if path == STDIN else path)
+    return data, None
+
+
+def _single(stack: ExitStack, paths: Sequence[str]) -> tuple[Any, DataFile | None]:
+    if len(paths) == 1 and (paths[0] == STDIN or _is_readable(paths[0])):
+        file = stack.enter_context(open_data(paths[0]))
+        return file, file
+    return [STDIN_PATH if path == STDIN else path for path in paths], None
+
+
+def _is_readable(path: str) -> bool:
+    """True for a file or a pipe."""
+    return os.path.exists(path) and not os.path.isdir(path)

@@ -7,8 +7,8 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +18,7 @@ from omnigraph.core.limits import SOURCE_CHARS_MAX
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import InputError, NotFoundError
 from omnigraph.lang.source import Source
+from omnigraph.storage.objects.uri import is_remote
 
 _BYTES_MAX = 4 * SOURCE_CHARS_MAX
 """The longest UTF-8 form of a text within the limit of characters. Also ends reads of endless devices."""
@@ -103,6 +104,15 @@ def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
         raise InputError(f"cannot write {shown}: {_reason(error)}", hint=hint, path=shown) from error
 
 
+def writing(path: str, options: Mapping[str, str]) -> AbstractContextManager[BinaryIO]:
+    """A file or object that becomes visible once it is complete; ``options`` are those of the object store."""
+    if not is_remote(path):
+        return replacing(path)
+    from omnigraph.storage.objects.target_files import write_file
+
+    return write_file(path, options)
+
+
 def _settle(target: str, written: os.stat_result) -> None:
     """Make the directory entry of a new file durable, and check that it still refers to that file."""
     directory = os.open(os.path.dirname(target), os.O_RDONLY)
@@ -168,10 +178,13 @@ def unreadable(path: str, error: OSError) -> InputError | NotFoundError:
     """The error for a file that cannot be opened."""
     shown = click.format_filename(path)
     if isinstance(error, FileNotFoundError):
-        return NotFoundError(f"no such file: {shown}", hint=_similar_file(path), path=shown)
+        hint = _similar_file(path) or f"check the name; paths are relative to {os.getcwd()}"
+        return NotFoundError(f"no such file: {shown}", hint=hint, path=shown)
     if isinstance(error, IsADirectoryError):
-        return InputError(f"{shown} is a directory, not a file", path=shown)
-    return InputError(f"cannot read {shown}: {_reason(error)}", path=shown)
+        return InputError(f"{shown} is a directory, not a file", hint="name a file in it", path=shown)
+    return InputError(
+        f"cannot read {shown}: {_reason(error)}", hint="check the permissions, or copy the file", path=shown
+    )
 
 
 def _reason(error: OSError) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from omnigraph.core.tables import TableCounts
     from omnigraph.history.conflicts import MergeConflict
 
-SHOWN_CHARS_MAX = 40
 SHOWN_MAX = 50
 """Conflicts shown in a table; --json contains all of them."""
 
@@ -38,6 +37,10 @@ def settles_conflicts(command: Callable[..., int]) -> Callable[..., int]:
                 raise InputError(f"a resolution must be a JSON object, not {json.dumps(item)[:40]}", hint=_EXAMPLE)
         return command(policy=_policy(policies), resolutions=given, **others)
 
+    # On these commands `--policy` is about conflicts; that about access has its long name only.
+    for parameter in getattr(run, "__click_params__", ()):
+        if "--access-policy" in parameter.opts:
+            parameter.opts.remove("--policy")
     for option in reversed(_OPTIONS):
         run = option(run)
     return run
@@ -90,7 +93,7 @@ def show_tables(tables: tuple[TableCounts, ...]) -> None:
 def show_conflicts(conflicts: tuple[MergeConflict, ...]) -> None:
     """Print conflicts with the values of base, source and target."""
     rows = [
-        (item.table, item.id, item.kind.value, item.property, *map(_short, (item.base, item.source, item.target)))
+        (item.table, item.id, item.kind.value, item.property, *map(_shown, (item.base, item.source, item.target)))
         for item in conflicts[:SHOWN_MAX]
     ]
     say(aligned(("table", "id", "conflict", "property", "base", "source", "target"), rows))
@@ -98,8 +101,7 @@ def show_conflicts(conflicts: tuple[MergeConflict, ...]) -> None:
         say(f"... and {count(len(conflicts) - SHOWN_MAX, 'more conflict')}; --json shows all")
 
 
-def _short(value: object) -> str | None:
-    if value is None:
-        return None
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 3] + "..."
+def _shown(value: object) -> str | None:
+    from omnigraph.history.conflicts import short_value
+
+    return None if value is None else short_value(value)

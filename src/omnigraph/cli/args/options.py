@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from omnigraph.cli.args.completion import branch_names, type_names
-from omnigraph.cli.args.settings import usual_actor
 from omnigraph.engine.engine_choice import ENGINES
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, errors included.")
@@ -50,19 +49,11 @@ idempotency_key_option = click.option(
     help="Make the write idempotent: a retry with the same key returns the first commit.",
 )
 
-actor_option = click.option(
-    "--as",
-    "actor",
-    metavar="ACTOR",
-    envvar="OMNIGRAPH_ACTOR",
-    default=usual_actor,
-    help="Author of the commit. [default: OMNIGRAPH_ACTOR, then the actor of the operator's settings]",
-)
-
 at_option = click.option(
     "--at",
-    metavar="COMMIT|TIME",
-    help="Read at a commit or time, such as 2026-01-31T12:00:00Z. [default: the branch head]",
+    metavar="MOMENT",
+    help="Read at a commit (or its first characters), a time such as 2026-01-31T12:00:00Z, main~2, HEAD~1 or "
+    "main@{yesterday}. [default: the branch head]",
 )
 
 

@@ -10,7 +10,7 @@ import click
 
 from omnigraph.cli.args.addresses import Address, Command, writes_graph
 from omnigraph.cli.args.moments import chosen_moment, reads_moment
-from omnigraph.cli.args.options import actor_option, idempotency_key_option, json_option, message_option, quiet_option
+from omnigraph.cli.args.options import idempotency_key_option, json_option, message_option, quiet_option
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_rows
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
@@ -20,11 +20,12 @@ from omnigraph.exec.analytics.registry import ALGORITHMS, Algorithm, Kind, Param
 
 if TYPE_CHECKING:
     from omnigraph.engine.analysis.result import AnalysisResult
+    from omnigraph.engine.query.result import QueryResult
     from omnigraph.engine.results import LoadResult
 
 TOP_ROWS = 10
 
-_OPTIONS: tuple[Callable[[Command], Command], ...] = (
+_READ_OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--edges", multiple=True, metavar="TYPE", help="Edge type to use; may be repeated. [default: all]"),
     reads_moment,
     click.option(
@@ -39,9 +40,10 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
         metavar="N",
         help=f"Number of rows to show, largest values first. [default: {TOP_ROWS}]",
     ),
-    click.option("--all", "show_all", is_flag=True, help="Show every node, in storage order."),
+    click.option("--all", "show_all", is_flag=True, help="Show all rows, in storage order."),
+)
+_WRITE_OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--column", metavar="NAME", help="Column to sort by and to write. [default: the first]"),
-    format_option,
     click.option("--write", "property_", metavar="PROPERTY", help="Write the column to this property, as one commit."),
     click.option("--into", metavar="BRANCH", help="Branch to write to. [default: the branch that was read]"),
     click.option(
@@ -49,11 +51,10 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     ),
     message_option,
     idempotency_key_option,
-    writes_graph,
-    actor_option,
-    quiet_option,
-    json_option,
 )
+"""Only for algorithms that give a value for every node."""
+
+_OUTPUT_OPTIONS: tuple[Callable[[Command], Command], ...] = (format_option, writes_graph, quiet_option, json_option)
 _checkpoint_option = click.option(
     "--checkpoint",
     metavar="PATH",
@@ -73,16 +74,16 @@ class _Request:
     engine: str
     top: int | None
     show_all: bool
-    column: str | None
     format_: str | None
-    property_: str | None
-    into: str | None
-    base: str | None
-    message: str | None
-    idempotency_key: str | None
-    actor: str | None
     quiet: bool
     as_json: bool
+    column: str | None = None
+    property_: str | None = None
+    into: str | None = None
+    base: str | None = None
+    message: str | None = None
+    idempotency_key: str | None = None
+    actor: str | None = None
 
     def run(self, algorithm: Algorithm, options: Mapping[str, Any]) -> int:
         """Run an algorithm, write and show what it found."""
@@ -105,7 +106,11 @@ class _Request:
         if self.property_ is not None:
             self.address.announce(f"analyze {algorithm.verb}", self.quiet)
             written = self._write(result, self.property_)
-        self._show(result, chosen, written)
+        rows: QueryResult = result
+        if not self.show_all:
+            count = TOP_ROWS if self.top is None else self.top
+            rows = result.top(count, self.column) if algorithm.is_per_node else result.head(count)
+        self._show(rows, result, chosen, written)
         return OK
 
     def _write(self, result: AnalysisResult, property_: str) -> LoadResult:
@@ -119,9 +124,7 @@ class _Request:
             idempotency_key=self.idempotency_key,
         )
 
-    def _show(self, result: AnalysisResult, format_: str, written: LoadResult | None) -> None:
-        result.column(self.column)
-        rows = result if self.show_all else result.top(TOP_ROWS if self.top is None else self.top, self.column)
+    def _show(self, rows: QueryResult, result: AnalysisResult, format_: str, written: LoadResult | None) -> None:
         if format_ == "json":
             from omnigraph.wire.results import analysis_json
 
@@ -157,16 +160,17 @@ def command() -> None:
 def _command(algorithm: Algorithm) -> click.Command:
     """The subcommand of an algorithm: its parameters as options, then the options of every algorithm."""
 
-    def run(**given: Any) -> int:
+    def run(*, actor: str | None, **given: Any) -> int:
         names = _Request.__dataclass_fields__
-        request = _Request(**{name: value for name, value in given.items() if name in names})
+        request = _Request(actor=actor, **{name: value for name, value in given.items() if name in names})
         return request.run(algorithm, {name: value for name, value in given.items() if name not in names})
 
     options = [_option(parameter) for parameter in algorithm.parameters if parameter.option is not None]
     if algorithm.has_rounds:
         options.append(_checkpoint_option)
+    written = _WRITE_OPTIONS if algorithm.is_per_node else ()
     wrapped: Command = run
-    for option in reversed((*options, *_OPTIONS)):
+    for option in reversed((*options, *_READ_OPTIONS, *written, *_OUTPUT_OPTIONS)):
         wrapped = option(wrapped)
     text = f"{algorithm.summary}\n\n{algorithm.details}".rstrip()
     return click.command(algorithm.verb, help=text)(wrapped)

@@ -6,12 +6,12 @@ import click
 
 from omnigraph.cli.args.addresses import Address, reads_graph, uri_argument, writes_graph
 from omnigraph.cli.args.completion import branch_names
-from omnigraph.cli.args.options import actor_option, dry_run_option, json_option, quiet_option, yes_option
+from omnigraph.cli.args.options import dry_run_option, json_option, quiet_option, yes_option
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_list
 from omnigraph.cli.commands.branch_merge import merge_command
-from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.commits import when
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.wire.addresses import with_uri
 from omnigraph.wire.branches import (
@@ -36,13 +36,12 @@ command.add_command(merge_command)
 @click.option(
     "--from",
     "parent",
-    metavar="BRANCH",
+    metavar="MOMENT",
     shell_complete=branch_names,
-    help="Branch to start from. [default: main]",
+    help="Branch or other moment to start from, such as main~2. [default: main]",
 )
-@click.option("--at", "commit_id", metavar="COMMIT", help="Commit to start from, instead of a branch.")
+@click.option("--at", "commit_id", metavar="MOMENT", help="Commit or time to start from, instead of a branch.")
 @writes_graph
-@actor_option
 @quiet_option
 @json_option
 def create_command(
@@ -98,7 +97,6 @@ def list_command(address: Address, format_: str | None, as_json: bool) -> int:
 @click.argument("name", shell_complete=branch_names)
 @dry_run_option
 @writes_graph
-@actor_option
 @yes_option
 @quiet_option
 @json_option
@@ -120,7 +118,7 @@ def delete_command(
         return OK
     address.confirm_loss(f"delete branch {name}", yes=yes)
     address.announce("branch delete", quiet)
-    graph.delete_branch(name)
+    graph.delete_branch(name, actor=actor)
     if as_json:
         say_json(deleted_branch_json(graph.uri, name, actor))
     else:
@@ -132,14 +130,13 @@ def delete_command(
 @click.argument("name", metavar="OLD", shell_complete=branch_names)
 @click.argument("new_name", metavar="NEW")
 @writes_graph
-@actor_option
 @quiet_option
 @json_option
 def rename_command(address: Address, name: str, new_name: str, actor: str | None, quiet: bool, as_json: bool) -> int:
     """Rename a branch."""
     graph = address.open()
     address.announce("branch rename", quiet)
-    graph.rename_branch(name, new_name)
+    graph.rename_branch(name, new_name, actor=actor)
     if as_json:
         say_json(renamed_branch_json(graph.uri, name, new_name, actor))
     else:

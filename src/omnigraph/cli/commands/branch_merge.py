@@ -9,7 +9,6 @@ import click
 from omnigraph.cli.args.addresses import Address, writes_graph
 from omnigraph.cli.args.merge_options import settles_conflicts, show_tables
 from omnigraph.cli.args.options import (
-    actor_option,
     engine_option,
     idempotency_key_option,
     json_option,
@@ -35,7 +34,6 @@ from omnigraph.wire.merges import branch_merge_json, load_merge_preview
 @message_option
 @idempotency_key_option
 @writes_graph
-@actor_option
 @quiet_option
 @json_option
 def merge_command(

@@ -11,9 +11,9 @@ from omnigraph.cli.args.change_options import chooses_changes, page_limit_option
 from omnigraph.cli.args.files import locked, replacing
 from omnigraph.cli.args.options import branch_option, json_option
 from omnigraph.cli.args.row_output import chosen_format, format_option
-from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.commits import when
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.wire.changes import baseline_json, change_page_json, resume_json, written_baseline_json
 

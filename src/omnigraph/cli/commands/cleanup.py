@@ -8,8 +8,8 @@ import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.options import dry_run_option, json_option, quiet_option
-from omnigraph.cli.commands.commit import when
 from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.show.commits import when
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
 from omnigraph.cli.show.tables import aligned

@@ -12,17 +12,16 @@ from omnigraph.cli.args.options import branch_option, json_option
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_list
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.commits import COMMIT_COLUMNS, commit_row, when
 from omnigraph.cli.show.output import say, say_json
 from omnigraph.cli.show.tables import aligned, cell
 from omnigraph.core.commit import CommitKind
-from omnigraph.core.temporal import format_datetime
 from omnigraph.wire.changes import commit_changes_json
 from omnigraph.wire.commits import commit_json, commits_json
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
 
-_COLUMNS = ("commit", "time", "kind", "changes", "actor", "message")
 _OPTIONS_OF_THEIR_OWN = ("branch", "limit")
 
 
@@ -87,8 +86,8 @@ def list_command(
     elif is_drawn:
         say(_drawing(commits))
     else:
-        columns = dict.fromkeys(_COLUMNS, str)
-        show_list("commit list", columns, [_row(commit) for commit in commits], chosen, branch=branch)
+        columns = dict.fromkeys(COMMIT_COLUMNS, str)
+        show_list("commit list", columns, [commit_row(commit) for commit in commits], chosen, branch=branch)
     return OK
 
 
@@ -96,23 +95,24 @@ def _drawing(commits: list[GraphCommit]) -> str:
     from omnigraph.cli.show.commit_graph import drawn
 
     lines = list(drawn(commits))
-    listed = iter(aligned(_COLUMNS, [_row(commit) for _, commit in lines if commit is not None]).split("\n"))
+    listed = iter(
+        aligned(COMMIT_COLUMNS, [commit_row(commit) for _, commit in lines if commit is not None]).split("\n")
+    )
     width = max(len(drawing) for drawing, _ in lines)
     head = f"{' ' * width}  {next(listed)}"
     rows = [drawing if commit is None else f"{drawing.ljust(width)}  {next(listed)}" for drawing, commit in lines]
     return "\n".join([head, *rows])
 
 
-def _row(commit: GraphCommit) -> tuple[object, ...]:
-    return commit.id, when(commit.created_at_us), commit.kind.value, _changes(commit), commit.actor, commit.message
-
-
 @command.command("show")
-@click.argument("commit_id", metavar="ID")
+@click.argument("commit_id", metavar="COMMIT")
 @reads_graph
 @json_option
 def show_command(address: Address, commit_id: str, as_json: bool) -> int:
-    """Show one commit and the tables it changed."""
+    """Show one commit and the tables it changed.
+
+    COMMIT is an id or its first characters, a branch, or a form such as main~2.
+    """
     commit = address.open().commit(commit_id)
     if as_json:
         say_json(commit_json(commit))
@@ -140,7 +140,7 @@ def show_command(address: Address, commit_id: str, as_json: bool) -> int:
 
 
 @command.command("changes")
-@click.argument("commit_id", metavar="ID")
+@click.argument("commit_id", metavar="COMMIT")
 @click.option("--page-token", metavar="TEXT", help="Token of the previous page.")
 @page_limit_option
 @chooses_changes
@@ -173,18 +173,3 @@ def changes_command(
     elif not len(page):
         say("no changes")
     return OK
-
-
-def when(microseconds: int) -> str:
-    """A UTC time in the format that `--at` accepts."""
-    return format_datetime(microseconds // 1000)
-
-
-def _changes(commit: GraphCommit) -> str:
-    """`+3 ~1 -2`: the numbers of inserted, updated and deleted entities, without zeros."""
-    totals = (
-        ("+", sum(change.inserted for change in commit.tables)),
-        ("~", sum(change.updated for change in commit.tables)),
-        ("-", sum(change.deleted for change in commit.tables)),
-    )
-    return " ".join(f"{sign}{number:,}" for sign, number in totals if number)

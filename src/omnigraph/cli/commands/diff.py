@@ -20,7 +20,7 @@ SHOWN_CHANGES = 100
 
 @click.command("diff")
 @click.argument("before", metavar="FROM", shell_complete=branch_names)
-@click.argument("after", metavar="[TO]", default="main", shell_complete=branch_names)
+@click.argument("after", metavar="[TO]", required=False, shell_complete=branch_names)
 @chooses_changes
 @click.option(
     "--limit",
@@ -35,7 +35,7 @@ SHOWN_CHANGES = 100
 def command(
     address: Address,
     before: str,
-    after: str,
+    after: str | None,
     kinds: tuple[str, ...],
     types: tuple[str, ...],
     ops: tuple[str, ...],
@@ -46,7 +46,8 @@ def command(
 ) -> int:
     """Show the difference between two branches, commits or times.
 
-    FROM and TO are branches, commits, or times on main; TO defaults to main. Counts come first, then the changes:
+    FROM and TO are branches, commits, times on main, or forms such as main~2; TO defaults to main. FROM..TO is one
+    argument for both. Counts come first, then the changes:
     `+` inserted, `~` updated with the values before and after, `-` deleted.
     """
     chosen = chosen_format(format_, as_json=as_json)

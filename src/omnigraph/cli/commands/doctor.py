@@ -79,7 +79,7 @@ def _java() -> Finding:
         java = find_java(os.environ)
         return Finding("java", f"{java_major(str(java))} ({java})")
     except SparkUnavailable as error:
-        return Finding("java", error.message, Verdict.ADVICE, f"only Spark needs it: {error.hint}")
+        return Finding("java", error.message, Verdict.ADVICE, f"only Spark needs it: {error.command_hint}")
 
 
 def _graph(address: Address, branch: str) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def _graph(address: Address, branch: str) -> Iterator[Finding]:
         graph = address.open()
         findings = graph.doctor(branch)
     except OmnigraphError as error:
-        yield Finding("graph", error.message, Verdict.PROBLEM, error.hint)
+        yield Finding("graph", error.message, Verdict.PROBLEM, error.command_hint)
         return
     yield Finding("graph", graph.uri)
     yield from findings

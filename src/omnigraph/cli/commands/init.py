@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.args.addresses import Address, actor_option, makes_graph, uri_argument
 from omnigraph.cli.args.catalogs import catalog_of
 from omnigraph.cli.args.files import read_source
-from omnigraph.cli.args.options import actor_option, json_option, quiet_option
+from omnigraph.cli.args.options import json_option, quiet_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import UsageError
@@ -19,7 +19,7 @@ from omnigraph.wire.graphs import created_json
 @uri_argument
 @click.option("--schema", "schema_path", required=True, metavar="FILE.pg", help="Schema of the new graph.")
 @click.option("--force", is_flag=True, hidden=True)
-@writes_graph
+@makes_graph
 @actor_option
 @quiet_option
 @json_option

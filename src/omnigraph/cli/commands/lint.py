@@ -71,7 +71,9 @@ def _check_graph(address: Address | None) -> SchemaReport:
     assert address is not None, "there is a schema or a graph"
     graph = address.open()
     parsed = parse_schema(Source(graph.schema_text(), f"<schema of {address.uri}>"))
-    return SchemaReport(parsed, lint_schema(parsed), graph.catalog(), {"kind": "graph", "uri": graph.uri})
+    catalog = graph.catalog()
+    found = lint_schema(parsed, stored=catalog.schema)
+    return SchemaReport(parsed, found, catalog, {"kind": "graph", "uri": graph.uri})
 
 
 def _check_queries(source: Source, catalog: Catalog | None) -> LintReport:

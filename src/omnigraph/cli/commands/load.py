@@ -1,7 +1,8 @@
-"""``omnigraph load``: bulk load of JSON lines, or of tables through a mapping, as one commit."""
+"""``omnigraph load``: load of files, or of tables through a mapping, as one commit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,10 @@ import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.completion import branch_names
-from omnigraph.cli.args.data_files import STDIN, STDIN_PATH, DataFile, open_data
-from omnigraph.cli.args.load_engine import chosen_engine, spark_sources
+from omnigraph.cli.args.data_files import DataFile
+from omnigraph.cli.args.load_columns import column_options, column_values
+from omnigraph.cli.args.load_engine import LoadPlan, plan_load
 from omnigraph.cli.args.options import (
-    actor_option,
     branch_option,
     dry_run_option,
     engine_option,
@@ -28,7 +29,6 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.cli.show.progress import progress_bar, stage_bar
-from omnigraph.storage.objects.uri import is_remote
 from omnigraph.wire.addresses import with_uri
 from omnigraph.wire.writes import load_json
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.results import LoadResult
 
-MODES = ("append", "merge", "overwrite")
+MODES = ("upsert", "update", "merge", "append", "overwrite")
 
 
 @click.command("load")
@@ -45,15 +45,19 @@ MODES = ("append", "merge", "overwrite")
     "--data",
     "paths",
     multiple=True,
-    metavar="FILE",
-    help="JSON lines: a file, an s3:// address, or - for standard input; a path that ends in / means all files below "
-    "it. May be repeated. With --mapping: NAME=FILE for a source.",
+    metavar="[TYPE=]FILE",
+    help="CSV, TSV, Parquet, JSON, JSON lines or Arrow, also compressed: a file, a pattern such as 'people-*.csv', a "
+    "directory with a file for each type, an s3:// address, or - for standard input. May be repeated. With --mapping: "
+    "NAME=FILE for a source.",
 )
+@column_options
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    required=True,
-    help="append: fail if an id exists. merge: replace entities by id. overwrite: replace all entities of the types.",
+    default="upsert",
+    show_default=True,
+    help="upsert: set the properties that the input names. update: the same, but fail if an entity does not exist. "
+    "merge: replace entities by id. append: fail if an id exists. overwrite: replace all entities of the types.",
 )
 @branch_option
 @click.option(
@@ -64,13 +68,11 @@ MODES = ("append", "merge", "overwrite")
     help="If the branch does not exist, create it from this one.",
 )
 @engine_option("loads")
-@click.option(
-    "--mapping", metavar="FILE.yaml", help="Mapping from columns of tables to types and properties. Needs Spark."
-)
+@click.option("--mapping", metavar="FILE.yaml", help="Mapping from columns of tables to types and properties.")
 @click.option(
     "--reject-to",
     metavar="FILE",
-    help="Write invalid rows to this new file and load the others. Needs Spark.",
+    help="Write invalid rows to this new file and load the others.",
 )
 @click.option("--resume", is_flag=True, help="Resume the same load after it was killed. Needs Spark.")
 @dry_run_option
@@ -78,13 +80,17 @@ MODES = ("append", "merge", "overwrite")
 @message_option
 @idempotency_key_option
 @writes_graph
-@actor_option
 @yes_option
 @quiet_option
 @json_option
 def command(
     address: Address,
     paths: tuple[str, ...],
+    type_name: str | None,
+    format: str | None,
+    mapped: tuple[str, ...],
+    ignore: tuple[str, ...],
+    constant: tuple[str, ...],
     mode: str,
     branch: str,
     base: str | None,
@@ -99,50 +105,68 @@ def command(
     as_json: bool,
     **commit_options: Any,
 ) -> int:
-    """Load entities from JSON lines as one commit.
+    """Load files as one commit.
+
+    \b
+    omnigraph load G --data people.csv --type Person
+    omnigraph load G --data Person=people.csv --data Knows=knows.parquet
 
     The load is atomic: all of the input becomes visible, or none of it. Every violation is reported with its file and
     line.
     """
-    only_spark = [name for name, is_given in (("--reject-to", reject_to), ("--resume", resume)) if is_given]
-    not_dry = [*(["--stats"] if stats else []), *only_spark]
-    if dry_run and not_dry:
-        raise click.UsageError(f"pass either --dry-run or {not_dry[0]}, not both")
-    with_spark = chosen_engine(engine, mapping, paths, only_spark, address.storage_options) == "spark"
+    for name, is_given in (("--stats", stats), ("--resume", resume)):
+        if dry_run and is_given:
+            raise click.UsageError(f"pass either --dry-run or {name}, not both")
+    columns = {"type_name": type_name, "format": format, **column_values(mapped, ignore, constant)}
+    place: dict[str, Any] = {"branch": branch, "base": base, **columns, "reject_to": reject_to}
+    earlier = None if dry_run else _earlier(address, mode, branch, commit_options)
+    if earlier is not None:
+        _show(*earlier, reject_to, stats, as_json)
+        return OK
     with ExitStack() as stack:
         # Unreadable files are reported before the graph is opened and before a Spark session starts.
-        given = spark_sources(mapping, paths) if with_spark else (None, None)
-        files = [] if with_spark else [stack.enter_context(open_data(path)) for path in paths if not is_remote(path)]
+        options = address.storage_options or {}
+        plan = plan_load(stack, engine, mapping, paths, type_name, resume, options)
         graph = address.open()
         if mode == "overwrite" and not dry_run:
             address.confirm_loss(f"replace entities of branch {branch}", yes=yes)
         address.announce("load", quiet or dry_run)
-        watched = files[0] if len(paths) == 1 and files else None
-        place: dict[str, Any] = {"branch": branch, "base": base}
+        place |= {"mapping": plan.mapping, "progress": _progress(stack, plan, quiet)}
         result: LoadResult | WritePreview
         try:
-            if with_spark:
-                watch = stack.enter_context(stage_bar("entities", quiet=quiet))
-                place |= {"mapping": given[1], "progress": watch}
-                if dry_run:
-                    result = graph.load_spark_preview(given[0], mode, **place)
-                else:
-                    commit_options |= {"reject_to": reject_to, "resume": resume, "stats": stats}
-                    result = graph.load_spark(given[0], mode, **place, **commit_options)
+            if dry_run:
+                preview = graph.load_spark_preview if plan.with_spark else graph.load_preview
+                result = preview(plan.data, mode, **place)
+            elif plan.with_spark:
+                result = graph.load_spark(plan.data, mode, **place, **commit_options, stats=stats, resume=resume)
             else:
-                total = watched.size if watched else None
-                report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
-                place["progress"] = lambda entities: report(watched.position if watched else 0, entities)
-                data = watched or [STDIN_PATH if path == STDIN else path for path in paths]
-                if dry_run:
-                    result = graph.load_preview(data, mode, **place)
-                else:
-                    result = graph.load(data, mode, **place, **commit_options, stats=stats)
+                result = graph.load(plan.data, mode, **place, **commit_options, stats=stats)
         except KeyboardInterrupt:
-            raise Interrupted(_after_interrupt(watched)) from None
+            raise Interrupted(_after_interrupt(plan.watched)) from None
     # Printed after the progress bar has closed: the bar redirects standard output while it runs.
     _show(graph.uri, result, reject_to, stats, as_json)
     return OK
+
+
+def _earlier(address: Address, mode: str, branch: str, commit_options: dict[str, Any]) -> tuple[str, LoadResult] | None:
+    """The result of an earlier load with the same idempotency key: its files need not exist any more."""
+    key = commit_options.get("idempotency_key")
+    if key is None:
+        return None
+    from omnigraph.engine.load_options import LoadOptions
+
+    graph = address.open()
+    found = graph.earlier_load(LoadOptions(mode, branch=branch, idempotency_key=key))
+    return None if found is None else (graph.uri, found)
+
+
+def _progress(stack: ExitStack, plan: LoadPlan, quiet: bool) -> Callable[..., None] | None:
+    if plan.with_spark:
+        return stack.enter_context(stage_bar("entities", quiet=quiet))
+    watched = plan.watched
+    total = watched.size if watched else None
+    report = stack.enter_context(progress_bar("loading", "entities", total=total, quiet=quiet))
+    return lambda entities: report(watched.position if watched else 0, entities)
 
 
 def _after_interrupt(watched: DataFile | None) -> str:
@@ -166,6 +190,8 @@ def _show(uri: str, result: LoadResult | WritePreview, reject_to: str | None, st
 
 
 def _say_result(result: LoadResult, reject_to: str | None) -> None:
+    from omnigraph.engine.results import loaded_text
+
     ok = paint("ok", "green", bold=True)
     if result.repeated:
         say(f"{ok}: already loaded, as commit {result.commit.id}")
@@ -175,6 +201,9 @@ def _say_result(result: LoadResult, reject_to: str | None) -> None:
     if result.rejected:
         were = "row was rejected and is" if result.rejected == 1 else "rows were rejected and are"
         say(f"  {result.rejected:,} {were} in {reject_to}")
+    if result.cleared:
+        say(f"  {count(result.cleared, 'value', 'values')} cleared: the input does not name them")
+    for remark in result.remarks:
+        say(f"{paint('remark', 'yellow')}: {remark}", to_stderr=True)
     created = f" (made from {result.base_branch})" if result.branch_created else ""
-    loaded = count(result.total, "entity", "entities")
-    say(f"{ok}: loaded {loaded} into {result.branch}{created}, commit {result.commit.id}")
+    say(f"{ok}: loaded {loaded_text(result)} into {result.branch}{created}, commit {result.commit.id}")

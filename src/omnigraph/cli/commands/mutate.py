@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from omnigraph.cli.args.addresses import Address, writes_graph
 from omnigraph.cli.args.options import (
-    actor_option,
     branch_option,
     dry_run_option,
     idempotency_key_option,
@@ -18,13 +15,11 @@ from omnigraph.cli.args.options import (
 )
 from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.cli.show.mutations import show_mutation
+from omnigraph.cli.show.output import say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.errors import CompileError
 from omnigraph.wire.writes import mutation_json
-
-if TYPE_CHECKING:
-    from omnigraph.engine.results import MutationResult
 
 
 @click.command("mutate")
@@ -38,7 +33,6 @@ if TYPE_CHECKING:
 @message_option
 @idempotency_key_option
 @writes_graph
-@actor_option
 @json_option
 def command(
     address: Address,
@@ -85,16 +79,7 @@ def command(
     if as_json:
         say_json(mutation_json(result, with_profile=stats))
         return OK
-    _show(result)
+    show_mutation(result)
     if stats:
         say(result.stats(), to_stderr=True)
     return OK
-
-
-def _show(result: MutationResult) -> None:
-    ok = paint("ok", "green", bold=True)
-    if result.commit is None:
-        say(f"{ok}: nothing to change, no commit")
-        return
-    affected = f"{count(result.affected_nodes, 'node')}, {count(result.affected_edges, 'edge')}"
-    say(f"{ok}: {affected} changed on {result.branch}, commit {result.commit.id}")

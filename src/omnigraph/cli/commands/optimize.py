@@ -8,7 +8,6 @@ import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.options import (
-    actor_option,
     branch_option,
     engine_option,
     json_option,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 @click.option("--no-index", is_flag=True, help="Do not build or extend indexes.")
 @engine_option("rewrites large tables")
 @writes_graph
-@actor_option
 @quiet_option
 @json_option
 def command(

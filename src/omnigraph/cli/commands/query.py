@@ -12,7 +12,7 @@ from omnigraph.cli.args.options import json_option, stats_option
 from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_rows
 from omnigraph.cli.exit_codes import OK
-from omnigraph.cli.show.output import say, say_json
+from omnigraph.cli.show.output import say
 from omnigraph.engine.engine_choice import ENGINES
 from omnigraph.errors import CompileError
 
@@ -84,12 +84,7 @@ def command(
             )
     except CompileError as error:
         raise named_by_file(error, source) from error
-    if chosen == "json":
-        from omnigraph.wire.results import result_json
-
-        say_json(result_json(result, with_profile=stats))
-        return OK
-    show_rows(result, chosen)
-    if stats:
+    show_rows(result, chosen, with_profile=stats)
+    if stats and chosen != "json":
         say(result.stats(), to_stderr=True)
     return OK

@@ -9,7 +9,6 @@ import click
 from omnigraph.cli.args.addresses import Address, writes_graph
 from omnigraph.cli.args.merge_options import settles_conflicts, show_conflicts
 from omnigraph.cli.args.options import (
-    actor_option,
     branch_option,
     dry_run_option,
     idempotency_key_option,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 @message_option
 @idempotency_key_option
 @writes_graph
-@actor_option
 @quiet_option
 @json_option
 def command(

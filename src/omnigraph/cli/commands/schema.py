@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.args.addresses import Address, may_read_graph, reads_graph, uri_argument, writes_graph
-from omnigraph.cli.args.files import read_source
+from omnigraph.cli.args.addresses import (
+    Address,
+    may_read_graph,
+    reads_graph,
+    storage_options_option,
+    uri_argument,
+    writes_graph,
+)
+from omnigraph.cli.args.files import read_source, replacing
 from omnigraph.cli.args.options import (
-    actor_option,
     branch_option,
     idempotency_key_option,
     json_option,
@@ -18,6 +25,7 @@ from omnigraph.cli.args.options import (
     yes_option,
 )
 from omnigraph.cli.args.queries import named_by_file
+from omnigraph.cli.args.typed_files import files_argument, typed_files
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
@@ -26,6 +34,7 @@ from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.migration import MigrationPlan, step_text
 from omnigraph.schema.steps import DropProperty, DropType, Safety
+from omnigraph.wire.inferred import inferred_json
 from omnigraph.wire.schemas import schema_plan_json, schema_result_json, schema_text_json
 
 if TYPE_CHECKING:
@@ -38,7 +47,7 @@ _WORDS = {Safety.SAFE: "safe", Safety.NEEDS_DATA_CHECK: "to be checked", Safety.
 
 @click.group("schema", cls=CommandGroup, aliases={"get": "show"})
 def command() -> None:
-    """Show and change schemas, and plan migrations."""
+    """Show, infer and change schemas, and plan migrations."""
 
 
 _allow_option = click.option(
@@ -104,7 +113,6 @@ def _planned(
 @message_option
 @idempotency_key_option
 @writes_graph
-@actor_option
 @yes_option
 @quiet_option
 @json_option
@@ -148,6 +156,32 @@ def apply_command(
         say_json(schema_result_json(result))
     else:
         _show_applied(result)
+    return OK
+
+
+@command.command("infer")
+@files_argument
+@click.option("--out", metavar="FILE.pg", help="Write the schema to this file. [default: standard output]")
+@storage_options_option
+@json_option
+def infer_command(files: tuple[str, ...], out: str | None, storage_options: Mapping[str, str], as_json: bool) -> int:
+    """Guess a schema from data files, with every guess in a comment.
+
+    Reads what `omnigraph import` reads; nothing else is written. The type is the name of the file (people.csv: Person)
+    or the one in front of it.
+    """
+    from omnigraph.engine.graph import infer_schema
+
+    inferred = infer_schema(typed_files(files), storage_options=storage_options)
+    if out is not None:
+        with replacing(out) as file:
+            file.write(inferred.text.encode())
+    if as_json:
+        say_json(inferred_json(inferred))
+    elif out is None:
+        say(inferred.text.removesuffix("\n"))
+    else:
+        say(f"{paint('ok', 'green', bold=True)}: {count(len(inferred.types), 'type')} in {out}")
     return OK
 
 

@@ -65,6 +65,15 @@ def _configure(ctx: click.Context) -> None:
     logger.setLevel(level)
 
 
+def log_to_stderr(ctx: click.Context, name: str) -> None:
+    """Log for a command that runs until it is stopped: what one logger says, and the warnings of all others."""
+    _configure(ctx)
+    if not ctx.find_root().meta.get(_VERBOSITY):
+        logger = logging.getLogger(name)
+        ctx.find_root().call_on_close(partial(logger.setLevel, logger.level))
+        logger.setLevel(logging.INFO)
+
+
 class _Handler(logging.StreamHandler):  # type: ignore[type-arg] # not generic at run time in 3.11
     """The handler of this program, distinguishable from handlers of an embedding application."""
 

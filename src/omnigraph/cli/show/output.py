@@ -16,10 +16,11 @@ import click
 def say(text: str = "", *, to_stderr: bool = False) -> None:
     """Print a line; colours are kept only on terminals, and only if NO_COLOR is not set."""
     stream = sys.stderr if to_stderr else sys.stdout
-    click.echo(text, err=to_stderr, color=_wants_colour(stream))
+    click.echo(text, err=to_stderr, color=wants_colour(stream))
 
 
-def _wants_colour(stream: object) -> bool:
+def wants_colour(stream: object) -> bool:
+    """True for a terminal, unless the environment asks for plain text."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     isatty = getattr(stream, "isatty", None)
@@ -33,8 +34,12 @@ def paint(text: str, colour: str | None = None, *, bold: bool = False) -> str:
 
 def say_json(value: Mapping[str, object] | Sequence[Mapping[str, object]]) -> None:
     """Print a form of ``omnigraph.wire`` as indented JSON."""
-    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
-    click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf8"), color=False)
+    click.echo(json.dumps(value, indent=2, ensure_ascii=not is_utf8(sys.stdout)), color=False)
+
+
+def is_utf8(stream: object) -> bool:
+    """True if every character can be written as it is; otherwise JSON escapes the others."""
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
 
 
 def count(number: int, what: str, plural: str | None = None) -> str:

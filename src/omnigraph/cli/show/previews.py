@@ -21,4 +21,10 @@ def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
     if preview.tables:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in preview.tables]
         say(aligned(("table", "inserted", "updated", "deleted"), rows))
+    for line in preview.rejections:
+        say(f"  would reject {line}")
+    if preview.rejected > len(preview.rejections):
+        say(f"  ... and {preview.rejected - len(preview.rejections):,} more")
+    if preview.rejected:
+        say(f"would reject {count(preview.rejected, 'row', 'rows')}")
     say(f"would change {count(preview.total, 'entity', 'entities')} on {preview.branch}; nothing was changed")

@@ -1,33 +1,31 @@
-"""Output formats of query rows: CSV and JSON lines are exact, tables and key-value lists fit a terminal."""
+"""Output formats of rows for people, in plain text: tables and key-value lists.
+
+The layouts are those of Omnigraph 0.10. ``terminal_tables`` draws tables that fit the width of a terminal.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from omnigraph.rows.results import result_rows
-from omnigraph.wire.results import metadata_json
+from omnigraph.cli.show.machine_formats import cell_text, written_rows
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
 
-COLUMN_WIDTH_MAX = 80
-"""Cells of a table on a terminal wider than this are cut or wrapped, unless the operator has set another width."""
-
 _ELLIPSIS = "…"
 
 
-def table_lines(result: QueryResult, width: int = COLUMN_WIDTH_MAX, *, wrap: bool = False) -> Iterator[str]:
+def table_lines(result: QueryResult, width: int, *, wrap: bool = False) -> Iterator[str]:
     """A summary line, the column names, a rule, and the rows."""
     yield header(result)
     fit = partial(_wrapped if wrap else _cut, width=width)
-    names = [_cut(_visible(name), width)[0] for name in result.columns]
-    rows = [[fit(_visible(_text(cell))) for cell in row.values()] for row in _rows(result)]
+    names = [_cut(visible(name), width)[0] for name in result.columns]
+    rows = [[fit(visible(cell_text(cell))) for cell in row.values()] for row in written_rows(result)]
     columns = zip(([name] for name in names), *rows, strict=True)
     widths = [max(cell_len(line) for lines in column for line in lines) for column in columns]
     yield _table_line(names, widths)
@@ -50,17 +48,17 @@ def _wrapped(text: str, width: int) -> list[str]:
     return chop_cells(text, width) or [""]
 
 
-def kv_lines(result: QueryResult) -> Iterator[str]:
-    """A summary line, then every row as lines of column and value."""
+def kv_lines(result: QueryResult, text: Callable[[object], str] = cell_text) -> Iterator[str]:
+    """A summary line, then every row as lines of column and value, each value by ``text``."""
     yield header(result)
     if not len(result):
         yield "(no rows)"
-    for number, row in enumerate(_rows(result), 1):
+    for number, row in enumerate(written_rows(result), 1):
         if number > 1:
             yield ""
         yield f"row {number}"
         for name, cell in row.items():
-            yield f"{_visible(name)}: {_visible(_text(cell))}"
+            yield f"{visible(name)}: {visible(text(cell))}"
 
 
 def header(result: QueryResult) -> str:
@@ -70,40 +68,7 @@ def header(result: QueryResult) -> str:
     return f"{len(result)} rows{known} via {result.query_name}"
 
 
-def csv_lines(result: QueryResult) -> Iterator[str]:
-    """The column names and the rows; null is written as ``null``."""
-    yield ",".join(map(_csv_cell, result.columns))
-    for row in _rows(result):
-        yield ",".join(_csv_cell(_text(cell)) for cell in row.values())
-
-
-def _csv_cell(text: str) -> str:
-    if any(char in text for char in ',"\r\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
-
-
-def jsonl_lines(result: QueryResult) -> Iterator[str]:
-    """A metadata document, then one document per row."""
-    yield _compact(metadata_json(result))
-    for row in _rows(result):
-        yield _compact(row)
-
-
-def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:
-    for batch in result.to_batches():
-        yield from result_rows(batch)
-
-
-def _text(cell: object) -> str:
-    return cell if isinstance(cell, str) else _compact(cell)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """One line without control characters, which a terminal would execute."""
     if text.isprintable():
         return text

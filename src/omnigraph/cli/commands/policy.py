@@ -1,0 +1,125 @@
+"""``omnigraph policy``: check, test and explain policy bundles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from omnigraph.cli.args.addresses import chosen_policy
+from omnigraph.cli.args.options import json_option
+from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names
+from omnigraph.cli.exit_codes import FAILED, OK
+from omnigraph.cli.lazy import CommandGroup
+from omnigraph.cli.show.output import count, paint, say, say_json
+from omnigraph.core.actors import Action
+from omnigraph.wire.policies import bundle_json, cases_json, decision_json
+
+if TYPE_CHECKING:
+    from omnigraph.policy import Policy
+
+_FILE = click.argument("file", required=False)
+_PROFILE = click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=profile_names,
+    help=f"Profile in the operator's settings that names the policy. [default: {PROFILE_VARIABLE}]",
+)
+
+
+@click.group("policy", cls=CommandGroup)
+def command() -> None:
+    """Check, test and explain policy bundles."""
+
+
+@command.command("validate")
+@_FILE
+@_PROFILE
+@json_option
+def validate_command(file: str | None, profile: str | None, as_json: bool) -> int:
+    """Check a policy bundle.
+
+    FILE is a bundle for graphs or for the server (graph_list). All problems are listed.
+    """
+    path, policy = _loaded(file, profile)
+    form = bundle_json(path, policy.bundle)
+    if as_json:
+        say_json(form)
+    else:
+        facts = f"{count(form['actors'], 'actor')}, {count(form['rules'], 'rule')}"
+        say(f"{paint('policy valid', 'green', bold=True)}: {path} ({form['kind']} bundle, {facts})")
+    return OK
+
+
+@command.command("test")
+@_FILE
+@click.option("--tests", "tests_path", required=True, metavar="FILE", help="Cases with the expected decisions.")
+@_PROFILE
+@json_option
+def test_command(file: str | None, tests_path: str, profile: str | None, as_json: bool) -> int:
+    """Compare the decisions of a policy bundle with expected ones.
+
+    Every case that differs is listed, and the exit code is then 1.
+    """
+    from omnigraph.policy.cases import run_cases
+
+    _, policy = _loaded(file, profile)
+    results = run_cases(policy, tests_path)
+    failures = [result for result in results if not result.passed]
+    if as_json:
+        say_json(cases_json(results))
+    else:
+        for result in failures:
+            say(f"{paint('failed', 'red', bold=True)}: {result}", to_stderr=True)
+        if failures:
+            say(f"policy tests failed: {len(failures)} of {count(len(results), 'case')}", to_stderr=True)
+        else:
+            say(f"{paint('policy tests passed', 'green', bold=True)}: {count(len(results), 'case')}")
+    return FAILED if failures else OK
+
+
+@command.command("explain")
+@_FILE
+@click.option("--actor", "actor_id", required=True, metavar="ACTOR", help="Id of the actor.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Group of the actor's token; may be repeated.")
+@click.option(
+    "--action", required=True, type=click.Choice([action.value for action in Action]), help="Action of the request."
+)
+@click.option("--branch", metavar="BRANCH", help="Branch of the request; the source of a merge. [default: none]")
+@click.option("--target-branch", metavar="BRANCH", help="Branch that would be made or changed. [default: none]")
+@click.option("--query", metavar="NAME", help="Stored query of invoke_query. [default: none]")
+@_PROFILE
+@json_option
+def explain_command(
+    file: str | None,
+    actor_id: str,
+    groups: tuple[str, ...],
+    action: str,
+    branch: str | None,
+    target_branch: str | None,
+    query: str | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Show the decision of a policy bundle about one request, with the rule that decided."""
+    from omnigraph.core.actors import Actor, Need
+
+    _, policy = _loaded(file, profile)
+    need = Need(Action(action), branch, target_branch, query)
+    form = decision_json(policy.decide(Actor(actor_id, frozenset(groups)), need))
+    if as_json:
+        say_json(form)
+    else:
+        for name, value in form.items():
+            if value is not None:
+                say(f"{name}: {value}")
+    return OK
+
+
+def _loaded(file: str | None, profile: str | None) -> tuple[str, Policy]:
+    path = chosen_policy(file, profile=profile)
+    if path is None:
+        raise click.UsageError("no policy is given: pass FILE, or a profile with a policy")
+    from omnigraph.policy import load_policy
+
+    return path, load_policy(path)
