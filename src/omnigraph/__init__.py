@@ -1,15 +1,19 @@
 """Omnigraph: a typed property graph on open Lance tables, with branches, merges and time travel.
 
-``create`` makes a graph, ``open`` opens one, ``repair`` mends a damaged one; everything else is a method of the
-``Graph`` that they return. Importing this package loads neither Lance nor Arrow: they are loaded with the first graph.
+``create`` makes a graph, ``open`` opens one, ``repair`` mends a damaged one, ``restore`` copies a backup,
+``infer_schema`` guesses a schema from data; everything else is a method of a ``Graph``. Importing this package loads
+neither Lance nor Arrow: they are loaded with the first graph.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.errors import OmnigraphError
 from omnigraph.wiring import plug_in
 
 if TYPE_CHECKING:
+    from omnigraph import aio as aio
+    from omnigraph.core.actors import Action, Actor
     from omnigraph.core.commit import GraphCommit
     from omnigraph.core.ports import Embedder
     from omnigraph.core.profile import OperatorProfile
@@ -17,15 +21,22 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis.result import AnalysisResult
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
-    from omnigraph.engine.graph import Graph, create, repair
+    from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.export.result import ExportedFile, ExportResult
+    from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.graph import open_graph as open
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
+    from omnigraph.engine.interop.backend_graph import BackendGraph
     from omnigraph.engine.load_options import LoadOptions
     from omnigraph.engine.merge.result import MergePreview, MergeResult
+    from omnigraph.engine.mirror.result import MirroredTable, MirrorResult
+    from omnigraph.engine.permits.authorizer import Authorizer
+    from omnigraph.engine.picture.picture import Picture
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
+    from omnigraph.engine.query.prepared import PreparedQuery
     from omnigraph.engine.query.result import QueryResult
     from omnigraph.engine.results import (
         BranchInfo,
@@ -36,24 +47,37 @@ if TYPE_CHECKING:
         VerifyProblem,
         VerifyReport,
     )
+    from omnigraph.engine.retry import retrying
     from omnigraph.engine.revert.result import RevertPreview, RevertResult
+    from omnigraph.engine.schema.importing import ImportResult
     from omnigraph.engine.schema.result import SchemaResult
+    from omnigraph.engine.schema.text import SchemaText
     from omnigraph.engine.snapshot import Snapshot
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
     from omnigraph.engine.upkeep.doctor import Finding
     from omnigraph.engine.upkeep.optimize_result import OptimizeResult
     from omnigraph.engine.upkeep.repair_result import RepairReport
+    from omnigraph.engine.views.types import TypeViews
+    from omnigraph.engine.views.view import EntityView
     from omnigraph.history.changes import Change
     from omnigraph.history.conflicts import Resolution
+    from omnigraph.ingest.infer.result import InferredSchema, InferredType
+    from omnigraph.ingest.networkx import GraphTables, from_networkx
+    from omnigraph.manifest.mirrors import Mirror
     from omnigraph.schema.catalog import Catalog
     from omnigraph.schema.migration import MigrationPlan
+    from omnigraph.write.adopt.versions import OfferedVersion
 
 __version__ = "0.1.0"
 
 # Public name -> the module that is imported when the name is first used.
 _MODULES = {
+    "Action": "core.actors",
+    "Actor": "core.actors",
     "Analysis": "engine.analysis.run",
     "AnalysisResult": "engine.analysis.result",
+    "Authorizer": "engine.permits.authorizer",
+    "BackendGraph": "engine.interop.backend_graph",
     "Blob": "engine.blobs",
     "BranchInfo": "engine.results",
     "BranchList": "engine.results",
@@ -65,40 +89,65 @@ _MODULES = {
     "ChangePage": "engine.history.feed",
     "CleanupResult": "engine.upkeep.cleanup_result",
     "CommitChanges": "engine.history.commit_changes",
+    "CopyResult": "engine.copies.result",
     "Diff": "engine.history.diff",
     "Embedder": "core.ports",
+    "EntityView": "engine.views.view",
     "Explanation": "engine.query.explanation",
+    "ExportResult": "engine.export.result",
+    "ExportedFile": "engine.export.result",
     "Feed": "engine.history.feed",
     "Finding": "engine.upkeep.doctor",
     "Graph": "engine.graph",
     "GraphCommit": "core.commit",
+    "GraphTables": "ingest.networkx",
+    "ImportResult": "engine.schema.importing",
+    "InferredSchema": "ingest.infer.result",
+    "InferredType": "ingest.infer.result",
     "LoadOptions": "engine.load_options",
     "LoadResult": "engine.results",
     "MergePreview": "engine.merge.result",
     "MergeResult": "engine.merge.result",
     "MigrationPlan": "schema.migration",
+    "Mirror": "manifest.mirrors",
+    "MirrorResult": "engine.mirror.result",
+    "MirroredTable": "engine.mirror.result",
     "MutationResult": "engine.results",
+    "OfferedVersion": "write.adopt.versions",
     "OperatorProfile": "core.profile",
     "OptimizeResult": "engine.upkeep.optimize_result",
+    "Picture": "engine.picture.picture",
+    "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
     "RevertPreview": "engine.revert.result",
     "RevertResult": "engine.revert.result",
     "SchemaResult": "engine.schema.result",
+    "SchemaText": "engine.schema.text",
     "Snapshot": "engine.snapshot",
     "Tuning": "core.tuning",
+    "TypeViews": "engine.views.types",
     "VerifyProblem": "engine.results",
     "VerifyReport": "engine.results",
     "WritePreview": "engine.previews",
     "create": "engine.graph",
+    "from_networkx": "ingest.networkx",
+    "import_data": "engine.graph",
+    "infer_schema": "engine.graph",
     "open": "engine.graph",
     "repair": "engine.graph",
+    "restore": "engine.graph",
+    "retrying": "engine.retry",
 }
 
 __all__ = [
+    "Action",
+    "Actor",
     "Analysis",
     "AnalysisResult",
+    "Authorizer",
+    "BackendGraph",
     "Blob",
     "BranchInfo",
     "BranchList",
@@ -110,47 +159,68 @@ __all__ = [
     "ChangePage",
     "CleanupResult",
     "CommitChanges",
+    "CopyResult",
     "Diff",
     "Embedder",
+    "EntityView",
     "Explanation",
+    "ExportResult",
+    "ExportedFile",
     "Feed",
     "Finding",
     "Graph",
     "GraphCommit",
+    "GraphTables",
+    "ImportResult",
+    "InferredSchema",
+    "InferredType",
     "LoadOptions",
     "LoadResult",
     "MergePreview",
     "MergeResult",
     "MigrationPlan",
+    "Mirror",
+    "MirrorResult",
+    "MirroredTable",
     "MutationResult",
+    "OfferedVersion",
     "OmnigraphError",
     "OperatorProfile",
     "OptimizeResult",
+    "Picture",
+    "PreparedQuery",
     "QueryResult",
     "RepairReport",
     "Resolution",
     "RevertPreview",
     "RevertResult",
     "SchemaResult",
+    "SchemaText",
     "Snapshot",
     "Tuning",
+    "TypeViews",
     "VerifyProblem",
     "VerifyReport",
     "WritePreview",
     "__version__",
     "create",
+    "from_networkx",
+    "import_data",
+    "infer_schema",
     "open",
     "repair",
+    "restore",
+    "retrying",
 ]
 
 plug_in()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "aio":
+        return import_module("omnigraph.aio")
     if name not in _MODULES:
         raise AttributeError(f"module 'omnigraph' has no attribute {name!r}")
-    from importlib import import_module
-
     found = getattr(import_module(f"omnigraph.{_MODULES[name]}"), "open_graph" if name == "open" else name)
     globals()[name] = found
     return found

@@ -8,7 +8,10 @@
     │   ├── ViolationError        entities that violate the schema (counted and sampled)
     │   ├── BlobRangeError        a byte range outside the blob
     │   ├── CursorRejected        a cursor of another graph, branch or filter
+    │   ├── PolicyInvalid         a policy bundle that does not parse or validate
+    │   ├── ClusterInvalid        a cluster whose configuration or state cannot be used
     │   └── UsageError            an invalid argument or combination of arguments
+    │       └── ArgumentError     an argument of a wrong type, or one that does not exist (also a TypeError)
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
     │   └── HistoryCleaned        a commit that cleanup has expired: listed, but not readable
     ├── ChangeFeedGap             changes that cleanup has made unreadable
@@ -21,6 +24,8 @@
     │   ├── PreconditionFailed    the branch head is not the expected commit
     │   ├── ContentionError       other writers won the publish race too often (retryable)
     │   └── WriteExpired          a load slower than the grace period of a cleanup (retryable)
+    ├── PolicyDenied              the policy does not allow the actor to do this; nothing was changed
+    ├── PolicyFailure             the policy could not be evaluated, so the call was refused
     ├── LimitExceeded             a query exceeds its limit of time or memory
     ├── QueryCancelled            the caller cancelled the query
     ├── EmbeddingError            a text could not be embedded
@@ -35,13 +40,22 @@
 
 An error has a stable ``code`` for programs, a message (problem, value, expectation) with a ``hint`` (next step),
 ``facts`` with the values in the message, and ``retryable``: whether the same call may succeed later. Messages are
-written where errors are raised, not here.
+written where errors are raised, not here. A next step that a program and a shell write differently is a ``Hint``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The next step as a Python program takes it, and as the command line does."""
+
+    python: str
+    command: str
 
 
 class LocatedMessage(Protocol):
@@ -60,14 +74,31 @@ class OmnigraphError(Exception):
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, *, hint: str | None = None, **facts: object) -> None:
+    def __init__(self, message: str, *, hint: str | Hint | None = None, **facts: object) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.advise(hint)
         self.facts: Mapping[str, object] = facts
 
     def __str__(self) -> str:
         return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+    def advise(self, hint: str | Hint | None) -> None:
+        """Set the next step."""
+        self.hint = hint.python if isinstance(hint, Hint) else hint
+        self.command_hint = hint.command if isinstance(hint, Hint) else hint
+
+    def give_up(self, attempts: int) -> None:
+        """Note that a retry has raised this error after its last attempt."""
+        self.message += f" (attempt {attempts} of {attempts})"
+        self.args = (self.message,)
+        self.facts = {**self.facts, "attempts": attempts}
+
+    def _render_traceback_(self) -> list[str]:
+        """The traceback that IPython shows: frames of the caller, then the message. Python's own stays whole."""
+        from omnigraph.core.tracebacks import short_traceback
+
+        return short_traceback(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Unpickling an exception calls its class with the message alone, which most classes here do not accept.
@@ -121,10 +152,28 @@ class CursorRejected(InputError):
     code = "cursor_rejected"
 
 
+class PolicyInvalid(InputError):
+    """A policy bundle that does not parse or validate. The message lists all problems that were found."""
+
+    code = "policy_invalid"
+
+
+class ClusterInvalid(InputError):
+    """The configuration or the state of a cluster cannot be used; ``reason`` is a stable word for it."""
+
+    code = "cluster_invalid"
+
+
 class UsageError(InputError):
     """An invalid argument, or arguments that exclude each other."""
 
     code = "usage"
+
+
+class ArgumentError(UsageError, TypeError):
+    """An argument of a wrong type, an unknown one, or a missing one. It is a ``TypeError`` too, as Python raises."""
+
+    code = "bad_argument"
 
 
 class NotFoundError(OmnigraphError):
@@ -151,7 +200,13 @@ class ViolationError(InputError):
     code = "violation"
 
     def __init__(
-        self, message: str, *, total: int, samples: Sequence[object], counts: Mapping[str, int], hint: str | None = None
+        self,
+        message: str,
+        *,
+        total: int,
+        samples: Sequence[object],
+        counts: Mapping[str, int],
+        hint: str | Hint | None = None,
     ) -> None:
         super().__init__(message, hint=hint, total=total)
         self.total = total
@@ -189,7 +244,9 @@ class MergeConflicts(ConflictError):
 
     code = "merge_conflicts"
 
-    def __init__(self, message: str, *, conflicts: Sequence[object], table: object, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, conflicts: Sequence[object], table: object, hint: str | Hint | None = None
+    ) -> None:
         super().__init__(message, hint=hint, total=len(conflicts))
         self.conflicts = tuple(conflicts)
         self.table = table
@@ -219,6 +276,18 @@ class WriteExpired(ConflictError):
 
     code = "write_expired"
     retryable = True
+
+
+class PolicyDenied(OmnigraphError):
+    """The policy does not allow the action. Facts: ``actor``, ``action``, ``branch`` and ``target_branch``."""
+
+    code = "forbidden"
+
+
+class PolicyFailure(OmnigraphError):
+    """The policy could not be evaluated. The call was refused, because a policy that fails must not allow."""
+
+    code = "policy"
 
 
 class LimitExceeded(OmnigraphError):
@@ -290,9 +359,13 @@ class OutcomeUnknown(OmnigraphError):
 
     def __init__(self, commit_id: str | None, reason: str, *, change: str | None = None) -> None:
         """``change`` describes a change that is not a commit, such as the creation or deletion of a name."""
+        hint: str | Hint
         if commit_id is not None:
             change = f"commit {commit_id} was made"
-            hint = f"look it up later: graph.commit({commit_id!r}) succeeds if the commit was made"
+            hint = Hint(
+                f"look it up later: graph.commit({commit_id!r}) succeeds if the commit was made",
+                f"look it up later: omnigraph commit show {commit_id} succeeds if the commit was made",
+            )
         else:
             hint = "check again later"
         super().__init__(f"it is not known whether {change}: {reason}", hint=hint, commit=commit_id)

@@ -159,7 +159,9 @@ def read_changes(
             arrays.append(pa.nulls(read.num_rows, field.type))
         elif field.type == BLOB_TYPE:
             addresses = flat(read, ADDRESS)
-            arrays.append(blob_places(store, pin, addresses, flat(read, field.name), BLOB_TYPE))
+            arrays.append(
+                blob_places(store, pin, stored[field.name].name, addresses, flat(read, field.name), BLOB_TYPE)
+            )
         else:
             arrays.append(flat(read, field.name))
     return pa.Table.from_arrays(arrays, schema=schema)

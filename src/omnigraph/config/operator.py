@@ -15,7 +15,7 @@ from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import InputError, NotFoundError
 
 HOME_VARIABLE: Final = "OMNIGRAPH_HOME"
-OUTPUTS: Final = ("table", "kv", "csv", "jsonl", "json")
+OUTPUTS: Final = ("table", "kv", "csv", "tsv", "jsonl", "ndjson", "json")
 LAYOUTS: Final = ("truncate", "wrap")
 
 _KNOWN: Final = {
@@ -23,7 +23,7 @@ _KNOWN: Final = {
     "operator": ("actor",),
     "defaults": ("output", "server", "store", "default_graph", "table_max_column_width", "table_cell_layout"),
 }
-_PROFILE_KEYS: Final = ("server", "cluster", "store", "default_graph")
+_PROFILE_KEYS: Final = ("server", "cluster", "store", "default_graph", "policy")
 _BINDINGS: Final = ("server", "cluster", "store")
 
 
@@ -34,6 +34,8 @@ class Profile:
     name: str
     bindings: Mapping[str, str]
     default_graph: str | None = None
+    policy: str | None = None
+    """The file of the bundle that decides about calls to a store."""
 
     @property
     def problem(self) -> str | None:
@@ -53,7 +55,8 @@ class OperatorConfig:
     store: str | None = None
     output: str | None = None
     table_width: int | None = None
-    table_layout: str = LAYOUTS[0]
+    table_layout: str | None = None
+    """None is the default of the place: cells wrap on a terminal, and are whole in files and pipes."""
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -110,7 +113,7 @@ class _Reader:
             store=self._text(defaults, "defaults", "store"),
             output=self._one_of(defaults, "output", OUTPUTS),
             table_width=self._width(defaults),
-            table_layout=self._one_of(defaults, "table_cell_layout", LAYOUTS) or LAYOUTS[0],
+            table_layout=self._one_of(defaults, "table_cell_layout", LAYOUTS),
             profiles=self._profiles(top.get("profiles")),
             remarks=tuple(self._remarks),
         )
@@ -121,7 +124,8 @@ class _Reader:
             place = f"profiles.{name}"
             known = self._section(body, place, _PROFILE_KEYS)
             bindings = {key: text for key in _BINDINGS if (text := self._text(known, place, key)) is not None}
-            profiles[name] = Profile(name, bindings, self._text(known, place, "default_graph"))
+            graph, policy = (self._text(known, place, key) for key in ("default_graph", "policy"))
+            profiles[name] = Profile(name, bindings, graph, policy)
         return profiles
 
     def _section(self, parsed: object, place: str, keys: tuple[str, ...] | None = None) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from omnigraph.core.tables import FileRecord
+from omnigraph.core.display import Display, Displayed
+from omnigraph.core.tables import FileRecord, changes_display
 
 
-class CommitKind(Enum):
+class CommitKind(StrEnum):
     """The operation that made a commit. Only ``MAINTENANCE`` leaves the content of the graph unchanged."""
 
     INIT = "init"
@@ -45,7 +46,7 @@ class TableChange:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GraphCommit:
+class GraphCommit(Displayed):
     """One atomic change of the whole graph. ``manifest`` locates the state it left behind."""
 
     id: str
@@ -65,10 +66,11 @@ class GraphCommit:
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def __repr__(self) -> str:
+    def _display(self) -> Display:
         parts = [f" by {self.actor}" if self.actor else "", f", {self.message!r}" if self.message else ""]
-        changes = "".join(f"\n  {c.key}: +{c.inserted:,} ~{c.updated:,} -{c.deleted:,}" for c in self.tables)
-        return f"<GraphCommit {self.id} on {self.branch}: {self.kind.value}{''.join(parts)}>{changes}"
+        return changes_display(
+            f"GraphCommit {self.id} on {self.branch}: {self.kind.value}{''.join(parts)}", self.tables
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ class Lru(Generic[Key, Value]):
         self._cost = cost
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._held = 0
+        self.evictions = 0
+        """Values removed so far because the limit was reached."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -40,6 +42,12 @@ class Lru(Generic[Key, Value]):
                 self._values.move_to_end(key)
             return found
 
+    def clear(self) -> None:
+        """Drop all values."""
+        with self._lock:
+            self._values.clear()
+            self._held = 0
+
     def put(self, key: Key, value: Value) -> None:
         """Cache a value. A value that costs more than the whole limit is not cached."""
         with self._lock:
@@ -52,3 +60,4 @@ class Lru(Generic[Key, Value]):
             self._held += self._cost(value)
             while self._held > self._limit:
                 self._held -= self._cost(self._values.popitem(last=False)[1])
+                self.evictions += 1

@@ -1,4 +1,4 @@
-"""Binary operators and aggregate functions of queries: shared by the parser, the IR and both executors.
+"""Operators, quantifiers and aggregate functions of queries: shared by the parser, the IR and both executors.
 
 They live below ``lang`` so that an executor needs the IR only, never the syntax tree.
 """
@@ -21,12 +21,20 @@ class BinaryOperator(Enum):
     GE = ">="
     CONTAINS = "contains"
     STARTS_WITH = "starts_with"
+    ENDS_WITH = "ends_with"
     IN = "in"
     ADD = "+"
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
     MODULO = "%"
+
+
+class Quantifier(Enum):
+    """Tests of the items of a list; the value is the spelling in a query."""
+
+    ANY = "any"
+    ALL = "all"
 
 
 class AggregateFunction(Enum):

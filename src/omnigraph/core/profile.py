@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Protocol, TypeVar
 
+from omnigraph.core.display import Display, Displayed, counted
+
 Subject = TypeVar("Subject")
 
 
@@ -19,8 +21,8 @@ class Meter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorProfile:
+@dataclass(frozen=True, slots=True, repr=False)
+class OperatorProfile(Displayed):
     """Measurements of one operator.
 
     Time, reads and writes include the operator's inputs. Rows that were only counted, not materialised, are 0.
@@ -38,6 +40,11 @@ class OperatorProfile:
     """Bytes written to table and manifest files."""
     remarks: tuple[str, ...] = ()
     """Access paths and their reasons; for a write, the effect of the step on each table."""
+
+    def _display(self) -> Display:
+        cost = f"{counted(self.requests, 'request')}, {self.bytes:,} bytes read, {self.written:,} written"
+        title = f"{self.operator}: {counted(self.rows, 'row')} in {self.seconds * 1000:.2f} ms, {cost}"
+        return Display(title, notes=self.remarks)
 
 
 class Step:

@@ -8,11 +8,11 @@ lists those tables and names the rows that a new scalar is missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final
 
 
-class Scalar(Enum):
+class Scalar(StrEnum):
     """One scalar type; the value is the name used in ``.pg`` and ``.gq``."""
 
     STRING = "String"

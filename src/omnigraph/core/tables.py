@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+from omnigraph.core.display import Display
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,23 @@ class TableCounts:
     deleted: int
     adopted: bool
     conflicts: int = 0
+
+
+class Changed(Protocol):
+    """A table with the number of entities per kind of change."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def inserted(self) -> int: ...
+    @property
+    def updated(self) -> int: ...
+    @property
+    def deleted(self) -> int: ...
+
+
+def changes_display(title: str, tables: Iterable[Changed], notes: Sequence[str] = ()) -> Display:
+    """The changes of some tables: ``node:Person: +1 ~0 -2`` in plain text."""
+    rows = [(table.key, table.inserted, table.updated, table.deleted) for table in tables]
+    lines = [f"{key}: +{inserted:,} ~{updated:,} -{deleted:,}" for key, inserted, updated, deleted in rows]
+    return Display(title, ("table", "inserted", "updated", "deleted"), rows, lines=lines, notes=notes)

@@ -15,7 +15,8 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-_DAY = 86_400_000
+MILLISECONDS_PER_DAY: Final = 86_400_000
+_DAY = MILLISECONDS_PER_DAY
 _EPOCH = date(1970, 1, 1)
 
 DAYS_RANGE: Final = ((date.min - _EPOCH).days, (date.max - _EPOCH).days)
@@ -31,6 +32,28 @@ _DATE = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|(?P<month2>\d{2
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
 _ZONE = r"(?P<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)"
 _ISO = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}\s*{_ZONE}?)?", re.ASCII)
+
+
+_PARTS = r"(?:(\d{1,9})Y)?(?:(\d{1,9})M)?(?:(\d{1,9})W)?(?:(\d{1,9})D)?"
+_CLOCK = r"(?:T(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12})(?:[.,](\d{1,9}))?S)?)?"
+_DURATION = re.compile(rf"(-?)P(?=.){_PARTS}{_CLOCK}", re.ASCII)
+_SHORT_DURATION = re.compile(r"(-?\d{1,12})\s*([smhdw])", re.ASCII)
+_SHORT_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY, "w": 7 * _DAY}
+
+
+def parse_duration(text: str) -> tuple[int, int] | None:
+    """Months and milliseconds of an ISO 8601 duration such as ``P1Y2M10DT2H30M``, or of ``7d``; None for others."""
+    short = _SHORT_DURATION.fullmatch(text)
+    if short is not None:
+        return 0, int(short[1]) * _SHORT_UNITS[short[2]]
+    match = _DURATION.fullmatch(text)
+    if match is None or text.endswith("T"):
+        return None
+    sign = -1 if match[1] else 1
+    years, months, weeks, days, hours, minutes, seconds = (int(match[part] or 0) for part in range(2, 9))
+    fraction = int((match[9] or "").ljust(3, "0")[:3])
+    clock = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction
+    return sign * (years * 12 + months), sign * ((weeks * 7 + days) * _DAY + clock)
 
 
 def parse_datetime(text: str) -> int | None:

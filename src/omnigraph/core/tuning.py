@@ -36,6 +36,13 @@ class Tuning:
     fragment_bytes: int = 128 * 1024 * 1024
     """Bytes of rows written as one fragment: large enough to scan well, small enough to hold two of them."""
 
+    row_group_bytes: int = 64 * 1024 * 1024
+    """Bytes of rows gathered for one row group of an exported Parquet file: readers skip and share out work by
+    groups, and small ones cost them more than they save."""
+
+    table_file_bytes: int = 512 * 1024 * 1024
+    """Size, about, of one file of an exported Iceberg or Delta table: the default of Iceberg's own writers."""
+
     pending_bytes_max: int = 256 * 1024 * 1024
     """Bytes waiting for full fragments in all types together: a load of a thousand types must not hold as many."""
 
@@ -163,6 +170,10 @@ class Tuning:
     analysed_batch_rows: int = 65_536
     """Rows of a node table that are read together when the result of an analysis is written back."""
 
+    divided_nodes_min: int = 50_000_000
+    """Nodes from which an analysis on Spark keeps its vectors on executors. Below, the driver holds them, at up to 81
+    bytes a node, and every round sends 8 bytes a node: that takes a fraction of the time of exchanging them."""
+
     partition_rows: int = 1_000_000
     """Target rows per Spark task that reads a table; a fragment is never divided."""
 
@@ -182,3 +193,11 @@ class Tuning:
 
     driver_check_cores: int = 4
     """Maximum cores of a cluster that is no faster than the driver: the driver's key database uses as many threads."""
+
+    copied_files_parallel: int = 8
+    """Files that a copy or backup transfers at a time: the threads mostly wait for the stores, and each holds a few
+    chunks."""
+
+    sorted_bytes: int = 256 * 1024 * 1024
+    """Estimated bytes of rows that an export sorts by id together. A larger table is read in ranges of ids, and every
+    range costs a read of the id column."""

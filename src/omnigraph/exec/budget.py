@@ -6,9 +6,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from omnigraph.errors import LimitExceeded, QueryCancelled
+from omnigraph.errors import Hint, LimitExceeded, QueryCancelled
 
 BYTES_PER_BINDING = 8
+
+NEVER = threading.Event()
+"""The event of queries that cannot be cancelled; nothing sets it."""
 
 
 @dataclass
@@ -17,7 +20,7 @@ class Budget:
 
     seconds_max: float | None = None
     bytes_max: int | None = None
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = NEVER
     _started: float = field(default_factory=time.monotonic)
 
     def check(self, rows: int = 0, variables: int = 1) -> None:
@@ -27,7 +30,9 @@ class Budget:
         if self.seconds_max is not None and spent > self.seconds_max:
             raise LimitExceeded(
                 f"the query took longer than {self.seconds_max} s",
-                hint="narrow it, or raise the limit with timeout=",
+                hint=Hint(
+                    "narrow it, or raise the limit with timeout=", "narrow it, or raise the limit with --timeout"
+                ),
                 resource="seconds",
                 limit=self.seconds_max,
                 actual=spent,
@@ -45,7 +50,10 @@ class Budget:
         if self.bytes_max is not None and needed > self.bytes_max:
             raise LimitExceeded(
                 f"{what} needs {needed:,} bytes; the limit is {self.bytes_max:,}",
-                hint="narrow the query, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
+                hint=Hint(
+                    "narrow the query, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
+                    "narrow the query, or raise the limit with OMNIGRAPH_QUERY_MEMORY",
+                ),
                 resource="bytes",
                 limit=self.bytes_max,
                 actual=needed,

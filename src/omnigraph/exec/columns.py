@@ -48,6 +48,11 @@ class Columns:
         self._places: Lru[tuple[str, int], tuple[Key, int]] = Lru(CACHED_PARTS_MAX)
         self._takes: Lru[tuple[str, int], int] = Lru(CACHED_PARTS_MAX)
 
+    @property
+    def evictions(self) -> int:
+        """Grows whenever a column leaves the cache: holders of its parts should let go of them."""
+        return self._columns.evictions
+
     def known(self, pin: TablePin, name: str) -> pa.Array | None:
         """A column cached for exactly this pin."""
         return self._columns.get((pin.location, pin.lance_version, name))
@@ -84,6 +89,12 @@ class Columns:
         whole = None if place is None else self._columns.get(place[0])
         return None if place is None or whole is None else whole.slice(place[1], part.rows)
 
+    def piece(self, store: Store, pin: TablePin, part: Fragment, name: str) -> pa.Array | None:
+        """A column of one fragment from the cache. Small fragments are read if they are not there."""
+        field = layout_of(store, pin).fields[name]
+        known = self._piece(part, field)
+        return self._load(store, pin, part, field, name) if known is None and part.rows <= SMALL_ROWS_MAX else known
+
     def gather(self, store: Store, pin: TablePin, name: str, spread: Spread) -> pa.Array | None:
         """Some rows of a column from the cache; None if storage has to be read."""
         field = layout_of(store, pin).fields[name]
@@ -107,6 +118,9 @@ class Columns:
         self._takes.put((part.data, field), takes)
         if takes <= TAKES_MAX and part.rows > SMALL_ROWS_MAX:
             return None
+        return self._load(store, pin, part, field, name)
+
+    def _load(self, store: Store, pin: TablePin, part: Fragment, field: int, name: str) -> pa.Array:
         column = read_parts(store, pin, [part], name)
         key = (part.data, field, "")
         self._columns.put(key, column)

@@ -76,6 +76,11 @@ class GraphView:
     def edge_table(self, type_name: str) -> TableView:
         return self._table(self.catalog.edges[type_name])
 
+    def table(self, key: str) -> TableView:
+        """The table of a key such as ``node:Person``."""
+        kind, _, name = key.partition(":")
+        return self.node_table(name) if kind == "node" else self.edge_table(name)
+
     def _table(self, entity: Entity) -> TableView:
         known = self._views.get(entity.table_key)
         if known is None:

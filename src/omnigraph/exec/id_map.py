@@ -101,6 +101,10 @@ class IdMaps:
         is_there = all(self._known.get(part.data) is not None for part in missing)
         return is_there or not is_indexed or times >= LOOKUPS_BEFORE
 
+    def known(self, part: Fragment) -> IdMap | None:
+        """The map of a fragment, if this process has it."""
+        return self._known.get(part.data)
+
     def get(self, store: Store, pin: TablePin, part: Fragment) -> IdMap:
         """The map of a fragment, from memory, from disk, or built."""
         known = self._known.get(part.data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from omnigraph.errors import InputError, LimitExceeded, OmnigraphError
+from omnigraph.errors import Hint, InputError, LimitExceeded, OmnigraphError, QueryCancelled
 from omnigraph.storage.tables.table_source import TableSource
 
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ _SETTINGS = {
     "python_enable_replacements": "false",
     "temp_directory": "",
 }
-_READ_ONLY_HINT = "SQL reads the tables of the graph; graph.mutate and graph.load change it"
+_CANCEL_POLL_SECONDS = 0.05
+"""Delay between the request to cancel a statement and the interrupt, at most."""
+_READ_ONLY_HINT = Hint(
+    "SQL reads the tables of the graph; graph.mutate and graph.load change it",
+    "SQL reads the tables of the graph; omnigraph mutate and omnigraph load change it",
+)
 
 
 def run_sql(
@@ -36,15 +41,20 @@ def run_sql(
     *,
     seconds_max: float | None = None,
     bytes_max: int | None = None,
+    cancel: threading.Event | None = None,
 ) -> pa.Table:
-    """The rows of one select statement over tables by name; raises InputError for anything else."""
-    with _connection(bytes_max) as connection, _translated(tables.values(), seconds_max, bytes_max):
+    """The rows of one select statement over tables by name; raises InputError for anything else.
+
+    Setting ``cancel`` from another thread raises QueryCancelled here.
+    """
+    cancelled = cancel or threading.Event()
+    with _connection(bytes_max) as connection, _translated(tables.values(), seconds_max, bytes_max, cancelled):
         for name, source in tables.items():
             connection.register(name, source)
         # From here on a statement cannot change the settings above.
         connection.execute("SET lock_configuration = true")
         _require_select(connection, text)
-        with _interrupted(connection, seconds_max):
+        with _timeout(connection, seconds_max), _cancelled(connection, cancel):
             found = connection.sql(text, params=params)
             rows = found.to_arrow_table()
     return rows.rename_columns(_distinct(rows.column_names))
@@ -75,7 +85,7 @@ def _require_select(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
 
 @contextmanager
-def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+def _timeout(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
     """Interrupt the running statement after a timeout."""
     if seconds is None:
         yield
@@ -89,7 +99,33 @@ def _interrupted(connection: duckdb.DuckDBPyConnection, seconds: float | None) -
 
 
 @contextmanager
-def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max: int | None) -> Iterator[None]:
+def _cancelled(connection: duckdb.DuckDBPyConnection, cancel: threading.Event | None) -> Iterator[None]:
+    """Interrupt the running statement once the event is set."""
+    if cancel is None:
+        yield
+        return
+    is_done = threading.Event()
+
+    def watch() -> None:
+        while not is_done.is_set():
+            if cancel.wait(_CANCEL_POLL_SECONDS):
+                # Repeated: an interrupt before the statement has started is lost.
+                connection.interrupt()
+                is_done.wait(_CANCEL_POLL_SECONDS)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        watcher.join()
+
+
+@contextmanager
+def _translated(
+    sources: Iterable[TableSource], seconds: float | None, bytes_max: int | None, cancelled: threading.Event
+) -> Iterator[None]:
     """Translate DuckDB errors. If reading a table failed, raise the original error of that read."""
     import duckdb
 
@@ -98,16 +134,21 @@ def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max
     except OmnigraphError:
         raise
     except duckdb.InterruptException as error:
+        if cancelled.is_set():
+            raise QueryCancelled("the statement was cancelled") from error
         raise LimitExceeded(
             f"the statement took longer than {seconds} s",
-            hint="narrow it, or raise the limit with timeout=",
+            hint=Hint("narrow it, or raise the limit with timeout=", "narrow it, or raise the limit with --timeout"),
             resource="seconds",
             limit=seconds,
         ) from error
     except duckdb.OutOfMemoryException as error:
         raise LimitExceeded(
             f"the statement needs more than {bytes_max:,} bytes" if bytes_max else f"out of memory: {error}",
-            hint="narrow it, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
+            hint=Hint(
+                "narrow it, or raise the limit with memory_limit= or OMNIGRAPH_QUERY_MEMORY",
+                "narrow it, or raise the limit with OMNIGRAPH_QUERY_MEMORY",
+            ),
             resource="bytes",
             limit=bytes_max,
         ) from error
@@ -116,7 +157,24 @@ def _translated(sources: Iterable[TableSource], seconds: float | None, bytes_max
     except duckdb.Error as error:
         for failure in (failure for source in sources for failure in source.failures):
             raise failure from error
-        raise InputError(f"the statement failed: {error}") from error
+        raise InputError(f"the statement failed: {error}", hint=_hint(error)) from error
+
+
+def _hint(error: Exception) -> Hint:
+    """The next step for a statement that DuckDB refuses."""
+    import duckdb
+
+    if isinstance(error, duckdb.InvalidInputException):
+        return Hint(
+            "give a value for each ? as a list, or for each $name as a dict: params={...}",
+            "give a value for each parameter with --params",
+        )
+    if isinstance(error, duckdb.ParserException):
+        return Hint("SQL is that of DuckDB; graph.query runs queries of Omnigraph", "SQL is that of DuckDB")
+    return Hint(
+        "tables are named like types: print(graph.schema) shows types and properties",
+        "tables are named like types: omnigraph schema show prints types and properties",
+    )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

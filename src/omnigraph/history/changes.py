@@ -10,15 +10,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
+from omnigraph.core.display import ITEMS_MAX, Display, Displayed, shown_value
 from omnigraph.errors import UsageError
 
 KINDS = ("node", "edge")
 
 
-class Op(Enum):
+class Op(StrEnum):
     """Operation on an entity."""
 
     INSERT = "insert"
@@ -41,8 +42,8 @@ class Image:
         return shown
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Displayed):
     """One difference of one entity. ``changed`` names what an update changed: properties, ``src`` and ``dst``.
 
     ``type_id`` is stable: it survives a rename, and a type that is dropped and declared again gets another one.
@@ -57,6 +58,50 @@ class Change:
     after: Image | None
     changed: tuple[str, ...] = ()
 
+    def _display(self) -> Display:
+        return Display(change_text(self))
+
+
+def change_text(change: Change) -> str:
+    """One line: ``~ node Person ann  age: 3 -> 4``."""
+    name = f"{change.kind} {change.type_name} {change.id}"
+    match change.op:
+        case Op.INSERT:
+            assert change.after is not None
+            return f"+ {name}{_ends(change.after)}{_values(change.after)}"
+        case Op.DELETE:
+            assert change.before is not None
+            return f"- {name}{_ends(change.before)}"
+        case Op.UPDATE:
+            assert change.before is not None and change.after is not None
+            old, new = _flat(change.before), _flat(change.after)
+            steps = [f"{item}: {_value(old[item])} -> {_value(new[item])}" for item in change.changed]
+            return f"~ {name}  {', '.join(steps)}"
+
+
+def _flat(image: Image) -> dict[str, Any]:
+    return {"src": image.source, "dst": image.target, **image.properties}
+
+
+def _ends(image: Image) -> str:
+    return "" if image.source is None else f" ({image.source} -> {image.target})"
+
+
+def _values(image: Image) -> str:
+    present = [f"{name}: {_value(value)}" for name, value in image.properties.items() if value is not None]
+    return f"  {', '.join(present)}" if present else ""
+
+
+VALUE_CHARS_MAX = 60
+"""A value in a line for people is cut after this; a vector would fill pages."""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and len(value) > ITEMS_MAX:
+        return shown_value(value, VALUE_CHARS_MAX)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_CHARS_MAX else text[: VALUE_CHARS_MAX - 1] + "…"
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
@@ -67,7 +112,8 @@ class ChangeFilter:
     ops: frozenset[Op] | None = None
 
     def wants_type(self, kind: str, name: str) -> bool:
-        return (self.kinds is None or kind in self.kinds) and (self.types is None or name in self.types)
+        is_named = self.types is None or name in self.types or f"{kind}:{name}" in self.types
+        return is_named and (self.kinds is None or kind in self.kinds)
 
     def wants(self, op: Op) -> bool:
         return self.ops is None or op in self.ops

@@ -6,9 +6,10 @@ target. A resolution chooses a side or a value for one conflict, or for every co
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,8 +17,11 @@ from omnigraph.errors import UsageError
 
 E = TypeVar("E", bound=Enum)
 
+SHOWN_CHARS_MAX = 40
+"""Characters of one value in a message."""
 
-class ConflictKind(Enum):
+
+class ConflictKind(StrEnum):
     """Reason of a conflict."""
 
     DIVERGENT_INSERT = "divergent_insert"
@@ -67,7 +71,20 @@ class MergeConflict:
     def __str__(self) -> str:
         kind, name = self.table.split(":", 1)
         whose = f", entity id '{self.id}'" if self.id is not None else ""
-        return f"{kind} type '{name}'{whose} ({self.kind.value}): {self.message}"
+        return f"{kind} type '{name}'{whose} ({self.kind.value}): {self.message}{self._values()}"
+
+    def _values(self) -> str:
+        """The values of the three sides, where both changed one entity."""
+        if not self.kind.is_of_rows:
+            return ""
+        sides = {"base": self.base, "source": self.source, "target": self.target}
+        return ": " + ", ".join(f"{side} {short_value(value)}" for side, value in sides.items())
+
+
+def short_value(value: object) -> str:
+    """A value as JSON, shortened for messages and tables; ``null`` is also a side without the entity."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 3] + "..."
 
 
 def in_order(conflicts: Iterable[MergeConflict]) -> tuple[MergeConflict, ...]:
@@ -80,7 +97,7 @@ def _order(conflict: MergeConflict) -> tuple[bool, str, str, str, str, str]:
     return (not conflict.kind.is_of_rows, *names)
 
 
-class Take(Enum):
+class Take(StrEnum):
     """Origin of the value or entity that resolves a conflict."""
 
     SOURCE = "source"

@@ -56,6 +56,11 @@ def read_cursor(text: str, scope: Scope) -> Position:
     return Position(commit, changes)
 
 
+def is_within_commit(text: str) -> bool:
+    """True for the position within a commit, where a page ended; raises CursorRejected for a text that is no cursor."""
+    return _unpacked(text)[-1] is not None
+
+
 def _unpacked(text: str) -> tuple[int, str, str, str, str, int | None]:
     if len(text) > CURSOR_CHARS_MAX:
         raise _rejected(f"it is longer than {CURSOR_CHARS_MAX:,} characters")

@@ -14,12 +14,13 @@ from enum import Enum
 from omnigraph.core.limits import PATTERNS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.matches import check_match
+from omnigraph.query.matches import check_match, is_fixed
 from omnigraph.query.pattern import MatchBlock, NodeVariable, Step
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, as_edge_word, described_kind
 from omnigraph.query.traversals import ResolvedTraversal, resolve_traversal
 from omnigraph.query.typecheck import check_predicate
 from omnigraph.query.variables import variables_of
+from omnigraph.schema.catalog import NodeType
 
 
 class BlockKind(Enum):
@@ -67,6 +68,8 @@ class _Binder:
     optional: list[MatchBlock] = field(default_factory=list)
     negated: list[MatchBlock] = field(default_factory=list)
     mentions: dict[str, None] = field(default_factory=dict)
+    computed: list[tuple[NodeType, str, ast.PropertyMatch]] = field(default_factory=list)
+    """Inline matches with an expression, which may read variables that later clauses bind."""
     left_to_maybe: set[str] = field(default_factory=set)
     """Names that an earlier ``maybe`` block of the source binds."""
 
@@ -90,6 +93,8 @@ class _Binder:
         for clause in clauses:
             if isinstance(clause, ast.MaybeBlock):
                 self._maybe(clause)
+        for node_type, name, match in self.computed:
+            self._match(node_type, name, match)
         for clause in clauses:
             if isinstance(clause, ast.Filter):
                 self._filter(clause)
@@ -127,9 +132,17 @@ class _Binder:
         else:
             self._bind_node(name, node_type.name, declared=True)
         for match in clause.matches:
-            predicate = check_match(self.context, node_type, name, match)
-            if predicate is not None:
-                self.filters.append(predicate)
+            if is_fixed(match.value, self.context):
+                self._match(node_type, name, match)
+            else:
+                self.computed.append((node_type, name, match))
+
+    def _match(self, node_type: NodeType, name: str, match: ast.PropertyMatch) -> None:
+        predicate = check_match(self.context, self.scope, node_type, name, match)
+        if predicate is not None:
+            for mentioned in variables_of(predicate):
+                self._mention(mentioned)
+            self.filters.append(predicate)
 
     def _unknown_node_type(self, clause: ast.Binding) -> None:
         name, catalog = clause.type_name.text, self.context.catalog
@@ -308,6 +321,8 @@ def _direct_names(clause: ast.Clause) -> Iterator[str]:
     match clause:
         case ast.Binding():
             yield clause.variable.name
+            for match in clause.matches:
+                yield from _names_in(match.value)
         case ast.Traversal():
             yield clause.left.name
             yield clause.right.name
@@ -322,18 +337,6 @@ def _names_in(node: ast.Expr) -> Iterator[str]:
             yield node.name
         case ast.PropertyAccess():
             yield node.variable.name
-        case ast.Binary():
-            yield from _names_in(node.left)
-            yield from _names_in(node.right)
-        case ast.Negate() | ast.IsNull():
-            yield from _names_in(node.operand)
-        case ast.Call():
-            for argument in node.arguments:
-                yield from _names_in(argument)
-        case ast.ListLiteral():
-            for item in node.items:
-                yield from _names_in(item)
-        case ast.Aggregate():
-            yield from _names_in(node.argument)
-        case ast.Literal() | ast.AliasRef():
-            return
+        case _:
+            for part in ast.children(node):
+                yield from _names_in(part)

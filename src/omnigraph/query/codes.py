@@ -1,7 +1,7 @@
 """Diagnostic codes of the query checker and linter, each with a one-line meaning.
 
-T1 to T24 and the lint codes follow the reference implementation; T0 covers errors it has no code for, T25 to T28
-clauses it does not have. ``docs/user/queries.md`` explains each.
+T1 to T24 and the lint codes follow the reference implementation; T0 covers errors it has no code for, T25 to T29
+clauses and functions it does not have. ``docs/user/queries.md`` explains each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CODES: Final[dict[str, str]] = {
     "T6": "`$v.p`: the variable is not bound, or has no such property",
     "T7": "operands that an operator does not take, or a parameter that does not fit its property",
     "T8": "an aggregate over values it does not take",
-    "T9": "a `not` block about nothing outside of it, or something that is no group key beside an aggregate",
+    "T9": "a `not` block about nothing outside of it, or an aggregate query ordered by what it does not return",
     "T10": "a mutation names an unknown type, or an insert assigns nothing",
     "T11": "a mutation names a property that does not exist, or compares a Blob",
     "T12": "an insert leaves out a required property or endpoint",
@@ -38,6 +38,7 @@ CODES: Final[dict[str, str]] = {
     "T26": "a `maybe` block that changes nothing, or a variable of one where null cannot stand",
     "T27": "`shortest` between nodes that are not bound, or a path where it cannot stand",
     "T28": "`distinct` rows ordered by something that is not returned",
+    "T29": "a function with arguments it does not take, or values without a common type",
     "L201": "a nullable property that no update in the file ever sets, of a type that the file updates",
     "L202": "a query whose name an earlier query of the file has",
     "Q000": "the file does not parse",

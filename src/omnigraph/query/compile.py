@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from omnigraph.core.suggestions import did_you_mean
-from omnigraph.errors import CompileError, NotFoundError, UsageError
+from omnigraph.errors import CompileError, Hint, NotFoundError, UsageError
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
-from omnigraph.lang.source import Source
+from omnigraph.lang.source import Source, is_file_name
 from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
 from omnigraph.query.mutations import check_mutation
@@ -24,6 +24,11 @@ def compile_text(
     text: str, catalog: Catalog, *, name: str | None = None, source: str = "<query>"
 ) -> QueryIR | MutationIR:
     """Compile one query of a text: the named one, or the only one."""
+    if is_file_name(text):
+        raise UsageError(
+            f"{text!r} is the name of a file, but a query is a text",
+            hint=Hint(f"read the file: pathlib.Path({text!r}).read_text()", f"name the file with --query {text}"),
+        )
     parsed = parse_queries(Source(text, source))
     if parsed.diagnostics:
         raise CompileError(parsed.diagnostics)
@@ -38,7 +43,12 @@ def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
     if name is None:
         if len(queries) == 1:
             return queries[0]
-        raise UsageError(f"the source has {len(queries)} queries ({shown}); name the one to use")
+        first = known[0] if known else ""
+        choice = Hint(f"name the one to use: name={first!r}", f"name the one to use, after the options: {first}")
+        raise UsageError(
+            f"the source has {len(queries)} queries ({shown}); one is needed",
+            hint=choice if known else "write one: query q() { match { $p: Person } return { $p.name } }",
+        )
     for query in queries:
         if query.name.text == name:
             return query

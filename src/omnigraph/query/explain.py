@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import format_date, format_datetime
 from omnigraph.query import expressions as ir
@@ -154,6 +155,10 @@ def render(expression: ir.Expr) -> str:
             return owner + expression.name
         case ir.EntityId():
             return f"id(${_shown(expression.variable)})"
+        case ir.TypeName():
+            return f"type(${_shown(expression.variable)})"
+        case ir.Item():
+            return f"${expression.variable}"
         case ir.PathValue():
             return f"${expression.variable}.{expression.part.value}"
         case ir.Compare() | ir.Arithmetic():
@@ -168,6 +173,17 @@ def render(expression: ir.Expr) -> str:
             return f"{_inner(expression.text)} {expression.operator.value} {_inner(expression.part)}"
         case ir.IsNull():
             return f"{_inner(expression.operand)} is {'not ' if expression.negated else ''}null"
+        case ir.Not():
+            return f"not {_inner(expression.operand)}"
+        case ir.Call():
+            return _call(expression)
+        case ir.Cast():
+            return f"cast({render(expression.operand)} as {expression.type.scalar.value})"
+        case ir.Case():
+            tests = (f"when {render(test)} then {render(value)}" for test, value in expression.branches)
+            return f"case {' '.join(tests)} else {render(expression.otherwise)} end"
+        case ir.Quantified(quantifier, variable, items, predicate):
+            return f"{quantifier.value}(${variable} in {render(items)} where {render(predicate)})"
         case ir.Search():
             edits = "" if expression.edits is None else f", {render(expression.edits)}"
             return f"{expression.kind.value}({render(expression.text)}, {render(expression.query)}{edits})"
@@ -191,9 +207,27 @@ def render(expression: ir.Expr) -> str:
 TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}
 
 
+_COMPOUND: Final = ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull | ir.Not
+
+
 def _inner(expression: ir.Expr) -> str:
-    compound = isinstance(expression, ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull)
-    return f"({render(expression)})" if compound else render(expression)
+    return f"({render(expression)})" if isinstance(expression, _COMPOUND) else render(expression)
+
+
+def _call(expression: ir.Call) -> str:
+    """A call, or the syntax of a function that has one of its own."""
+    arguments = [render(argument) for argument in expression.arguments]
+    match expression.function:
+        case ScalarFunction.ITEM:
+            return f"{arguments[0]}[{arguments[1]}]"
+        case ScalarFunction.SLICE:
+            return f"{arguments[0]}[{arguments[1]}:{arguments[2]}]"
+        case ScalarFunction.DIFFERENCE:
+            return f"({' - '.join(arguments)})"
+        case ScalarFunction.ADD_MONTHS | ScalarFunction.ADD_DAYS | ScalarFunction.ADD_MILLISECONDS as function:
+            return f"({arguments[0]} + {arguments[1]} {function.value.split()[1]})"
+        case function:
+            return f"{function.value}({', '.join(arguments)})"
 
 
 def _constant(constant: ir.Constant) -> str:

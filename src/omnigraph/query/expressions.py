@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.core.operators import AggregateFunction, BinaryOperator
+from omnigraph.core.functions import ScalarFunction
+from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifier
 from omnigraph.core.scalars import Scalar
 from omnigraph.schema.types import PropertyType
 
@@ -61,9 +62,22 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class EntityId:
-    """The id of the node or edge bound to a variable."""
+    """The id of the node or edge bound to a variable.
+
+    ``$p`` stands for the node, so it compares with nodes only; ``id($p)`` is the text and does what texts do.
+    """
 
     variable: str
+    type: PropertyType = TEXT
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The name of the type of the entity bound to a variable; null where that is null."""
+
+    variable: str
+    name: str
     type: PropertyType = TEXT
 
 
@@ -103,6 +117,14 @@ class Logic:
 
 
 @dataclass(frozen=True, slots=True)
+class Not:
+    """The negation of a predicate; null stays null."""
+
+    operand: Expr
+    type: PropertyType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """Membership of a scalar in a list (a property, parameter or constant): ``contains`` and ``in``."""
 
@@ -113,7 +135,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list whose items are not all constants."""
+    """A list whose items are not all constants, in one type."""
 
     items: tuple[Expr, ...]
     type: PropertyType
@@ -146,6 +168,51 @@ class Arithmetic:
     left: Expr
     right: Expr
     type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function. Its arguments have the types that the function computes with."""
+
+    function: ScalarFunction
+    arguments: tuple[Expr, ...]
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A value in another type; null if that type has no such value, as for a text that is not a number."""
+
+    operand: Expr
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition is true, all of one type. Other branches are not evaluated."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The item of a list that a quantifier looks at, by the name of its variable."""
+
+    variable: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """``any`` is the disjunction of the predicate over the items of a list, ``all`` the conjunction."""
+
+    quantifier: Quantifier
+    variable: str
+    items: Expr
+    predicate: Expr
+    type: PropertyType = BOOL
 
 
 class SearchKind(Enum):
@@ -228,14 +295,21 @@ Expr = (
     | Now
     | Property
     | EntityId
+    | TypeName
     | PathValue
     | Compare
     | Logic
+    | Not
     | Member
     | ListOf
     | TextMatch
     | IsNull
     | Arithmetic
+    | Call
+    | Cast
+    | Case
+    | Item
+    | Quantified
     | Search
     | Nearest
     | Bm25

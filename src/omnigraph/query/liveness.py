@@ -155,7 +155,7 @@ def reads_of(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
             match part:
                 case ir.Property():
                     yield part.variable, part.name
-                case ir.EntityId():
+                case ir.EntityId() | ir.TypeName():
                     yield part.variable, "id"
                 case ir.PathValue():
                     yield part.variable, part.part.value

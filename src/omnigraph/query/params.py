@@ -1,8 +1,8 @@
 """Parameter binding: supplied values are checked against declarations and inserted into the IR.
 
-``bind_values`` follows the JSON rules of the reference implementation and also accepts Python dates and times.
-Undeclared values are ignored; a missing required one is an error. ``bind_query`` and ``bind_mutation`` also run the
-checks that need the values, before execution.
+``bind_values`` follows the JSON rules of the reference implementation and also accepts values of Python and its
+libraries. An undeclared value is an error, as a missing one is: a misspelled name must not be a silent null.
+``bind_query`` and ``bind_mutation`` also run the checks that need the values, before execution.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Final
 
+from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.numbers import round_float
+from omnigraph.core.python_values import plain_value
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.temporal import (
     CALENDAR,
     date_to_days,
@@ -25,7 +28,7 @@ from omnigraph.core.temporal import (
     parse_date,
     parse_datetime,
 )
-from omnigraph.errors import ParameterError
+from omnigraph.errors import Hint, ParameterError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     AssignmentIR,
@@ -43,6 +46,7 @@ from omnigraph.query.rewrite.coerce import coerce_literals, coerce_predicate
 from omnigraph.query.rewrite.tree import map_parts
 from omnigraph.query.values import scalar_problem, stored
 from omnigraph.query.variables import transform
+from omnigraph.schema.patterns import pattern_problem
 from omnigraph.schema.types import PropertyType
 
 Values = Mapping[str, ir.Constant]
@@ -54,26 +58,55 @@ _INTEGER = re.compile(r"[+-]?0*[0-9]{1,20}", re.ASCII)
 def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] | None) -> dict[str, ir.Constant]:
     """A typed constant per declared parameter; raises ParameterError for the first invalid one."""
     if given is not None and not isinstance(given, Mapping):
-        raise ParameterError(f"parameters must be an object, got {kind_of(given)}")
+        raise ParameterError(
+            f"parameters must be an object, got {kind_of(given)} {shorten(given)}",
+            hint=Hint('pass a dict: params={"name": "Ada"}', """pass an object: --params '{"name": "Ada"}'"""),
+        )
     values = given or {}
+    _refuse_undeclared(parameters, values)
     bound: dict[str, ir.Constant] = {}
     for parameter in parameters:
-        value = values.get(parameter.name)
+        value = plain_value(values.get(parameter.name))
         if value is None and not parameter.type.nullable:
-            raise _missing(parameter, parameters, values)
-        bound[parameter.name] = ir.Constant(_convert(parameter.name, value, parameter.type), parameter.type)
+            raise _missing(parameter, values)
+        try:
+            converted = _convert(parameter.name, value, parameter.type)
+        except ParameterError as error:
+            raise ParameterError(
+                error.message, hint=f"the query declares {_declared(parameter)}", **error.facts
+            ) from None
+        bound[parameter.name] = ir.Constant(converted, parameter.type)
     return bound
 
 
-def _missing(parameter: ParameterIR, parameters: Sequence[ParameterIR], values: Mapping[str, object]) -> ParameterError:
+def _refuse_undeclared(parameters: Sequence[ParameterIR], values: Mapping[str, object]) -> None:
+    declared = {parameter.name for parameter in parameters}
+    unknown = [name for name in values if name not in declared]
+    if not unknown:
+        return
+    more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    name = str(unknown[0])
+    if name.startswith("$") and name[1:] in declared:
+        meant: str | None = f"name it without the dollar sign: {name[1:]!r}"
+    else:
+        meant = did_you_mean(name, sorted(declared))
+    known = ", ".join(map(_declared, parameters)) or "no parameters"
+    hint = "; ".join(part for part in (meant, f"the query declares {known}") if part)
+    raise ParameterError(f"the query has no parameter {unknown[0]!r}{more}", hint=hint, parameter=name)
+
+
+def _declared(parameter: ParameterIR) -> str:
+    return f"${parameter.name}: {parameter.type}"
+
+
+def _missing(parameter: ParameterIR, values: Mapping[str, object]) -> ParameterError:
     if parameter.name in values:
         message = f"param '{parameter.name}': expected {parameter.type}, got null"
         return ParameterError(message, hint=f"declare it as {parameter.type}? to allow null", parameter=parameter.name)
-    hint = None
-    if f"${parameter.name}" in values:
-        hint = f"name it without the dollar sign: {parameter.name!r}"
-    elif unknown := sorted({str(name) for name in values} - {declared.name for declared in parameters}):
-        hint = f"given but not declared: {', '.join(unknown)}"
+    hint = Hint(
+        f'pass it, the query declares {_declared(parameter)}: params={{"{parameter.name}": ...}}',
+        f"""pass it, the query declares {_declared(parameter)}: --params '{{"{parameter.name}": ...}}'""",
+    )
     return ParameterError(f"parameter '{parameter.name}' not provided", hint=hint, parameter=parameter.name)
 
 
@@ -103,30 +136,23 @@ def _convert(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
         return _vector(name, value, type_)
     read = READERS[type_.scalar]
     if type_.is_list:
-        items = _items(value)
-        if items is None:
+        if not isinstance(value, list | tuple):
             raise _wrong(name, "array", value)
-        return tuple(read(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(items))
+        return tuple(read(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(value))
     return read(name, value, type_.scalar)
 
 
 def _wrong(name: str, wanted: str, value: object) -> ParameterError:
-    return ParameterError(f"param '{name}': expected {wanted}, got {kind_of(value)}", parameter=name)
-
-
-def _items(value: object) -> Sequence[object] | None:
-    """The value as a sequence if it is a list, a tuple, or has ``tolist`` like numeric arrays; else None."""
-    items = value.tolist() if hasattr(value, "tolist") else value
-    return items if isinstance(items, list | tuple) else None
+    shown = "" if value is None else f" {shorten(value)}"
+    return ParameterError(f"param '{name}': expected {wanted}, got {kind_of(value)}{shown}", parameter=name)
 
 
 def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
-    items = _items(value)
-    if items is None:
+    if not isinstance(value, list | tuple):
         raise _wrong(name, f"array of {type_.dimension} numbers", value)
-    if len(items) != type_.dimension:
-        raise ParameterError(f"param '{name}': expected {type_.dimension} numbers, got {len(items)}", parameter=name)
-    return tuple(_number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(items))
+    if len(value) != type_.dimension:
+        raise ParameterError(f"param '{name}': expected {type_.dimension} numbers, got {len(value)}", parameter=name)
+    return tuple(_number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(value))
 
 
 def _boolean(name: str, value: object, scalar: Scalar) -> bool:
@@ -208,11 +234,15 @@ def shorten(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def bind_query(query: QueryIR, values: Values, now_ms: int) -> QueryIR:
-    """The query with parameters and time replaced by constants, coerced to the columns' types."""
+Fold = Callable[[ir.Expr], ir.Expr]
+"""Replaces an expression of constants by its value; computing values is the executor's."""
+
+
+def bind_query(query: QueryIR, values: Values, now_ms: int, fold: Fold = lambda part: part) -> QueryIR:
+    """The query with parameters and time replaced by constants, folded and coerced to the columns' types."""
 
     def fill(part: ir.Expr) -> ir.Expr:
-        return _fill(part, values, now_ms)
+        return fold(_fill(part, values, now_ms))
 
     return replace(query, root=coerce_literals(map_parts(query.root, fill)))
 
@@ -254,6 +284,13 @@ def _fill(part: ir.Expr, values: Values, now_ms: int) -> ir.Expr:
         case ir.ListOf():
             constants = tuple(item.value for item in part.items if isinstance(item, ir.Constant))
             return _list_constant(constants, part.type) if len(constants) == len(part.items) else part
+        case ir.Call(ScalarFunction.REGEX_MATCH | ScalarFunction.REGEX_EXTRACT, (_, ir.Constant(value=str() as text))):
+            problem = pattern_problem(text)
+            if problem is not None:
+                raise ParameterError(
+                    f"the pattern {shorten(text)} is invalid: {problem}", hint="write it in RE2 syntax"
+                )
+            return part
         case ir.Rrf(k=ir.Constant(value=int() as k)) if k <= 0:
             raise ParameterError(f"the constant of `rrf` must be a positive integer, not {k}")
         case _:

@@ -12,7 +12,8 @@ from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import MatchBlock
 from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
-from omnigraph.query.typecheck import Position, check_expression, described
+from omnigraph.query.typecheck import Position, check_expression
+from omnigraph.query.types.calls import described
 from omnigraph.query.variables import replace_rankings
 
 _LIMIT_HINT = "write `limit 10` behind the order"
@@ -42,8 +43,6 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     if len(known) < len(columns):
         return None
     aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
-    if aggregates:
-        _check_group_keys(context, body, known)
     order = _Orders(context, scope, body, known, aggregates).check()
     return CheckedRead(block, known, aggregates, body.distinct, order, body.limit, body.offset or 0)
 
@@ -103,13 +102,6 @@ def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) 
         )
         return None
     return check_expression(context, scope, node, Position.RETURN)
-
-
-def _check_group_keys(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> None:
-    for projection, column in zip(body.projections, columns, strict=True):
-        if not isinstance(column.expression, ir.Property | ir.PathValue | ir.EntityId | ir.Aggregate):
-            message = "beside an aggregate only variables and properties can be returned"
-            context.error("T9", message, projection.span, "group by `$variable` or `$variable.property`")
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ class VariableKind(Enum):
     NODE = "node"
     EDGE = "edge"
     PATH = "path"
+    VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class BoundVariable:
     kind: VariableKind
     type_name: str
     optional: bool = False
+    type: PropertyType | None = None
+    """The type of a value: an item of a list."""
 
 
 @dataclass(frozen=True, slots=True)

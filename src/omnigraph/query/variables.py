@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from omnigraph.core.functions import ScalarFunction
 from omnigraph.query import expressions as ir
 
 
@@ -21,8 +22,14 @@ def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
             return expression.items
         case ir.TextMatch():
             return (expression.text, expression.part)
-        case ir.IsNull():
+        case ir.IsNull() | ir.Not() | ir.Cast():
             return (expression.operand,)
+        case ir.Call():
+            return expression.arguments
+        case ir.Case():
+            return (*(part for branch in expression.branches for part in branch), expression.otherwise)
+        case ir.Quantified():
+            return (expression.items, expression.predicate)
         case ir.Search():
             edits = () if expression.edits is None else (expression.edits,)
             return (expression.text, expression.query, *edits)
@@ -35,7 +42,26 @@ def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Aggregate():
             return (expression.argument,)
         case _:
-            return ()
+            return _no_children(expression)
+
+
+Leaf = (
+    ir.Constant
+    | ir.Parameter
+    | ir.Now
+    | ir.Property
+    | ir.EntityId
+    | ir.TypeName
+    | ir.PathValue
+    | ir.Item
+    | ir.Output
+    | ir.ScoreColumn
+)
+
+
+def _no_children(expression: Leaf) -> tuple[ir.Expr, ...]:
+    """Only a kind without subexpressions type-checks here, so a new kind cannot be forgotten above."""
+    return ()
 
 
 def walk(expression: ir.Expr) -> Iterator[ir.Expr]:
@@ -49,9 +75,25 @@ def variables_of(expression: ir.Expr) -> tuple[str, ...]:
     """The distinct variables an expression reads, in order of appearance."""
     found: dict[str, None] = {}
     for part in walk(expression):
-        if isinstance(part, ir.Property | ir.EntityId | ir.PathValue):
+        if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.PathValue):
             found[part.variable] = None
     return tuple(found)
+
+
+_FALLIBLE = (
+    ScalarFunction.ABS,
+    ScalarFunction.ADD_MONTHS,
+    ScalarFunction.ADD_DAYS,
+    ScalarFunction.ADD_MILLISECONDS,
+)
+
+
+def may_fail(expression: ir.Expr) -> bool:
+    """True if the value of a row may be an error instead: a number or date that does not fit its type."""
+    return any(
+        isinstance(part, ir.Arithmetic) or (isinstance(part, ir.Call) and part.function in _FALLIBLE)
+        for part in walk(expression)
+    )
 
 
 Change = Callable[[ir.Expr], ir.Expr]
@@ -59,18 +101,18 @@ Change = Callable[[ir.Expr], ir.Expr]
 
 def transform(expression: ir.Expr, change: Change) -> ir.Expr:
     """The expression with ``change`` applied to every subexpression, in post-order."""
-    return change(_rebuild(expression, lambda part: transform(part, change)))
+    return change(with_children(expression, lambda part: transform(part, change)))
 
 
 def replace_rankings(expression: ir.Expr, change: Callable[[ir.Ranking], ir.Expr]) -> ir.Expr:
     """The expression with every outermost ranking replaced; the arms of a fusion are not visited."""
     if isinstance(expression, ir.Nearest | ir.Bm25 | ir.Rrf):
         return change(expression)
-    return _rebuild(expression, lambda part: replace_rankings(part, change))
+    return with_children(expression, lambda part: replace_rankings(part, change))
 
 
-def _rebuild(expression: ir.Expr, down: Change) -> ir.Expr:
-    """The expression with changed subexpressions; the property of a ``Nearest`` stays unchanged."""
+def with_children(expression: ir.Expr, down: Change) -> ir.Expr:
+    """The expression with changed direct subexpressions; the property of a ``Nearest`` stays unchanged."""
     match expression:
         case ir.Compare() | ir.Arithmetic():
             return replace(expression, left=down(expression.left), right=down(expression.right))
@@ -82,8 +124,15 @@ def _rebuild(expression: ir.Expr, down: Change) -> ir.Expr:
             return replace(expression, items=tuple(map(down, expression.items)))
         case ir.TextMatch():
             return replace(expression, text=down(expression.text), part=down(expression.part))
-        case ir.IsNull():
+        case ir.IsNull() | ir.Not() | ir.Cast():
             return replace(expression, operand=down(expression.operand))
+        case ir.Call():
+            return replace(expression, arguments=tuple(map(down, expression.arguments)))
+        case ir.Case():
+            branches = tuple((down(condition), down(value)) for condition, value in expression.branches)
+            return replace(expression, branches=branches, otherwise=down(expression.otherwise))
+        case ir.Quantified():
+            return replace(expression, items=down(expression.items), predicate=down(expression.predicate))
         case ir.Search():
             edits = None if expression.edits is None else down(expression.edits)
             return replace(expression, text=down(expression.text), query=down(expression.query), edits=edits)

@@ -1,12 +1,13 @@
 """Semantic checks of annotations on types and properties.
 
-Known annotations become fields; every other one is kept verbatim as a ``CustomAnnotation``. Rules that need the
+Known annotations become fields. Those that begin with ``x_`` belong to the user and are kept verbatim as a
+``CustomAnnotation``; any other name is an error, because a misspelled ``@key`` must not be a silent nothing. Graphs of
+earlier versions may hold such names: they are kept where the accepted schema has them already. Rules that need the
 other properties of the type (the source of an embedding, merge policies on keys) are checked by ``declare``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,13 @@ SUGAR: Final = {kind.value: kind for kind in (ConstraintKind.KEY, ConstraintKind
 ON_TYPES: Final = frozenset({"description", "instruction", "rename_from"})
 ON_PROPERTIES: Final = frozenset({"description", "rename_from", "embed", "merge", *SUGAR})
 KNOWN: Final = ON_TYPES | ON_PROPERTIES
+OWN: Final = "x_"
+"""The beginning of the names that users give their own annotations."""
+_WITH_ARGUMENTS_ONLY: Final = {
+    "range": "`@range(property, 0..10)`",
+    "check": '`@check(property, "pattern")`',
+    "card": "`@card(0..1)` directly after the ends of an edge",
+}
 _MAY_REPEAT: Final = frozenset({"unique", "index"})
 
 
@@ -91,11 +99,6 @@ def written_name(value: PgLiteral | Name | object) -> str | None:
             return None
 
 
-def custom_annotations(annotations: Iterable[Annotation]) -> list[Annotation]:
-    """The annotations that the schema language does not define."""
-    return [annotation for annotation in annotations if annotation.name.text not in KNOWN]
-
-
 def _known(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) -> dict[str, Annotation]:
     known: dict[str, Annotation] = {}
     for annotation in annotations:
@@ -105,7 +108,23 @@ def _known(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) 
             findings.error(Rule.REPEATED_ANNOTATION, message, annotation.span)
         elif name in KNOWN:
             known[name] = annotation
+        elif not name.startswith(OWN) and name not in findings.kept_annotations:
+            _refuse_unknown(findings, owner, annotation)
     return known
+
+
+def _refuse_unknown(findings: Findings, owner: str, annotation: Annotation) -> None:
+    name = annotation.name.text
+    message = f"unknown annotation @{name} on {owner}"
+    if name in _WITH_ARGUMENTS_ONLY:
+        message = f"@{name} on {owner} has no arguments"
+        hint = f"write {_WITH_ARGUMENTS_ONLY[name]}"
+    elif name == "default":
+        hint = "nothing fills in values that are left out; make the property nullable: `I32?`"
+    else:
+        meant = findings.suggest(name, sorted(KNOWN | _WITH_ARGUMENTS_ONLY.keys()))
+        hint = meant or f"annotations of your own begin with {OWN}: `@{OWN}{name}`"
+    findings.error(Rule.UNKNOWN_ANNOTATION, message, annotation.span, hint)
 
 
 def _custom(annotations: tuple[Annotation, ...]) -> tuple[CustomAnnotation, ...]:
@@ -116,7 +135,8 @@ def _custom(annotations: tuple[Annotation, ...]) -> tuple[CustomAnnotation, ...]
             None if annotation.value is None else _verbatim(annotation.value),
             tuple(sorted((key.text, _verbatim(value)) for key, value in annotation.arguments)),
         )
-        for annotation in custom_annotations(annotations)
+        for annotation in annotations
+        if annotation.name.text not in KNOWN
     ]
     return tuple(sorted(found, key=lambda item: (item.name, item.value is not None, item.value or "", item.arguments)))
 
@@ -158,7 +178,9 @@ def _sugar(
         is_indexable = type_.scalar.info.is_indexable and not type_.is_list
         fits = is_indexable if name == "index" else type_.is_plain_scalar
         if name == "key" and kind is TypeKind.EDGE:
-            findings.error(Rule.CONSTRAINT_ON_EDGE, f"@key constraint is not supported on edges ({owner})", span)
+            message = f"a bare @key is not supported on edges ({owner})"
+            hint = "the key of an edge type is written `@key(src, dst)`, with properties if they are part of it"
+            findings.error(Rule.CONSTRAINT_ON_EDGE, message, span, hint)
         elif not fits:
             findings.error(Rule.CONSTRAINT_TYPE, f"@{name} is not supported on {owner} of type {type_}", span)
         elif name == "key" and type_.nullable:

@@ -29,10 +29,11 @@ class Rule(Enum):
     CONSTRAINT_TYPE = ("S114", "a property of this type cannot be in such a constraint")
     RANGE_TYPE = ("S115", "`@range` on something that is not a number")
     CHECK_TYPE = ("S116", "`@check` on something that is not a String")
-    CONSTRAINT_ON_EDGE = ("S117", "edges have no `@key`, `@range` and `@check`")
+    CONSTRAINT_ON_EDGE = ("S117", "edges have no `@range` and `@check`, and no bare `@key`")
     CONSTRAINT_ARGUMENTS = ("S118", "a constraint has the wrong arguments")
     CHECK_PATTERN = ("S119", "the pattern of a `@check` is not a valid regular expression")
 
+    UNKNOWN_ANNOTATION = ("S120", "an annotation that the schema language does not define")
     MISPLACED_ANNOTATION = ("S121", "an annotation stands where it has no meaning")
     REPEATED_ANNOTATION = ("S122", "an annotation is written twice")
     ANNOTATION_ARGUMENTS = ("S123", "an annotation has the wrong arguments")
@@ -51,8 +52,6 @@ class Rule(Enum):
 
     NO_KEY = ("S201", "a node type without a key: its ids are minted, and loading twice stores twice")
     UNUSED_INTERFACE = ("S202", "an interface that no node type implements")
-    ANNOTATION_TYPO = ("S203", "an annotation without effect that looks like a known one")
-    NO_DEFAULTS = ("S204", "`@default` has no effect: nothing fills in values")
     EMPTY_RANGE = ("S205", "a `@range` that no number satisfies")
     INERT_RENAME = ("S206", "a rename hint without effect")
     COMPOSITE_INDEX = ("S207", "an `@index` over several properties has no physical effect")

@@ -11,12 +11,17 @@ from omnigraph.lang.pg_parser import ParsedSchema
 from omnigraph.schema.declare import declare
 from omnigraph.schema.declared import DeclaredSchema
 from omnigraph.schema.identify import identify
-from omnigraph.schema.ir import SchemaIR
+from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, SchemaIR
 
 
-def check_schema(parsed: ParsedSchema) -> tuple[DeclaredSchema | None, tuple[Diagnostic, ...]]:
-    """The declared schema, or None if there are errors; all diagnostics, those of the parser first."""
-    declared, found = declare(parsed)
+def check_schema(
+    parsed: ParsedSchema, stored: SchemaIR | None = None
+) -> tuple[DeclaredSchema | None, tuple[Diagnostic, ...]]:
+    """The declared schema, or None if there are errors; all diagnostics, those of the parser first.
+
+    ``stored`` is a schema that a graph has already: unknown annotations that occur in it are kept.
+    """
+    declared, found = declare(parsed, frozenset() if stored is None else custom_names(stored))
     diagnostics = (*parsed.diagnostics, *found)
     has_errors = any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
     return (None if has_errors else declared), diagnostics
@@ -33,7 +38,7 @@ def accept(parsed: ParsedSchema, *, domain: str, previous: SchemaIR | None = Non
             f"the accepted schema belongs to the graph {previous.domain}, not to {domain}",
             hint="a schema continues only the schema of its own graph",
         )
-    declared, diagnostics = check_schema(parsed)
+    declared, diagnostics = check_schema(parsed, previous)
     if declared is None:
         raise CompileError(diagnostics)
     identified = identify(declared, domain, previous)
@@ -41,3 +46,14 @@ def accept(parsed: ParsedSchema, *, domain: str, previous: SchemaIR | None = Non
         message = "\n".join(diagnostic.render() for diagnostic in identified.diagnostics)
         raise MigrationRefused(message, diagnostics=identified.diagnostics)
     return identified.schema
+
+
+def custom_names(schema: SchemaIR) -> frozenset[str]:
+    """The names of the annotations without a meaning that a schema holds."""
+    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
+    owners: list[InterfaceIR | NodeIR | EdgeIR] = [*schema.interfaces, *types]
+    lists = [
+        *(type_.annotations for type_ in types),
+        *(prop.annotations for item in owners for prop in item.properties),
+    ]
+    return frozenset(annotation.name for annotations in lists for annotation in annotations)

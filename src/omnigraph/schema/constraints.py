@@ -26,7 +26,7 @@ from omnigraph.schema.patterns import pattern_problem
 
 ENDPOINT_COLUMNS = ("src", "dst")
 _EXACT_FLOAT_INTEGER_MAX = 2**53
-_ON_EDGES = (ConstraintKind.UNIQUE, ConstraintKind.INDEX)
+_ON_EDGES = (ConstraintKind.KEY, ConstraintKind.UNIQUE, ConstraintKind.INDEX)
 
 
 class ConstraintReader:
@@ -57,8 +57,8 @@ class ConstraintReader:
         if not isinstance(constraint, KeyConstraint):
             return [constraint]
         # An interface may declare two keys; the error belongs to the node type that inherits both.
-        if self._key is not None and self._kind is TypeKind.NODE:
-            message = f"node type {self._owner.text} has multiple @key constraints; only one is supported"
+        if self._key is not None and self._kind is not TypeKind.INTERFACE:
+            message = f"{self._kind.value} type {self._owner.text} has multiple @key constraints; only one is supported"
             hint = "a key of several properties is written `@key(a, b)`"
             self._findings.error(Rule.MULTIPLE_KEYS, message, span, hint)
             return []
@@ -68,9 +68,9 @@ class ConstraintReader:
 
     def _check_policies(self, key: KeyConstraint, span: Span) -> None:
         for name in key.properties:
-            prop = self._properties[name]
-            # A bare `@key` of an interface was reported at the interface.
-            if prop.merge is not None and not (key.sugar and prop.injected_from):
+            prop = self._properties.get(name)
+            # The ends of an edge are no properties. A bare `@key` of an interface was reported at the interface.
+            if prop is not None and prop.merge is not None and not (key.sugar and prop.injected_from):
                 message = f"@merge is not supported on @key property {self._owner.text}.{name}: keys never change"
                 self._findings.error(Rule.MERGE_ON_KEY, message, span)
 

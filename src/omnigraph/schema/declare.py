@@ -5,7 +5,7 @@ All errors of a text are reported together. The accepted schema of a graph plays
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 from omnigraph.lang.diagnostics import Diagnostic
@@ -37,9 +37,11 @@ EDGE_FIELDS: Final = ("id", "src", "dst", "from", "to")
 Declared = TypeVar("Declared", InterfaceDecl, NodeDecl, EdgeDecl)
 
 
-def declare(parsed: ParsedSchema) -> tuple[DeclaredSchema, tuple[Diagnostic, ...]]:
+def declare(
+    parsed: ParsedSchema, kept_annotations: Collection[str] = frozenset()
+) -> tuple[DeclaredSchema, tuple[Diagnostic, ...]]:
     """The declared types and their diagnostics. With errors the result is incomplete."""
-    findings = Findings(parsed.source, is_partial=bool(parsed.diagnostics))
+    findings = Findings(parsed.source, is_partial=bool(parsed.diagnostics), kept_annotations=kept_annotations)
     written = parsed.file.declarations
     interface_decls = _once(findings, "interface name", (d for d in written if isinstance(d, InterfaceDecl)))
     node_decls = _once(findings, "node type", (d for d in written if isinstance(d, NodeDecl)))
@@ -103,14 +105,14 @@ def _edge(
             message = f"edge {decl.name.text} references unknown {role} type: {endpoint.text}"
             is_interface = endpoint.text in interfaces
             hint = "an interface cannot be an endpoint; name a node type" if is_interface else None
-            hint = hint or findings.suggest(endpoint.text, nodes)
+            hint = hint or findings.suggest(endpoint.text, nodes) or f"declare it: `node {endpoint.text} {{ ... }}`"
             findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
     properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
     reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
     return DeclaredEdge(
         decl.name,
         _sorted(properties),
-        reader.read(_constraints(decl.body)),
+        reader.read((*decl.constraints, *_constraints(decl.body))),
         notes.description,
         notes.instruction,
         notes.custom,

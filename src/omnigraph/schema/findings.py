@@ -22,9 +22,12 @@ NAMES_COMPARED_MAX: Final = 20_000
 class Findings:
     """The errors of one schema text."""
 
-    def __init__(self, source: Source, *, is_partial: bool = False) -> None:
+    def __init__(
+        self, source: Source, *, is_partial: bool = False, kept_annotations: Collection[str] = frozenset()
+    ) -> None:
         self._diagnostics = Diagnostics(source)
         self._is_partial = is_partial
+        self.kept_annotations = kept_annotations
         self._names_compared = 0
 
     def error(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:

@@ -7,13 +7,13 @@ drop followed by a re-add does not. Properties are sorted by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import assert_never
 
 from omnigraph.schema.types import PropertyType
 
 
-class TypeKind(Enum):
+class TypeKind(StrEnum):
     """The three kinds of declared types, in the order in which ids are assigned."""
 
     INTERFACE = "interface"
@@ -21,7 +21,7 @@ class TypeKind(Enum):
     EDGE = "edge"
 
 
-class MergePolicy(Enum):
+class MergePolicy(StrEnum):
     """Resolution of concurrent changes of one property when branches merge."""
 
     SOURCE = "source"
@@ -67,7 +67,10 @@ class PropertyIR:
 
 @dataclass(frozen=True, slots=True)
 class KeyConstraint:
-    """The node's key, in stable property-id order, which at creation is the order of the names."""
+    """The key that an id is derived from, in stable property-id order, which at creation is the order of the names.
+
+    The key of an edge may hold ``src`` and ``dst``, which come first.
+    """
 
     properties: tuple[str, ...]
     sugar: bool

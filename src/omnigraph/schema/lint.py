@@ -7,13 +7,10 @@ schema would be noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from omnigraph.core.limits import DIAGNOSTICS_MAX
-from omnigraph.core.suggestions import did_you_mean
 from omnigraph.lang.diagnostics import Diagnostic, Severity
 from omnigraph.lang.pg_ast import (
-    Annotation,
     Constraint,
     ConstraintKind,
     EdgeDecl,
@@ -24,7 +21,7 @@ from omnigraph.lang.pg_ast import (
 )
 from omnigraph.lang.pg_parser import ParsedSchema
 from omnigraph.lang.source import Source, Span
-from omnigraph.schema.annotations import KNOWN, custom_annotations, written_name
+from omnigraph.schema.annotations import written_name
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.compile import check_schema
 from omnigraph.schema.declared import DeclaredNode, DeclaredSchema, DeclaredType
@@ -36,12 +33,15 @@ from omnigraph.schema.ir import (
     TypeKind,
 )
 
-_WITH_ARGUMENTS_ONLY = ("range", "check", "card")
 
+def lint_schema(
+    parsed: ParsedSchema, previous: SchemaIR | None = None, *, stored: SchemaIR | None = None
+) -> tuple[Diagnostic, ...]:
+    """The errors of a schema, or its warnings if it has none, in the order of the text.
 
-def lint_schema(parsed: ParsedSchema, previous: SchemaIR | None = None) -> tuple[Diagnostic, ...]:
-    """The errors of a schema, or its warnings if it has none, in the order of the text."""
-    declared, diagnostics = check_schema(parsed)
+    ``previous`` is the schema that this one is to replace, ``stored`` the same schema as a graph holds it.
+    """
+    declared, diagnostics = check_schema(parsed, stored or previous)
     if declared is None:
         return diagnostics
     report = _Report(parsed.source)
@@ -79,13 +79,10 @@ class _Report:
 
 def _lint_declaration(report: _Report, declaration: InterfaceDecl | NodeDecl | EdgeDecl) -> None:
     body = declaration.properties if isinstance(declaration, InterfaceDecl) else declaration.body
-    if not isinstance(declaration, InterfaceDecl):
-        _lint_annotations(report, declaration.annotations)
     if isinstance(declaration, NodeDecl):
         _lint_repetition(report, "interface", ((name.text, name.span) for name in declaration.implements))
     for member in body:
         if isinstance(member, PropertyDecl):
-            _lint_annotations(report, member.annotations)
             bare = ((item.name.text, item.span) for item in member.annotations if item.name.text in ("unique", "index"))
             _lint_repetition(report, "annotation", bare)
 
@@ -126,25 +123,6 @@ def _lint_repetition(report: _Report, what: str, written: Iterable[tuple[object,
         if item in seen:
             report.warning(Rule.WRITTEN_TWICE, f"this {what} is written twice and counts once", span)
         seen.add(item)
-
-
-def _lint_annotations(report: _Report, annotations: tuple[Annotation, ...]) -> None:
-    for annotation in custom_annotations(annotations):
-        name = annotation.name.text
-        if name == "default":
-            message = "@default has no effect: nothing fills in a value that is left out"
-            report.warning(Rule.NO_DEFAULTS, message, annotation.span, "make the property nullable instead")
-        elif name in _WITH_ARGUMENTS_ONLY:
-            message = f"@{name} without arguments has no effect"
-            report.warning(Rule.ANNOTATION_TYPO, message, annotation.span)
-        elif hint := _meant(name):
-            message = f"@{name} has no effect: it is stored as a custom annotation"
-            report.warning(Rule.ANNOTATION_TYPO, message, annotation.name.span, hint)
-
-
-@lru_cache(maxsize=1024)
-def _meant(name: str) -> str | None:
-    return did_you_mean(name, sorted(KNOWN | set(_WITH_ARGUMENTS_ONLY)))
 
 
 def _lint_node(report: _Report, node: DeclaredNode) -> None:

@@ -67,7 +67,7 @@ def plan(accepted: SchemaIR, desired: SchemaIR, *, allow_data_loss: bool = False
     if accepted.domain != desired.domain or desired.retired != retired_ids(accepted, desired):
         raise UsageError(
             "the desired schema does not continue the accepted one",
-            hint="accept the desired text with `previous=` the accepted schema",
+            hint="accept the desired text as the successor of the accepted schema",
         )
     return MigrationPlan(steps_between(accepted, desired, DropMode.HARD if allow_data_loss else DropMode.SOFT))
 

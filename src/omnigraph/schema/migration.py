@@ -5,9 +5,11 @@ The plan is data: the same value is shown, sent as JSON and applied.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.schema.print import constraint_text
 from omnigraph.schema.steps import (
     AddConstraint,
@@ -30,8 +32,8 @@ from omnigraph.schema.steps import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class MigrationPlan(Displayed):
     """The steps from one accepted schema to another, in the order of their execution."""
 
     steps: tuple[Step, ...] = ()
@@ -45,11 +47,26 @@ class MigrationPlan:
         """The plan can be applied, provided that the data checks of its steps pass."""
         return not self.refusals
 
+    def _display(self) -> Display:
+        state = (
+            "" if self.supported else f", {counted(len(self.refusals), 'of them unsupported', 'of them unsupported')}"
+        )
+        title = (
+            f"MigrationPlan: {counted(len(self.steps), 'step')}{state}" if self.steps else "MigrationPlan: no changes"
+        )
+        return steps_display(title, self.steps)
+
     def render(self) -> str:
         """One line per step."""
         if not self.steps:
             return "no schema changes"
         return "\n".join(f"- {step_text(step)}" for step in self.steps)
+
+
+def steps_display(title: str, steps: Sequence[Step]) -> Display:
+    """The steps of a migration, one line each."""
+    rows = [(step_text(step), step.safety.value) for step in steps]
+    return Display(title, ("step", "safety"), rows, lines=[f"- {text}" for text, _ in rows])
 
 
 def step_text(step: Step) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 from omnigraph.schema.ir import (
     ConstraintIR,
@@ -16,7 +16,7 @@ from omnigraph.schema.ir import (
 from omnigraph.schema.types import PropertyType
 
 
-class Safety(Enum):
+class Safety(StrEnum):
     """Precondition of a step."""
 
     SAFE = "safe"
@@ -24,7 +24,7 @@ class Safety(Enum):
     REFUSED = "refused"
 
 
-class Tier(Enum):
+class Tier(StrEnum):
     """Class of a migration code."""
 
     VALIDATED = "validated"
@@ -49,7 +49,7 @@ class MigrationCode(Enum):
         self.meaning = meaning
 
 
-class DropMode(Enum):
+class DropMode(StrEnum):
     """Soft: older snapshots keep the data readable. Hard: cleanup may delete those snapshots."""
 
     SOFT = "soft"

@@ -31,6 +31,11 @@ def branches_json(branches: BranchList) -> dict[str, Any]:
     }
 
 
+def branch_names_json(branches: BranchList) -> dict[str, Any]:
+    """The names of all branches and their heads; a server does not show the files of damaged ones."""
+    return {name: value for name, value in branches_json(branches).items() if name != "damaged"}
+
+
 def created_branch_json(uri: str, start: str, branch: BranchInfo) -> dict[str, Any]:
     """A new branch; ``start`` is the branch or commit it was created from."""
     return {"uri": uri, "from": start, **branch_json(branch)}

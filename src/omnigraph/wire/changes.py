@@ -37,7 +37,8 @@ def block_json(block: ChangeBlock) -> dict[str, Any]:
 
 
 def _cause_json(commit: GraphCommit) -> dict[str, Any]:
-    return {
+    """The commit that made some changes. Members without a value are left out, as clients of Omnigraph 0.10 expect."""
+    cause = {
         "graph_commit_id": commit.id,
         "parent_commit_id": commit.parents[0] if commit.parents else None,
         "merged_parent_commit_id": commit.parents[1] if len(commit.parents) > 1 else None,
@@ -45,6 +46,7 @@ def _cause_json(commit: GraphCommit) -> dict[str, Any]:
         "actor_id": commit.actor,
         "authored_at": commit.created_at_us,
     }
+    return {name: value for name, value in cause.items() if value is not None}
 
 
 def commit_changes_json(page: CommitChanges) -> dict[str, Any]:

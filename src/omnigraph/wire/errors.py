@@ -63,7 +63,7 @@ def error_json(error: OmnigraphError) -> dict[str, Any]:
     """An error as the command line prints it."""
     body = error_body(error)
     diagnostics = {"diagnostics": list(body.diagnostics)} if body.diagnostics else {}
-    return {**failure_json(body.message, code=body.code, hint=body.hint), **diagnostics, **body.details}
+    return {**failure_json(body.message, code=body.code, hint=error.command_hint), **diagnostics, **body.details}
 
 
 def failure_json(message: str, *, code: str, hint: str | None) -> dict[str, Any]:

@@ -46,6 +46,16 @@ def snapshot_json(state: ManifestState) -> dict[str, Any]:
     }
 
 
+def health_json(version: str, storage_format: int) -> dict[str, Any]:
+    """A server that runs."""
+    return {"status": "ok", "version": version, "internal_schema_version": storage_format}
+
+
+def graph_list_json(graphs: Mapping[str, str]) -> dict[str, Any]:
+    """The graphs of a server by id, with their addresses."""
+    return {"graphs": [{"graph_id": name, "uri": uri} for name, uri in sorted(graphs.items())]}
+
+
 def exported_json(uri: str, out: str, commit_id: str, entities: int, size: int) -> dict[str, Any]:
     """A snapshot that was exported to the file ``out``; ``size`` in bytes."""
     return {"uri": uri, "out": out, "graph_commit_id": commit_id, "entities": entities, "bytes": size}

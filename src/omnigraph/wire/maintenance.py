@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.wire.commits import commit_json
 
 if TYPE_CHECKING:
+    from omnigraph.engine.mirror.result import MirrorResult
     from omnigraph.engine.results import VerifyProblem, VerifyReport
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
     from omnigraph.engine.upkeep.doctor import Finding
@@ -88,6 +89,25 @@ def _fates_json(counts: Mapping[Fate, Count]) -> dict[str, Any]:
 def damaged_json(item: Damaged) -> dict[str, Any]:
     """A file that cannot be read, and the branch it belongs to if known."""
     return {"path": item.path, "what": item.what, "branch": item.branch}
+
+
+def mirror_json(result: MirrorResult) -> dict[str, Any]:
+    """A mirror after a refresh."""
+    return {
+        "target": result.target,
+        "branch": result.branch,
+        "commit": result.commit_id,
+        "tables": [
+            {"name": table.name, "rows": table.rows, "version": table.version, "changed": table.is_changed}
+            for table in result.tables
+        ],
+        "removed": list(result.removed),
+    }
+
+
+def mirror_removed_json(target: str) -> dict[str, Any]:
+    """A mirror that was deleted."""
+    return {"removed": target}
 
 
 def verify_json(report: VerifyReport) -> dict[str, Any]:

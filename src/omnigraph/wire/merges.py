@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from omnigraph.errors import UsageError
+from omnigraph.errors import Hint, UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take, read_resolutions
 from omnigraph.wire.commits import optional_commit_json
 from omnigraph.wire.tables import tables_json
@@ -74,10 +74,18 @@ def merge_json(result: MergeResult) -> dict[str, Any]:
 def branch_merge_json(
     uri: str, result: MergeResult, *, branch_deleted: bool | None, delete_error: str | None
 ) -> dict[str, Any]:
+    """The same with the address of the graph."""
+    made = merge_output_json(result, result.actor, branch_deleted=branch_deleted, delete_error=delete_error)
+    return {"uri": uri, **made}
+
+
+def merge_output_json(
+    result: MergeResult, actor: str | None, *, branch_deleted: bool | None, delete_error: str | None
+) -> dict[str, Any]:
     """A merge that may also have deleted its source; ``branch_deleted`` is None if that was not requested."""
     deleted = {} if branch_deleted is None else {"branch_deleted": branch_deleted}
     failed = {} if delete_error is None else {"branch_delete_error": delete_error}
-    return {"uri": uri, **merge_json(result), **deleted, **failed}
+    return {**merge_json(result), "actor_id": actor, **deleted, **failed}
 
 
 def merge_preview_json(preview: MergePreview) -> dict[str, Any]:
@@ -121,7 +129,12 @@ def merge_preview_from_json(form: Mapping[str, Any]) -> MergePreview:
     from omnigraph.write.merge.decide import MergeOutcome
 
     if form.get("format") != PREVIEW_FORMAT:
-        raise UsageError("this is no saved preview of a merge", hint="omnigraph merge preview --save FILE makes one")
+        raise UsageError(
+            "this is no saved preview of a merge",
+            hint=Hint(
+                "omnigraph.wire.merges.save_merge_preview makes one", "omnigraph merge preview --save FILE makes one"
+            ),
+        )
     try:
         return MergePreview(
             source=form["source"],

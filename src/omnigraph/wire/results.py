@@ -34,7 +34,12 @@ def metadata_json(result: QueryResult) -> dict[str, Any]:
 
 def result_json(result: QueryResult, *, with_profile: bool = False) -> dict[str, Any]:
     """The rows of a result in their envelope, and the profile of its operators if wanted."""
-    form = {**envelope_json(result), "rows": result_rows(result.table), "graph_commit_id": result.commit_id}
+    return {**frame_json(result, with_profile=with_profile), "rows": result_rows(result.table)}
+
+
+def frame_json(result: QueryResult, *, with_profile: bool = False) -> dict[str, Any]:
+    """The same with an empty list of rows, for callers that stream them."""
+    form = {**envelope_json(result), "rows": [], "graph_commit_id": result.commit_id}
     return {**form, "profile": operators_json(result.operators)} if with_profile else form
 
 

@@ -28,7 +28,7 @@ def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict
 
 
 def load_json(result: LoadResult, *, with_profile: bool = False) -> dict[str, Any]:
-    """A load, with the number of rows read for each type; ``rejected`` only if rows were rejected."""
+    """A load, with the number of rows read for each type; ``rejected`` and ``remarks`` only if there are any."""
     form = {
         "branch": result.branch,
         "base_branch": result.base_branch,
@@ -37,6 +37,12 @@ def load_json(result: LoadResult, *, with_profile: bool = False) -> dict[str, An
         "nodes": _loaded_json(result.nodes),
         "edges": _loaded_json(result.edges),
         "total_entities": result.total,
+        "inserted": result.inserted,
+        "updated": result.updated,
+        "deleted": result.deleted,
+        "unchanged": result.unchanged,
+        "cleared": result.cleared,
+        **({"remarks": list(result.remarks)} if result.remarks else {}),
         **({"rejected": result.rejected} if result.rejected else {}),
         "actor_id": result.actor,
         "commit": commit_json(result.commit),
@@ -55,4 +61,5 @@ def write_preview_json(preview: WritePreview) -> dict[str, Any]:
         "dry_run": True,
         "head_commit_id": preview.head,
         "tables": tables_json(preview.tables),
+        **({"rejected": preview.rejected, "rejections": list(preview.rejections)} if preview.rejected else {}),
     }

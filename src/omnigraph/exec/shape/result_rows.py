@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,6 +26,8 @@ class ResultRows:
     """The number of rows that fit into the memory limit of the query."""
     _budget: Budget = field(default_factory=Budget, repr=False)
     _table: pa.Table | None = field(default=None, repr=False)
+    values: Sequence[tuple[Any, ...]] | None = field(default=None, repr=False)
+    """The rows in their stored forms, if they exist as Python values and columns are made of them on demand."""
 
     def batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The rows in order. Only the current batch is in memory, unless ``table`` was called before."""
@@ -53,10 +56,43 @@ class ResultRows:
             self._table = pa.Table.from_batches(batches, self.schema)
         return self._table
 
+    def slice(self, start: int, stop: int) -> ResultRows:
+        """A half-open range of the rows."""
+        stop = min(stop, self.length)
+        start = min(start, stop)
+        table = None if self._table is None else self._table.slice(start, stop - start)
+
+        def read(first: int, last: int) -> Sequence[pa.Array]:
+            return self._read(start + first, start + last)
+
+        return ResultRows(self.schema, stop - start, read, self._fitting, self._budget, table)
+
+    def select(self, names: Sequence[str]) -> ResultRows:
+        """Some of the columns."""
+        indices = [self.schema.get_field_index(name) for name in names]
+        table = None if self._table is None else self._table.select(indices)
+
+        def read(first: int, last: int) -> Sequence[pa.Array]:
+            columns = self._read(first, last)
+            return [columns[index] for index in indices]
+
+        schema = pa.schema([self.schema.field(index) for index in indices])
+        return ResultRows(schema, self.length, read, self._fitting, self._budget, table)
+
     def _batch(self, start: int, stop: int) -> pa.RecordBatch:
         columns = self._read(start, stop)
         arrays = [column.cast(field.type) for column, field in zip(columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def value_rows(schema: pa.Schema, values: Sequence[tuple[Any, ...]]) -> ResultRows:
+    """Result rows over a few rows of Python values, in their stored forms."""
+
+    def read(start: int, stop: int) -> Sequence[pa.Array]:
+        part = values[start:stop]
+        return [pa.array([row[place] for row in part], field.type) for place, field in enumerate(schema)]
+
+    return ResultRows(schema, len(values), read, values=values)
 
 
 def table_rows(table: pa.Table) -> ResultRows:

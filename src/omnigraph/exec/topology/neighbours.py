@@ -115,6 +115,9 @@ class Lists:
         """The neighbours of some nodes, unordered and with repetitions."""
         if len(self.edges.lost) or len(self.far.gone) or len(self.starts):
             return self.step(numbers)[1]
+        if len(numbers) and int(numbers.max()) >= self.base.nodes:
+            # Nodes added since the base have no edges here.
+            numbers = numbers[numbers < self.base.nodes]
         starts = self.base.offsets[numbers].astype(np.int64)
         counts = self.base.offsets[numbers + 1] - starts
         slots = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)

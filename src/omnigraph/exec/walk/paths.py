@@ -1,4 +1,8 @@
-"""Shortest paths between two bound nodes of one type. A path between two types is one edge, found by ``expand``."""
+"""Shortest paths between two bound nodes of one type. A path between two types is one edge, found by ``expand``.
+
+Of several shortest paths the one is chosen whose nodes, from the last to the first, have the smallest numbers. A search
+from both ends finds the same one: it knows every node that is on a shortest path, and so every candidate.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from omnigraph.exec.adjacency import Rows, contains
+from omnigraph.exec.adjacency import Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology.walkable import Steps
+from omnigraph.exec.walk.levels import levels_from
 from omnigraph.query.ir import HopRange
+
+PAIRS_MAX = 8
+"""Targets of one source that are searched for one by one, from both ends; one search serves more of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Neighbours towards the target, and back."""
+
+    forth: Steps
+    back: Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,31 +38,30 @@ class Paths:
 
 
 def shortest_paths(
-    lists: Steps, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
+    ways: Ways, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
-    """One path per row whose ends are connected within the bounds; ties go to the smallest node numbers.
-
-    Rows are grouped by source, so that one search serves all rows of a source.
-    """
+    """One path per row whose ends are connected within the bounds; ties go to the smallest node numbers."""
     kept: list[int] = []
     lengths: list[int] = []
     nodes: list[list[int]] = []
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))
-    sources, targets = lists.near.to_number(sources), lists.far.to_number(targets)
+    sources, targets = ways.forth.near.to_number(sources), ways.forth.far.to_number(targets)
     looped = contains(loops, targets)
     order = bound[np.argsort(sources[bound], kind="stable")]
     start = 0
     while start < len(order):
         end = start + int(np.searchsorted(sources[order[start:]], sources[order[start]], side="right"))
         rows = order[start:end]
-        distance, parent = _search(lists, int(sources[rows[0]]), targets[rows], hops.high, budget)
+        found = _from_one(ways, int(sources[rows[0]]), targets[rows].tolist(), hops.high, budget)
         for row in rows:
-            length = _length(int(distance[targets[row]]), bool(looped[row]), hops)
-            if length is not None:
+            target = int(targets[row])
+            path = found.get(target)
+            length = None if path is None else path_length(len(path) - 1, bool(looped[row]), hops)
+            if path is not None and length is not None:
                 kept.append(int(row))
                 lengths.append(length)
                 if wants_nodes:
-                    nodes.append(_walk_back(parent, int(targets[row]), int(distance[targets[row]]), length))
+                    nodes.append(looped_path(path, length))
         start = end
     place = np.argsort(np.array(kept, np.int64), kind="stable")
     return Paths(
@@ -56,17 +71,72 @@ def shortest_paths(
     )
 
 
-def _length(distance: int, has_loop: bool, hops: HopRange) -> int | None:
+def path_length(distance: int, has_loop: bool, hops: HopRange) -> int | None:
     """The same rule as for reachability: a self-loop adds a hop to a node that is one short of the lower bound."""
-    if distance < 0:
-        return None
     if hops.low <= distance <= hops.high:
         return distance
     return hops.low if has_loop and distance == hops.low - 1 and hops.low <= hops.high else None
 
 
-def _search(lists: Steps, source: int, targets: Rows, hops_max: int, budget: Budget) -> tuple[Rows, Rows]:
-    """Distances and parents from one source, until all targets are found."""
+def looped_path(path: list[int], length: int) -> list[int]:
+    """A path of the given length, with the self-loop at its end if it is one short."""
+    return path + path[-1:] * (length + 1 - len(path))
+
+
+def _from_one(ways: Ways, source: int, targets: list[int], hops_max: int, budget: Budget) -> dict[int, list[int]]:
+    """The paths from one source to those of its targets that it reaches."""
+    different = list(dict.fromkeys(targets))
+    if len(different) > PAIRS_MAX:
+        return _search(ways.forth, source, different, hops_max, budget)
+    paths = {target: path_between(ways, source, target, hops_max, budget) for target in different}
+    return {target: path for target, path in paths.items() if path is not None}
+
+
+def path_between(ways: Ways, source: int, target: int, hops_max: int, budget: Budget) -> list[int] | None:
+    """The numbers of the nodes on a shortest path, both ends included; None if they are too far apart.
+
+    The smaller side of the search grows. No earlier level has met the other side, so a new level can only meet its
+    last one.
+    """
+    with levels_from(ways.forth, source) as left, levels_from(ways.back, target) as right:
+        middle = left.last[left.last == target]
+        while not len(middle):
+            if len(left.levels) + len(right.levels) - 2 >= hops_max:
+                return None
+            left_steps = int(ways.forth.degrees(left.last).sum())
+            right_steps = int(ways.back.degrees(right.last).sum())
+            budget.check(min(left_steps, right_steps), 2)
+            grown = (left if left_steps <= right_steps else right).grow()
+            if not len(grown):
+                return None
+            middle = left.last[contains(right.last, left.last)]
+        return _walk_back(ways, _on_paths(ways.forth, left.levels, right.levels, middle))
+
+
+def _on_paths(forth: Steps, left: list[Rows], right: list[Rows], middle: Rows) -> list[Rows]:
+    """For every distance from the source the nodes that a node on a shortest path may follow.
+
+    Up to the middle these are the levels of the source. Beyond it only those nodes of the target's levels count that
+    the middle leads to: the others are farther from the source.
+    """
+    onwards = [middle]
+    for level in right[-2::-1]:
+        ends = sorted_set(forth.far_ends(onwards[-1]).astype(np.int64))
+        onwards.append(ends[contains(level, ends)])
+    return [*left[:-1], *onwards]
+
+
+def _walk_back(ways: Ways, candidates: list[Rows]) -> list[int]:
+    nodes = [int(candidates[-1][0])]
+    for level in candidates[-2::-1]:
+        before = ways.back.far_ends(np.array(nodes[-1:], np.int64))
+        nodes.append(int(before[contains(level, before)].min()))
+    nodes.reverse()
+    return nodes
+
+
+def _search(lists: Steps, source: int, targets: list[int], hops_max: int, budget: Budget) -> dict[int, list[int]]:
+    """The same for many targets, by one search that remembers the smallest parent of every node."""
     distance = np.full(lists.numbers, -1, np.int64)
     parent = np.full(lists.numbers, -1, np.int64)
     distance[source] = 0
@@ -87,12 +157,12 @@ def _search(lists: Steps, source: int, targets: Rows, hops_max: int, budget: Bud
         frontier = found[first]
         distance[frontier] = hop
         parent[frontier] = via[first]
-    return distance, parent
+    return {target: _parents(parent, target, int(distance[target])) for target in targets if distance[target] >= 0}
 
 
-def _walk_back(parent: Rows, target: int, distance: int, length: int) -> list[int]:
+def _parents(parent: Rows, target: int, distance: int) -> list[int]:
     nodes = [target]
     for _ in range(distance):
         nodes.append(int(parent[nodes[-1]]))
     nodes.reverse()
-    return nodes + [target] * (length - distance)
+    return nodes

@@ -1,4 +1,4 @@
-"""Bounded reachability: multi-source breadth-first search over the nodes of one edge type.
+"""Bounded reachability: multi-source breadth-first search over the nodes of one edge type. From one node: ``levels``.
 
 A node is reached if its shortest distance lies within the bounds. A node with a self-loop is also reached one hop after
 its distance; that matters only if its distance is one below the lower bound.
@@ -29,6 +29,7 @@ from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.multiplicity import sums
 from omnigraph.exec.topology.walkable import Steps
+from omnigraph.exec.walk.levels import reached_from
 from omnigraph.query.ir import HopRange
 
 DENSE_SHARE = 64
@@ -106,10 +107,15 @@ def reach(
     lists: Steps, loops: Rows, starts: Rows, hops: HopRange, sink: Sink, *, from_target: bool, budget: Budget
 ) -> None:
     """Pass every node within the bounds of every start to the sink; starts and nodes are numbers."""
-    if hops.low <= hops.high and len(starts):
+    if hops.low > hops.high or not len(starts):
         # The compiler lowers several hops over an edge between two types to empty bounds. Searching would be wrong:
         # a number of the far type would be used as a number of the near type.
-        _Search(lists, loops, starts, hops, from_target, budget).run(sink)
+        return
+    if len(starts) == 1:
+        nodes = reached_from(lists, loops, int(starts[0]), hops, from_target=from_target, budget=budget)
+        sink.pairs(np.zeros(len(nodes), np.int64), nodes)
+        return
+    _Search(lists, loops, starts, hops, from_target, budget).run(sink)
 
 
 @dataclass

@@ -79,8 +79,9 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
     lists = expand.neighbours(topology, operator.direction, reverse=False)
     ends = frame.bindings[operator.source], frame.bindings[operator.target]
     if topology.within_one_type:
+        ways = paths.Ways(lists, expand.neighbours(topology, operator.direction, reverse=True))
         found = paths.shortest_paths(
-            lists, topology.loops, *ends, operator.hops, wants_nodes=operator.wants_nodes, budget=budget
+            ways, topology.loops, *ends, operator.hops, wants_nodes=operator.wants_nodes, budget=budget
         )
         result = frame.take(found.position)
         length, nodes = found.length, found.nodes

@@ -19,6 +19,7 @@ from omnigraph.query.rewrite.tree import map_expressions, map_inputs
 
 Op = BinaryOperator
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
+_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
 
 def coerce_literals(root: Operator) -> Operator:
@@ -54,6 +55,11 @@ def coerce_predicate(predicate: ir.Expr) -> ir.Expr:
             return coerce_predicate(left)
         case ir.Compare(Op.NE, left, ir.FALSE) | ir.Compare(Op.NE, ir.FALSE, left):
             return coerce_predicate(left)
+        case ir.Not(ir.Compare(operator, ir.Property() as left, ir.Constant() as right)):
+            # Stored numbers are never NaN, so the opposite comparison is true where the negation is.
+            return coerce_comparison(_OPPOSITE[operator], left, right)
+        case ir.Not(ir.Not(operand)):
+            return coerce_predicate(operand)
         case ir.Member(ir.Property() as item, ir.Constant() as items):
             return _coerce_member(item, items)
         case ir.Member(ir.Constant() as item, ir.Property() as items):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from omnigraph.errors import CompileError
+from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import parse_lone_expression
 from omnigraph.lang.source import Source, Span
@@ -29,15 +30,22 @@ def compile_formula(
     parsed = parse_lone_expression(source)
     if parsed.expression is None:
         raise CompileError(parsed.diagnostics)
+    return compile_parsed(source, parsed.expression, catalog, given, wanted)
+
+
+def compile_parsed(
+    source: Source, expression: ast.Expr, catalog: Catalog, given: Mapping[str, PropertyType], wanted: PropertyType
+) -> ir.Expr:
+    """The same for an expression that is parsed already."""
     diagnostics = Diagnostics(source)
     context = Context(catalog, dict(given), diagnostics)
-    checked = check_expression(context, Scope(), parsed.expression, Position.FILTER)
+    checked = check_expression(context, Scope(), expression, Position.FILTER)
     if checked is not None:
-        _check_parts(context, checked, parsed.expression.span)
+        _check_parts(context, checked, expression.span)
         if not _makes(checked.type, wanted):
             message = f"the expression has type {checked.type}, expected {wanted}"
             hint = "`/` of two integers is a float" if checked.type.scalar.is_float else None
-            context.error("T7", message, parsed.expression.span, hint)
+            context.error("T7", message, expression.span, hint)
     diagnostics.raise_errors()
     assert checked is not None, "without errors there is an expression"
     return transform(checked, _as_property)
@@ -46,7 +54,7 @@ def compile_formula(
 def _check_parts(context: Context, expression: ir.Expr, span: Span) -> None:
     for part in walk(expression):
         if isinstance(part, ir.Now | ir.Search):
-            context.error(UNCODED, "functions are not allowed here, only values, literals and operators", span)
+            context.error(UNCODED, "`now()` and searches are not allowed here", span)
             return
 
 

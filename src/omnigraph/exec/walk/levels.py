@@ -1,0 +1,101 @@
+"""Breadth-first levels from one node, over one mark per node.
+
+A search from one node needs no keys of pairs as that of many does (``walk.reach``): marks take the place of sorted
+sets. The marks are an array over all nodes that a thread keeps, and a search clears the ones it has set, so that a
+search costs what it visits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from omnigraph.exec.adjacency import Integers, Mask, Rows, contains, sorted_set
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.topology.walkable import Steps
+from omnigraph.query.ir import HopRange
+
+SORTED_MAX = 4096
+"""Ends up to which sorting finds the different ones faster than a look at all marks."""
+
+_KEPT = threading.local()
+"""Arrays of marks of this thread that no search is using."""
+
+
+class Levels:
+    """The nodes at distance 0, 1, 2 and so on from a node, each level ascending."""
+
+    def __init__(self, lists: Steps, start: int, marks: Mask, sorted_max: int = SORTED_MAX) -> None:
+        self.levels: list[Rows] = [np.array([start], np.int64)]
+        self._lists = lists
+        self._marks = marks
+        self._sorted_max = sorted_max
+        self._marked: list[Integers] = list(self.levels)
+        marks[start] = True
+
+    @property
+    def last(self) -> Rows:
+        return self.levels[-1]
+
+    def grow(self) -> Rows:
+        """The next level; empty at the end."""
+        ends = self._lists.far_ends(self.last)
+        fresh = ends[~self._marks[ends]]
+        self._marks[fresh] = True
+        self.levels.append(self._different(fresh))
+        self._marked.append(fresh)
+        return self.last
+
+    def _different(self, fresh: Integers) -> Rows:
+        """The different numbers among those just marked."""
+        if len(fresh) <= self._sorted_max:
+            return sorted_set(fresh.astype(np.int64))
+        for numbers in self._marked:
+            self._marks[numbers] = False
+        found = np.flatnonzero(self._marks)
+        for numbers in self._marked:
+            self._marks[numbers] = True
+        return found
+
+    def clear(self) -> None:
+        """Unset the marks."""
+        for numbers in self._marked:
+            self._marks[numbers] = False
+
+
+@contextmanager
+def levels_from(lists: Steps, start: int) -> Iterator[Levels]:
+    """A search over marks of this thread."""
+    kept: list[Mask] = _KEPT.__dict__.setdefault("marks", [])
+    marks = kept.pop() if kept else np.zeros(0, bool)
+    if len(marks) < lists.numbers:
+        marks = np.zeros(lists.numbers, bool)
+    levels = Levels(lists, start, marks)
+    try:
+        yield levels
+    finally:
+        levels.clear()
+        kept.append(marks)
+
+
+def reached_from(lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget) -> Rows:
+    """The numbers of all nodes whose distance from the start lies within the bounds, ascending.
+
+    A node with a self-loop that is one hop short of the lower bound counts too; walking backwards, the start is the end
+    that has the loop.
+    """
+    if hops.high < hops.low:
+        return np.zeros(0, np.int64)
+    with levels_from(lists, start) as search:
+        while len(search.levels) <= hops.high and len(search.last):
+            budget.check(min(int(lists.degrees(search.last).sum()), lists.numbers), 4)
+            search.grow()
+        found = search.levels[hops.low :]
+        if len(loops) and len(search.levels) >= hops.low:
+            short = search.levels[hops.low - 1]
+            ends = np.full(len(short), start) if from_target else short
+            found = [short[contains(loops, ends)], *found]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
