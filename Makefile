@@ -67,7 +67,7 @@ lock: $(STAMP) ## resolve the dependencies of pyproject.toml into requirements.l
 	  --output-file requirements.lock pyproject.toml > /dev/null
 
 docs: $(STAMP) ## write the reference pages from the program
-	@$(BIN)/python docs/generate.py
+	@$(BIN)/python -m docs.generate
 
 bench: $(STAMP) ## run the benchmarks
 	@$(BIN)/python -m benchmarks

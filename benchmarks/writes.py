@@ -26,6 +26,7 @@ from lance.fragment import write_fragments
 from omnigraph.core.ports import UlidSource
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.load import sources
+from omnigraph.ingest.reading import Reading
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.violations import Violations
 
@@ -135,7 +136,8 @@ def middle(costs: list[Cost]) -> Cost:
 
 def parsing(path: str, graph: Graph) -> None:
     """Parse JSON lines without writing them."""
-    for _ in sources.read(path, graph.catalog(), None, UlidSource().new_ids, Violations(), {}):
+    reading = Reading(graph.catalog(), UlidSource().new_ids, Violations())
+    for _ in sources.read(path, None, reading, None, {}):
         pass
 
 

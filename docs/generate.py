@@ -1,4 +1,4 @@
-"""Writes the reference pages from the program itself: the command line from its help, Python from its docstrings.
+"""Writes the reference pages from the program itself: the command line, Python, and HTTP.
 
 Run by ``make docs``; a test fails when a page is not what this would write.
 """
@@ -11,17 +11,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import click
+from docs import http_reference
 
 import omnigraph
-from omnigraph import errors
+from omnigraph import aio, errors
 from omnigraph.cli.root import root
 from omnigraph.engine.analysis.result import AnalysisResult
 from omnigraph.engine.analysis.run import Analysis
 from omnigraph.exec.analytics.registry import ALGORITHMS
+from omnigraph.query.types.manual import Entry, entries
+from omnigraph.query.types.rules import Nulls
 
 PAGES = Path(__file__).parent / "user"
 WIDTH = 100
@@ -64,7 +67,7 @@ def _plain(text: str) -> str:
 def python() -> str:
     """The public names with their signatures and docstrings."""
     lines = ["# Python reference", "", "Made from the docstrings by `make docs`.", ""]
-    for name in ("create", "open", "repair"):
+    for name in ("create", "open", "repair", "retrying"):
         lines += _function(f"omnigraph.{name}", getattr(omnigraph, name))
     lines += ["## omnigraph.Graph", "", text(omnigraph.Graph), ""]
     for name, member in members(omnigraph.Graph):
@@ -83,6 +86,12 @@ def python() -> str:
     lines += ["## Results of graph.analyze", "", text(AnalysisResult), ""]
     for name in ("top", "write"):
         lines += _function(f"result.{name}", getattr(AnalysisResult, name), level=3)
+    lines += ["## omnigraph.aio", "", text(aio), ""]
+    for name in ("open", "create", "repair", "retrying"):
+        lines += _function(f"omnigraph.aio.{name}", getattr(aio, name), level=3)
+    lines += ["### omnigraph.aio.AsyncGraph", "", text(aio.AsyncGraph), ""]
+    for name in ("run", "aclose"):
+        lines += _function(f"graph.{name}", getattr(aio.AsyncGraph, name), level=4)
     lines += [
         "## Errors",
         "",
@@ -91,6 +100,62 @@ def python() -> str:
     ]
     lines += [f"- `{error.__name__}` (`{error.code}`): {_summary(error)}" for error in all_errors()]
     return "\n".join([*lines, ""])
+
+
+def functions() -> str:
+    """Every function of expressions, by group."""
+    lines = [
+        "# Functions",
+        "",
+        "Made from the table of functions by `make docs`.",
+        "They may stand wherever an expression does: in predicates, inline matches, `return` and `order`.",
+        "Both engines give the same values.",
+        "",
+        "Positions in texts and lists count from 0, and negative ones from the end.",
+        "Dates and times are in UTC.",
+        "A result in the column *null* is null under that condition; without an entry it is null if an argument is.",
+        "",
+    ]
+    for group, rows in groupby(entries(), key=lambda entry: entry.group):
+        lines += [f"## {group.value}", "", "| Form | Value | Null | Example |", "|---|---|---|---|"]
+        lines += [_entry(row) for row in rows]
+        lines.append("")
+    lines += [
+        "## Types of the results",
+        "",
+        "Arguments of `coalesce`, `nullif`, `least` and `greatest` need one common type, and so do values of `case`.",
+        "A literal takes the type of the values beside it if it fits: `coalesce($p.age, 0)` has the type of `age`.",
+        "Numbers of different types become F64 if one of them is a float, otherwise I64.",
+        "I64 and U64 have no common type.",
+        "",
+        "`cast` knows these types:",
+        "",
+        "| From | To |",
+        "|---|---|",
+        "| number | every number type; a fraction is cut off |",
+        "| number, Bool, Date, DateTime | String: digits without an exponent, `true` and `false`, ISO 8601 |",
+        "| String | Bool, every number type, Date, DateTime |",
+        "| Bool | number: 0 or 1 |",
+        "| Date, DateTime | each other |",
+        "",
+        "A branch of `if` and `case` is computed only where it is taken.",
+        "A number that does not fit its type, or a date outside the years 1 to 9999, is an error where it is computed.",
+        "",
+        "## Patterns",
+        "",
+        "`regex_match` and `regex_extract` use [RE2](https://github.com/google/re2/wiki/Syntax): time is linear in the "
+        "text, without look-around and back-references.",
+        "`\\d`, `\\w` and `\\b` are ASCII; `\\pL` is a letter of any script.",
+        "A pattern is a literal or a parameter and is checked before the query runs.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _entry(row: Entry) -> str:
+    nulls = "" if row.nulls is Nulls.STRICT else row.nulls.value
+    expression, value = row.example
+    return f"| `{row.signature}` | {row.says} | {nulls} | `{expression}` is `{value}` |"
 
 
 def members(type_: type) -> list[tuple[str, object]]:
@@ -175,7 +240,12 @@ def all_errors() -> list[type[errors.OmnigraphError]]:
     return list(below(errors.OmnigraphError))
 
 
-WRITTEN = {"cli-reference.md": command_line, "python-reference.md": python}
+WRITTEN = {
+    "cli-reference.md": command_line,
+    "functions.md": functions,
+    "python-reference.md": python,
+    "http-reference.md": http_reference.page,
+}
 """The pages that are made, by their names."""
 
 

@@ -6,5 +6,5 @@ graph=${1:?usage: load.sh GRAPH}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 "$OMNIGRAPH" init "$graph" --schema "$here/company.pg"
-"$OMNIGRAPH" load "$graph" --engine spark --mapping "$here/mapping.yaml" --mode append --message 'people and their jobs'
+"$OMNIGRAPH" load "$graph" --mapping "$here/mapping.yaml" --mode append --message 'people and their jobs'
 "$OMNIGRAPH" query staff --store "$graph" --query "$here/company.gq" --params '{"industry": "energy"}'

@@ -64,6 +64,7 @@ TABLES = (
     Table("rows.column_values", "PARSING", _every),
     Table("rows.json_values", "CONVERTERS", _single),
     Table("rows.keys", "TEXTS", _comparable),
+    Table("rows.write_json", "ISO_TEXTS", _temporal),
     Table("rows.write_json", "TEXTS", _every),
     Table("spark.cluster.spark_types", "SPARK_TYPES", _every),
     Table("spark.query.expressions", "LITERALS", _single),

@@ -20,7 +20,7 @@ STORED_FORMATS = {
 OTHER_JSON = {
     "cli/show/output.py": "say_json itself, whose argument the test below checks",
     "cli/show/logs.py": "log records, a line each",
-    "cli/show/read_formats.py": "values in cells, and rows as JSON lines",
+    "cli/show/machine_formats.py": "values in cells, and rows as JSON lines",
     "cli/args/merge_options.py": "values in tables for people and in error texts",
     "cli/commands/changes.py": "the last line of a baseline file, rendered by wire",
     "cli/commands/demo.py": "parameters of the commands that the tour runs",

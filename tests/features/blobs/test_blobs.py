@@ -114,6 +114,17 @@ def test_the_tag_is_equal_for_equal_bytes_only(graph: omnigraph.Graph) -> None:
     assert graph.read_blob("node", "Doc", "a", "image").etag == tags[0]
 
 
+def test_the_tag_of_the_place_changes_with_the_entity_and_reads_nothing(graph: omnigraph.Graph) -> None:
+    graph.load([doc("a", b"same"), doc("b", b"same")])
+    before = graph.read_blob("node", "Doc", "a", "image")
+    assert before.place_etag != graph.read_blob("node", "Doc", "b", "image").place_etag
+    graph.load([doc("c", b"other")])
+    assert graph.read_blob("node", "Doc", "a", "image").place_etag == before.place_etag, "the entity did not change"
+    graph.load([doc("a", b"else")])
+    assert graph.read_blob("node", "Doc", "a", "image").place_etag != before.place_etag
+    assert graph.read_blob("node", "Doc", "a", "image", at=before.commit_id).place_etag == before.place_etag
+
+
 def test_edges_have_blobs_too(graph: omnigraph.Graph) -> None:
     edge = {"edge": "Shows", "from": "a", "to": "b", "data": {"id": "e", "picture": text_of(b"edge")}}
     graph.load([doc("a"), doc("b"), edge])

@@ -84,7 +84,7 @@ def test_moments_are_branches_commits_times_and_snapshots(graph: omnigraph.Graph
     assert not graph.diff("b", second)
     with pytest.raises(NotFoundError, match="no branch and no commit 'nowhere'"):
         graph.diff("main", "nowhere")
-    with pytest.raises(NotFoundError, match="no branch and no commit '~1'"):
+    with pytest.raises(UsageError, match="'~1' is no moment"):
         graph.diff("main", "~1")
 
 

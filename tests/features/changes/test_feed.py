@@ -72,7 +72,6 @@ def test_every_commit_comes_once_in_order_with_its_cause(graph: omnigraph.Graph)
     assert shown["blocks"][0]["cause"] == {
         "graph_commit_id": commits[1],
         "parent_commit_id": commits[0],
-        "merged_parent_commit_id": None,
         "authored_branch": "main",
         "actor_id": "ann",
         "authored_at": page.blocks[0].commit.created_at_us,

@@ -48,7 +48,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
 
 @pytest.mark.parametrize("text", QUERIES)
 def test_every_query_runs_and_finds_what_the_page_says(graph: omnigraph.Graph, text: str) -> None:
-    result = graph.query(text, PARAMS)
+    result = graph.query(text, {name: value for name, value in PARAMS.items() if f"${name}:" in text})
     found = [next(iter(row.values())) for row in result.to_pylist()]
     expected = FOUND[result.query_name]
     assert (found if "order" in text else sorted(found)) == expected

@@ -113,6 +113,22 @@ def test_what_did_not_change_is_not_embedded_again(graph: omnigraph.Graph, embed
     assert embedder.texts() == []
 
 
+@pytest.mark.parametrize("mode", ["upsert", "update"])
+def test_a_vector_follows_its_text_when_others_are_kept(graph: omnigraph.Graph, embedder: Recording, mode: str) -> None:
+    graph.load([doc("a", text="apples"), doc("b", text="boats"), doc("c", text="cars"), note("n", body="news")])
+    embedder.texts()
+    graph.load([doc("a", year=1), doc("b", text="boats", year=2), doc("c", text="clouds"), note("n")], mode)
+    assert embedder.texts() == ["clouds"]
+    found = stored(graph)
+    assert [found[slug]["vec"] for slug in "abc"] == [vector("apples"), vector("boats"), vector("clouds")]
+    assert (found["a"]["year"], found["n"]["vec"]) == (1, vector("news"))
+    graph.load([doc("a", text=None), doc("b", vec=[1, 0, 0])], mode)
+    found = stored(graph)
+    assert (found["a"].get("vec"), found["b"]["vec"], found["b"]["text"]) == (None, [1, 0, 0], "boats")
+    with pytest.raises(ViolationError, match=r"Note\.vec"):
+        graph.load([note("n", body=None)], mode)
+
+
 def test_rows_of_one_id_have_the_vectors_of_their_own_texts(
     tmp_path: Path, embedder: Recording, tuning: Tuning
 ) -> None:
@@ -128,7 +144,7 @@ def test_rows_of_one_id_have_the_vectors_of_their_own_texts(
 
 def test_a_required_vector_is_made_or_reported_with_its_line(graph: omnigraph.Graph, embedder: Recording) -> None:
     with pytest.raises(ViolationError) as caught:
-        graph.load([note("a", body="here"), note("b"), doc("d", text="here"), note("c", body="")])
+        graph.load([note("a", body="here"), note("b"), doc("d", text="here"), note("c", body="")], "append")
     assert caught.value.counts == {"required/node:Note/vec": 2}
     assert [sample.place.line for sample in caught.value.samples] == [2, 4]
     assert "missing required property Note.vec (Vector(3))" in str(caught.value)
@@ -262,3 +278,14 @@ def test_loads_that_race_keep_the_vectors_of_their_texts(graph: omnigraph.Graph,
     found = stored(graph)
     assert (found["a"]["text"], found["a"]["vec"]) == ("first", vector("first"))
     assert found["b"]["vec"] == vector("slow")
+
+
+def test_rejected_rows_cost_no_embedding_and_the_others_get_their_vectors(
+    graph: omnigraph.Graph, embedder: Recording, tmp_path: Path
+) -> None:
+    records = [doc("a", text="apples"), doc("bad", text="pears", vec="none"), doc("b", text="boats")]
+    loaded = graph.load(records, reject_to=tmp_path / "rejected.jsonl")
+    found = stored(graph)
+    assert (loaded.rejected, sorted(found)) == (1, ["a", "b"])
+    assert [found[name]["vec"] for name in ("a", "b")] == [vector("apples"), vector("boats")]
+    assert "pears" not in {text for texts, _, _ in embedder.requests for text in texts}

@@ -184,7 +184,7 @@ def test_blobs_survive(tmp_path: Path) -> None:
 
 def test_an_overwritten_table_is_indexed_anew(graph: omnigraph.Graph) -> None:
     graph.optimize()
-    graph.load([person(number) for number in range(300)], "overwrite")
+    graph.load([person(number, bio=f"other {number}") for number in range(300)], "overwrite")
     assert not any(item.segments for item in indexes(graph).values())
     graph.optimize()
     assert uncovered(graph) == {}

@@ -302,7 +302,7 @@ def test_an_orphan_can_be_deleted_from_a_table_that_is_taken_whole(graph: omnigr
 
 
 def doc(name: str, **properties: Any) -> dict[str, Any]:
-    if "body" in properties:
+    if properties.get("body") is not None:
         properties["body"] = f"base64:{base64.b64encode(properties['body']).decode()}"
     return {"type": "Doc", "data": {"name": name, **properties}}
 
@@ -313,7 +313,7 @@ def test_blobs_are_carried_from_the_side_that_changed_them(tmp_path: Path) -> No
     graph.load([doc(name, body=b"old", n=0) for name in ("a", "b", "c", "d")])
     graph.create_branch("x")
     graph.load(
-        [doc("a", body=large, n=0), doc("b", body=b"old", n=1), doc("c", n=0), doc("new", body=b"n")], branch="x"
+        [doc("a", body=large, n=0), doc("b", body=b"old", n=1), doc("c", body=None), doc("new", body=b"n")], branch="x"
     )
     graph.load([doc("a", body=b"old", n=5), doc("b", body=b"theirs", n=0), doc("d", body=b"same", n=0)])
     graph.load([doc("d", body=b"same", n=0)], branch="x")

@@ -84,8 +84,9 @@ def transfer(place: Place, number: int, rounds: int) -> int:
     for _ in range(rounds):
         for _ in range(RETRIES_MAX):
             head, balances = values(graph, "node:Account", "balance")
-            source, target = choose.sample(sorted(balances), 2)
-            amount = choose.randint(0, balances[source])
+            source = choose.choice(sorted(name for name, balance in balances.items() if balance))
+            target = choose.choice(sorted(balances.keys() - {source}))
+            amount = choose.randint(1, balances[source])
             change = {
                 "from": source,
                 "to": target,

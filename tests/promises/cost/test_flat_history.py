@@ -102,3 +102,17 @@ def test_looking_a_commit_up_asks_as_little_of_a_long_history(s3_server: Server,
     grow(graph, 42, start=3)
     many = len(counted.requests(lambda: counted.open().commit(first.id)))
     assert many <= 2 * few
+
+
+@pytest.mark.s3
+def test_the_beginning_of_an_id_is_found_without_reading_the_history(s3_server: Server, s3_bucket: Bucket) -> None:
+    counted = Counted(s3_server, s3_bucket, Tuning(recent_commits_max=1))
+    graph = counted.create()
+    [first] = graph.commits()
+    grow(graph, 3)
+    beginning = first.id[:20]
+    few = counted.requests(lambda: counted.open().commit(beginning))
+    grow(graph, 42, start=3)
+    many = counted.requests(lambda: counted.open().commit(beginning))
+    assert len(many) <= 2 * len(few)
+    assert len(counted.requests(lambda: graph.commit("main~1"))) <= len(many)

@@ -71,9 +71,9 @@ def test_an_insert_into_k_tables_is_three_puts_each_and_three_for_the_manifest(c
     both = "query q($n: String) { insert Person {name: $n} insert City {name: $n} }"
     for number in range(3):
         name = f"k{number}"
-        assert counted.counts(lambda name=name: graph.mutate(CITY, {"n": name})) == puts(3 * 1 + 3)
-        assert counted.counts(lambda name=name: graph.mutate(both, {"n": name})) == puts(3 * 2 + 3)
-        assert counted.counts(lambda name=name: graph.mutate(THREE, {"n": name})) == puts(3 * 3 + 3)
+        assert counted.counts(lambda name=name: graph.mutate(CITY, {"n": f"{name} 1"})) == puts(3 * 1 + 3)
+        assert counted.counts(lambda name=name: graph.mutate(both, {"n": f"{name} 2"})) == puts(3 * 2 + 3)
+        assert counted.counts(lambda name=name: graph.mutate(THREE, {"n": f"{name} 3"})) == puts(3 * 3 + 3)
 
 
 def test_a_cold_read_of_one_table_is_at_most_eight_requests_however_long_the_history_is(counted: Counted) -> None:

@@ -78,7 +78,7 @@ def test_a_schema_shows_its_types(graph: omnigraph.Graph) -> None:
     rows = _cells(graph.catalog())
     assert rows[1] == ["Person", "name: String, note: String?"]
     assert rows[2][0] == "Knows: Person -> Person"
-    assert repr(graph.catalog()) == "<Catalog: 1 node types, 1 edge types>"
+    assert repr(graph.catalog()).splitlines()[0] == "<Catalog: 1 node type, 1 edge type>"
 
 
 def test_a_plan_keeps_its_lines(graph: omnigraph.Graph) -> None:
@@ -95,16 +95,18 @@ def test_long_values_are_cut(tmp_path: Path) -> None:
 def test_what_writes_answer_is_short_and_tells_the_commit(graph: omnigraph.Graph) -> None:
     graph.create_branch("writes")
     loaded = graph.load([{"type": "Person", "data": {"name": "new"}}], branch="writes", actor="ann", message="why")
-    shown = f"<LoadResult merge on writes: 1 entities, commit {loaded.commit.id}>\n  Person: 1"
+    shown = f"<LoadResult upsert on writes: 1 entity, commit {loaded.commit.id}>\n  Person: 1"
     assert repr(loaded) == shown
     assert repr(loaded.commit) == (
         f"<GraphCommit {loaded.commit.id} on writes: load by ann, 'why'>\n  node:Person: +1 ~0 -0"
     )
     drop = 'query drop() { delete Person where name = "new" }'
     preview = graph.mutate_preview(drop, branch="writes")
-    assert repr(preview) == "<WritePreview on writes: 1 entities>\n  node:Person: +0 ~0 -1"
+    assert repr(preview) == "<WritePreview on writes: 1 entity would change>\n  node:Person: +0 ~0 -1"
     assert _cells(preview) == [["table", "inserted", "updated", "deleted"], ["node:Person", "0", "0", "1"]]
     done = graph.mutate(drop, branch="writes")
     assert done.commit is not None
-    assert repr(done) == f"<MutationResult drop on writes: 1 nodes, 0 edges, commit {done.commit.id}>"
+    assert repr(done) == (
+        f"<MutationResult drop on writes: 1 node, 0 edges, commit {done.commit.id}>\n  node:Person: +0 ~0 -1"
+    )
     assert repr(graph.mutate(drop, branch="writes")).endswith("0 nodes, 0 edges, nothing to change>")

@@ -162,7 +162,7 @@ def test_an_empty_load_makes_a_commit_and_changes_nothing(graph: omnigraph.Graph
 
 
 def test_an_unknown_mode_is_refused(graph: omnigraph.Graph) -> None:
-    with pytest.raises(UsageError, match="append, merge, overwrite"):
+    with pytest.raises(UsageError, match="upsert, update, merge, append, overwrite"):
         graph.load([], "replace")
 
 

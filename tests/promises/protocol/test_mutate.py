@@ -25,7 +25,7 @@ def test_a_statement_sees_what_the_earlier_ones_did(graph: omnigraph.Graph) -> N
         delete Person where age = 1""",
     )
     assert contents(graph)["Person"] == [{"name": "a", "age": 3}]
-    assert result.affected_nodes == 5
+    assert result.affected_nodes == 1
     assert len(list(graph.commits())) == 2
 
 

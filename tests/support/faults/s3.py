@@ -67,6 +67,10 @@ class Bucket:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
         return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
+    def read(self, key: str) -> bytes:
+        content: bytes = self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
+        return content
+
     def clear(self, prefix: str) -> None:
         """Delete everything below a path."""
         keys = [{"Key": key} for key in self.keys(prefix)]

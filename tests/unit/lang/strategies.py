@@ -11,7 +11,7 @@ import string
 from hypothesis import strategies as st
 
 from omnigraph.core.limits import CARDINALITY_MAX, INTEGER_LITERAL_MAX, VECTOR_DIMENSION_MAX
-from omnigraph.core.operators import AggregateFunction, BinaryOperator
+from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifier
 from omnigraph.core.scalars import SCALARS_BY_NAME
 from omnigraph.lang.gq_ast import (
     Aggregate,
@@ -19,12 +19,16 @@ from omnigraph.lang.gq_ast import (
     Assignment,
     Binary,
     Binding,
+    Branch,
     Call,
+    Case,
+    Cast,
     Clause,
     Delete,
     Expr,
     Filter,
     Hops,
+    Index,
     Insert,
     IsNull,
     ListLiteral,
@@ -33,6 +37,7 @@ from omnigraph.lang.gq_ast import (
     MaybeBlock,
     MutationBody,
     Negate,
+    Not,
     NotBlock,
     OrderKey,
     Parameter,
@@ -40,9 +45,11 @@ from omnigraph.lang.gq_ast import (
     Projection,
     PropertyAccess,
     PropertyMatch,
+    Quantified,
     Query,
     QueryFile,
     ReadBody,
+    Slice,
     Traversal,
     Update,
     Variable,
@@ -77,7 +84,7 @@ KEYWORDS = tuple(
     """
     query match return order limit offset distinct not maybe insert update delete set where and or in is as asc desc
     null true false contains starts_with count sum min shortest date datetime now nearest node edge interface
-    implements enum key unique index range check not_found
+    implements enum key unique index range check not_found ends_with case when then else end cast any all if exists
     """.split()  # noqa: SIM905 - as a list of literals nobody would read it
 )
 
@@ -170,6 +177,7 @@ declarations = (
         type_names,
         st.none() | cardinalities,
         _tuples(annotations),
+        _tuples(constraints, most=2),
         _members,
         st.just(NOWHERE),
     )
@@ -207,6 +215,7 @@ literals = (
     | _literals(LiteralKind.DATE, texts)
     | _literals(LiteralKind.DATETIME, texts)
 )
+null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
 list_literals = st.recursive(
     st.builds(ListLiteral, _tuples(literals | variables), st.just(NOWHERE)),
     lambda inner: st.builds(ListLiteral, _tuples(inner | literals, most=2), st.just(NOWHERE)),
@@ -235,6 +244,20 @@ def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         | st.builds(Call, st.just("fuzzy"), st.tuples(inner, inner, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("nearest"), st.tuples(property_accesses, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("rrf"), _tuples(inner, least=2, most=4), st.just(NOWHERE))
+        | st.builds(Call, st.sampled_from(["coalesce", "least"]), _tuples(inner, least=2, most=3), st.just(NOWHERE))
+        | st.builds(Call, st.just("if"), st.tuples(inner, inner, inner), st.just(NOWHERE))
+        | st.builds(Not, inner, st.just(NOWHERE))
+        | st.builds(Cast, inner, parameter_types, st.just(NOWHERE))
+        | st.builds(Index, inner, inner, st.just(NOWHERE))
+        | st.builds(Slice, inner, st.none() | inner, st.none() | inner, st.just(NOWHERE))
+        | st.builds(Quantified, st.sampled_from(Quantifier), variables, inner, inner, st.just(NOWHERE))
+        | st.builds(
+            Case,
+            st.none() | inner,
+            _tuples(st.builds(Branch, inner, inner, st.just(NOWHERE)), least=1, most=2),
+            st.none() | inner,
+            st.just(NOWHERE),
+        )
     )
 
 
@@ -242,7 +265,7 @@ expressions = st.recursive(values | property_accesses | alias_refs, _compound, m
 
 # --- queries ---------------------------------------------------------------------------------------------
 
-property_matches = st.builds(PropertyMatch, names, values, st.just(NOWHERE))
+property_matches = st.builds(PropertyMatch, names, expressions, st.just(NOWHERE))
 bindings = st.builds(Binding, variables, type_names, _tuples(property_matches), st.just(NOWHERE))
 hops = st.builds(Hops, integers, st.none() | integers, st.just(NOWHERE))
 edge_names = names.filter(lambda name: name.text != "not" and not name.text.startswith("not_"))

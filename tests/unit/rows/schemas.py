@@ -1,13 +1,18 @@
 """A schema with one property of every type, and short ways from records to rows."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count, islice
+from typing import Any
+
+import pyarrow as pa
 
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.rows.json_lines import Malformed, is_blank, parse_line
 from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.minting import MintIds
+from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.read_json import read_lines, read_objects
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, Violations
@@ -75,7 +80,7 @@ def minting() -> MintIds:
 
 
 def read(
-    text: str | bytes | Iterable[bytes], schema: Catalog = CATALOG, **options: int
+    text: str | bytes | Iterable[bytes], schema: Catalog = CATALOG, **options: Any
 ) -> tuple[list[TypedRows], Violations]:
     data = text.encode() if isinstance(text, str) else text
     chunks = [data] if isinstance(data, bytes) else data
@@ -88,7 +93,20 @@ def read(
         violations=violations,
         **options,
     )
-    return list(rows), violations
+    return good_rows(rows, violations), violations
+
+
+def good_rows(rows: Iterable[TypedRows], violations: Violations) -> list[TypedRows]:
+    """The rows without a violation: the readers give the others too, with holes, to be compared with other rows."""
+    given = list(rows)
+    places = {None if sample.place is None else sample.place.line for sample in violations.samples}
+    good = []
+    for typed in given:
+        keep = [number for number, line in enumerate(typed.lines.to_pylist()) if line not in places]
+        assert typed.has_holes or len(keep) == len(typed.lines)
+        if keep and None not in places:
+            good.append(replace(typed.take(pa.array(keep)), has_holes=False))
+    return good
 
 
 def read_dicts(records: Iterable[dict[str, object]], schema: Catalog = CATALOG) -> tuple[list[TypedRows], Violations]:
@@ -100,13 +118,15 @@ def read_dicts(records: Iterable[dict[str, object]], schema: Catalog = CATALOG) 
         mint_ids=minting(),
         violations=violations,
     )
-    return list(rows), violations
+    return good_rows(rows, violations), violations
 
 
-def read_exactly(data: bytes, schema: Catalog = CATALOG) -> tuple[list[TypedRows], Violations]:
+def read_exactly(
+    data: bytes, schema: Catalog = CATALOG, omissions: Omissions = Omissions.IGNORED
+) -> tuple[list[TypedRows], Violations]:
     """The exact path alone."""
     violations = Violations()
-    reader = RecordReader(schema, "f.jsonl", minting(), violations)
+    reader = RecordReader(schema, "f.jsonl", minting(), violations, omissions)
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if is_blank(line):
             continue
@@ -114,7 +134,7 @@ def read_exactly(data: bytes, schema: Catalog = CATALOG) -> tuple[list[TypedRows
             reader.read(parse_line(line), number)
         except Malformed as problem:
             reader.malformed(str(problem), number)
-    return reader.take(), violations
+    return good_rows(reader.take(), violations), violations
 
 
 def one(line: str | bytes, schema: Catalog = CATALOG) -> dict[str, object]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.rows.arrow_types import column_type
-from omnigraph.rows.keys import key_id, key_text, key_texts, node_ids
+from omnigraph.rows.keys import derived_ids, key_id, key_text, key_texts
 from omnigraph.schema.types import PropertyType
 from tests.unit.rows.schemas import catalog
 
@@ -112,18 +112,18 @@ def test_several_keys_are_a_compact_array_of_texts_in_property_order(
     number: int | None, tenant: str | None, expected: str | None
 ) -> None:
     batch = pa.record_batch({"tenant": pa.array([tenant], pa.utf8()), "number": pa.array([number], pa.int64())})
-    assert node_ids(PAIRS, batch).to_pylist() == [expected]
+    assert derived_ids(PAIRS, batch).to_pylist() == [expected]
 
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.text()), min_size=1, max_size=20))
 def test_composite_ids_are_equal_exactly_when_the_keys_are(rows: list[tuple[int, str]]) -> None:
     batch = pa.record_batch({"number": [row[0] for row in rows], "tenant": [row[1] for row in rows]})
-    ids = node_ids(PAIRS, batch).to_pylist()
+    ids = derived_ids(PAIRS, batch).to_pylist()
     assert [json.loads(found) for found in ids] == [[str(number), tenant] for number, tenant in rows]
     assert ids == [key_id([str(number), tenant]) for number, tenant in rows]
 
 
 def test_ids_are_made_of_tables_and_slices_as_of_batches() -> None:
     table = pa.table({"number": [1, 2, 3], "tenant": ["a", "b", "c"]})
-    assert node_ids(PAIRS, table).to_pylist() == ['["1","a"]', '["2","b"]', '["3","c"]']
-    assert node_ids(PAIRS, table.to_batches()[0].slice(1, 1)).to_pylist() == ['["2","b"]']
+    assert derived_ids(PAIRS, table).to_pylist() == ['["1","a"]', '["2","b"]', '["3","c"]']
+    assert derived_ids(PAIRS, table.to_batches()[0].slice(1, 1)).to_pylist() == ['["2","b"]']

@@ -4,9 +4,11 @@ import base64
 import json
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.typed_rows import TypedRows, joined
 from omnigraph.rows.violations import Violations
 from tests.support.examples import examples
@@ -123,7 +125,8 @@ def _facts(found: tuple[list[TypedRows], Violations]) -> tuple[object, ...]:
         whole.batch.validate(full=True)
         ids = ["minted" if text.startswith("minted-") else text for text in whole.batch.column("id").to_pylist()]
         columns = {name: _exact(whole.batch.column(name)) for name in whole.batch.schema.names[1:]}
-        content[key] = (ids, columns, whole.lines.to_pylist())
+        omitted = whole.omitted if whole.omitted is not None and whole.omitted.any() else None
+        content[key] = (ids, columns, whole.lines.to_pylist(), None if omitted is None else omitted.tolist())
     return content, violations.samples, dict(violations.counts), violations.total
 
 
@@ -137,17 +140,41 @@ def _exact(column: pa.Array) -> str:
     return repr(column.to_pylist())
 
 
+_NAMED = [
+    b'{"type":"Every","data":{"s":null}}\n{"type":"Every","data":{}}\n{"type":"Every","data":{"s":"\\"s\\":"}}',
+    b'{"type":"Every","data":{"\\u0073":null}}\n{"type":"Every","data":{}}',
+    b'{"edge":"Knows","data":{"id":"k","since":null}}\n{"edge":"Knows","from":"a","data":{"id":"l"}}',
+    b'{"type":"Strict","data":{"id":"x"}}\n{"type":"Strict","data":{"id":"y","n":null}}\n{"type":"Strict","data":{"n":1}}',
+    b'{"type":"Pair","data":{"id":"x","note":"n"}}\n{"type":"Pair","data":{"tenant":"t","number":1}}',
+]
+
+
+@pytest.mark.parametrize("omissions", Omissions)
+@pytest.mark.parametrize("data", _NAMED)
+def test_both_paths_agree_on_what_a_line_does_not_name(data: bytes, omissions: Omissions) -> None:
+    assert _facts(read(data, omissions=omissions)) == _facts(read_exactly(data, omissions=omissions))
+
+
 @examples(400)
-@given(_files())
-@example(b'{"type":"Every","data":{"f64":-0}}\n{"type":"Every","data":{"f64":-0.0}}')
-@example(b'{"type":"Every","data":{}} {"type":"Every","data":{}}\n{"type":"Every","data":\n{"type":"Every"}}')
-@example(b'{"type":"Every","data":{"f32":1.00000017881393432617187499}}')
-@example(b'{"type":"Every","data":{"f64":NaN}}\n{"type":"Every","data":{"f64":Infinity}}')
-@example(b'{"type":"Every","data":{"t":"2020-01-01T00Z"}}\n{"type":"Every","data":{"t":"2020-01-01T00:00+01:00"}}')
-@example(b'{"edge":"Knows","from":"a","to":"b"}\n{"edge":"KNOWS","from":"a","to":"b","data":{}}')
-@example(b'{"edge":"Knows","from":"a","to":"b","data":{"since":1}}\n{"edge":"Knows","from":"a","to":"b","data" : null}')
-def test_both_paths_agree_on_generated_files(data: bytes) -> None:
-    assert _facts(read(data)) == _facts(read_exactly(data))
+@given(_files(), st.sampled_from(Omissions))
+@example(b'{"type":"Every","data":{"f64":-0}}\n{"type":"Every","data":{"f64":-0.0}}', Omissions.NOTED)
+@example(
+    b'{"type":"Every","data":{}} {"type":"Every","data":{}}\n{"type":"Every","data":\n{"type":"Every"}}',
+    Omissions.NOTED,
+)
+@example(b'{"type":"Every","data":{"f32":1.00000017881393432617187499}}', Omissions.NOTED)
+@example(b'{"type":"Every","data":{"f64":NaN}}\n{"type":"Every","data":{"f64":Infinity}}', Omissions.NOTED)
+@example(
+    b'{"type":"Every","data":{"t":"2020-01-01T00Z"}}\n{"type":"Every","data":{"t":"2020-01-01T00:00+01:00"}}',
+    Omissions.NOTED,
+)
+@example(b'{"edge":"Knows","from":"a","to":"b"}\n{"edge":"KNOWS","from":"a","to":"b","data":{}}', Omissions.NOTED)
+@example(
+    b'{"edge":"Knows","from":"a","to":"b","data":{"since":1}}\n{"edge":"Knows","from":"a","to":"b","data" : null}',
+    Omissions.NOTED,
+)
+def test_both_paths_agree_on_generated_files(data: bytes, omissions: Omissions) -> None:
+    assert _facts(read(data, omissions=omissions)) == _facts(read_exactly(data, omissions=omissions))
 
 
 @examples(600)

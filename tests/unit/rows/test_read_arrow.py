@@ -13,14 +13,15 @@ from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.read_arrow import as_reader, from_arrow, reference_ids
 from omnigraph.rows.violations import ViolationCode, Violations
-from tests.unit.rows.schemas import CATALOG, minting
+from tests.unit.rows.schemas import CATALOG, good_rows, minting
 
 
 def _read(name: str, data: object, **options: int) -> tuple[list[dict[str, object]], list[int], Violations]:
     entity = CATALOG.nodes.get(name) or CATALOG.edges[name]
     violations = Violations()
     rows, lines = [], []
-    for piece in from_arrow(entity, data, source="t", mint_ids=minting(), violations=violations, **options):
+    given = list(from_arrow(entity, data, source="t", mint_ids=minting(), violations=violations, **options))
+    for piece in good_rows(given, violations):
         assert piece.batch.schema.equals(table_schema(entity), check_metadata=True)
         piece.batch.validate(full=True)
         rows += piece.batch.to_pylist()

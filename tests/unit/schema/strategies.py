@@ -22,9 +22,9 @@ def spelled(text: str) -> str:
 
 @st.composite
 def _annotation(draw: st.DrawFn) -> str:
-    name = draw(st.sampled_from(("owner", "beta", "range", "unit")))
+    name = draw(st.sampled_from(("x_owner", "x_beta", "x_unit")))
     value = draw(st.one_of(st.none(), st.sampled_from(("1", "2.50", "true", "word")), texts.map(spelled)))
-    if value is None or name == "range":
+    if value is None:
         return f"@{name}"
     arguments = draw(st.lists(st.tuples(st.sampled_from("pqr"), texts.map(spelled)), max_size=2))
     return f"@{name}({', '.join([value, *(f'{key}={text}' for key, text in arguments)])})"

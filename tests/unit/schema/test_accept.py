@@ -85,10 +85,10 @@ def test_names_that_only_look_reserved_are_allowed() -> None:
 def test_annotations_of_types_and_properties_are_kept() -> None:
     schema = accepted(
         """
-        node Doc @description("A text") @instruction("Ask first") @owner("docs", team=3, on=true) @beta {
+        node Doc @description("A text") @instruction("Ask first") @x_owner("docs", team=3, on=true) @x_beta {
           text: String @description("The body")
           vec: Vector(3) @embed("text", model="m1") @index
-          size: I64? @merge(max) @unit(bytes)
+          size: I64? @merge(max) @x_unit(bytes)
           tags: [String] @merge("union")
         }
         edge Cites: Doc -> Doc @description("Refers to") @instruction("x") { why: enum(a, b)? @merge(review) }
@@ -97,20 +97,20 @@ def test_annotations_of_types_and_properties_are_kept() -> None:
     doc = node(schema, "Doc")
     assert (doc.description, doc.instruction) == ("A text", "Ask first")
     assert doc.annotations == (
-        CustomAnnotation("beta", None),
-        CustomAnnotation("owner", "docs", (("on", "true"), ("team", "3"))),
+        CustomAnnotation("x_beta", None),
+        CustomAnnotation("x_owner", "docs", (("on", "true"), ("team", "3"))),
     )
     assert prop(schema, "Doc", "text").description == "The body"
     assert prop(schema, "Doc", "vec").embed == Embed("text", "m1")
     assert prop(schema, "Doc", "size").merge is MergePolicy.MAX
-    assert prop(schema, "Doc", "size").annotations == (CustomAnnotation("unit", "bytes"),)
+    assert prop(schema, "Doc", "size").annotations == (CustomAnnotation("x_unit", "bytes"),)
     assert prop(schema, "Doc", "tags").merge is MergePolicy.UNION
     assert (edge(schema, "Cites").description, edge(schema, "Cites").instruction) == ("Refers to", "x")
     assert prop(schema, "Cites", "why").merge is MergePolicy.REVIEW
 
 
 def test_values_of_custom_annotations_are_kept_as_text() -> None:
-    schema = accepted('node A @x(1) {} node B @x("1") {} node C @x(1.5) {} node D @x(false) {} node E @x(y) {}')
+    schema = accepted('node A @x_(1) {} node B @x_("1") {} node C @x_(1.5) {} node D @x_(false) {} node E @x_(y) {}')
     assert [item.annotations[0].value for item in schema.nodes] == ["1", "1", "1.5", "false", "y"]
 
 
@@ -221,7 +221,7 @@ def test_a_constraint_written_twice_counts_once() -> None:
 
 def test_an_interface_brings_its_properties_with_annotations_and_constraints() -> None:
     schema = accepted(
-        'interface I { p: String @key @description("d") @x(1) n: I32? @index } node A implements I { q: I32 }'
+        'interface I { p: String @key @description("d") @x_x(1) n: I32? @index } node A implements I { q: I32 }'
     )
     assert [item.name for item in node(schema, "A").properties] == ["n", "p", "q"]
     injected, original = prop(SchemaIR("", 0, (), schema.nodes, ()), "A", "p"), prop(schema, "I", "p")

@@ -12,7 +12,7 @@ from tests.unit.schema.schemas import accepted
 
 TEXT = r"""
 interface Named { name: String @key @description("said \"so\"\n") }
-node Doc @description("d") @instruction("i") @x("v", k=1) implements Named {
+node Doc @description("d") @instruction("i") @x_x("v", k=1) implements Named {
   text: String?  vec: Vector(3)? @embed(text, model="m") @index  kind: enum(b, a) @merge(newest)  tags: [String]
   size: F64
   @unique(text, kind)  @range(size, -1.5..)  @check(text, "^\\w+$")
@@ -44,8 +44,8 @@ def test_a_stored_text_that_is_no_schema_is_refused(text: str) -> None:
 
 
 def test_the_digest_ignores_comments_white_space_and_order() -> None:
-    other = "// comment\nnode B { q: I32 @y @x p: I32? @unique(p, q) @unique(q) }\n\n  node A {}"
-    one = "node A {} node B { @unique(q) @unique(q, p) p: I32? q: I32 @x @y /* c */ }"
+    other = "// comment\nnode B { q: I32 @x_y @x_x p: I32? @unique(p, q) @unique(q) }\n\n  node A {}"
+    one = "node A {} node B { @unique(q) @unique(q, p) p: I32? q: I32 @x_x @x_y /* c */ }"
     assert digest(accepted(one)) == digest(accepted(other))
     assert digest(accepted(one)).startswith("sha256:")
 

@@ -293,9 +293,9 @@ UNCODED: dict[str, tuple[str, str, str]] = {
         "interface I { p: I32 } node A implements I { p: I32 }",
         "node:A.p",
     ),
-    "change annotation of a type": ("node A @x(1) {}", "node A @x(2) {}", "node:A"),
-    "add annotation to an edge": (f"{N} edge E: A -> A", f"{N} edge E: A -> A @x", "edge:E"),
-    "change annotation of a property": ("node A { p: I32 @x(1) }", "node A { p: I32 }", "node:A.p"),
+    "change annotation of a type": ("node A @x_x(1) {}", "node A @x_x(2) {}", "node:A"),
+    "add annotation to an edge": (f"{N} edge E: A -> A", f"{N} edge E: A -> A @x_x", "edge:E"),
+    "change annotation of a property": ("node A { p: I32 @x_x(1) }", "node A { p: I32 }", "node:A.p"),
 }
 
 

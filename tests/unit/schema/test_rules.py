@@ -80,7 +80,7 @@ def test_rename_hints_mean_nothing_without_an_accepted_schema() -> None:
 
 
 def test_a_schema_with_errors_gets_its_errors_only_from_the_linter() -> None:
-    assert [found.code for found in lint_schema(parse("node A { p: [Blob] @default(1) }"))] == ["S110"]
+    assert [found.code for found in lint_schema(parse("node A { p: [Blob] }"))] == ["S110"]
 
 
 def test_the_linter_reports_hints_that_cannot_be_followed() -> None:
@@ -92,7 +92,7 @@ def test_the_linter_reports_hints_that_cannot_be_followed() -> None:
 def test_a_tidy_schema_has_no_findings() -> None:
     text = """
     interface Named { name: String @key }
-    node Person implements Named { age: I32? @owner("people") @range(age, 0..150) }
+    node Person implements Named { age: I32? @x_owner("people") @range(age, 0..150) }
     edge Knows: Person -> Person { since: Date? @unique(src, dst) }
     """
     assert lint_schema(parse(text)) == ()
@@ -104,4 +104,4 @@ def test_very_many_unknown_names_do_not_cost_very_many_comparisons() -> None:
     hints = [found.hint for found in errors(f"{nodes} {edges}")]
     assert len(hints) == 90
     assert hints[0] == "did you mean `Person0000Type`?"
-    assert hints[-1] is None
+    assert hints[-1] == "declare it: `node Parson0089Type { ... }`"
