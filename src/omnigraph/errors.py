@@ -96,7 +96,7 @@ class OmnigraphError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """The traceback that IPython shows: frames of the caller, then the message. Python's own stays whole."""
-        from omnigraph.core.tracebacks import short_traceback
+        from omnigraph.core.calls.tracebacks import short_traceback
 
         return short_traceback(self)
 

@@ -9,8 +9,8 @@ from omnigraph.aio.mirror import awaited, iterated
 from omnigraph.aio.retry import Sleep, repeat
 from omnigraph.aio.threads import THREADS, Threads
 from omnigraph.core.actors import Actor
+from omnigraph.core.calls.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.ports import Embedder
-from omnigraph.core.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine.analysis.run import Analysis
 from omnigraph.engine.graph import Graph

@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from omnigraph.core.actors import Actor, Caller, actor_id
-from omnigraph.core.arguments import checked, checked_methods
+from omnigraph.core.calls.arguments import checked, checked_methods
+from omnigraph.core.calls.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
-from omnigraph.core.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine import plugs
 from omnigraph.engine.access.gated import gated

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from omnigraph.core.actors import Caller, actor_id
-from omnigraph.core.arguments import Arguments
+from omnigraph.core.calls.arguments import Arguments
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import Hint, UsageError
 from omnigraph.ingest.columns import ColumnOptions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, SupportsIndex, TypeVar, overloa
 
 import pyarrow as pa
 
-from omnigraph.core.arguments import checked_methods
+from omnigraph.core.calls.arguments import checked_methods
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.rows.results import python_rows, python_values

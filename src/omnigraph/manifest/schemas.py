@@ -12,7 +12,7 @@ from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, InputError
 from omnigraph.history.state import schema_path
-from omnigraph.lang.declared_order import declared_order
+from omnigraph.lang.declarations.order import declared_order
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.catalog import PropertyOrder

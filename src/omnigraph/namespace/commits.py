@@ -12,7 +12,7 @@ import lance_namespace as ln
 from omnigraph.core.commit import GraphCommit, TableChange
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.table_versions import VersionMade
-from omnigraph.lang.pg_edit import declared_types
+from omnigraph.lang.declarations.edits import declared_types
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.namespace.batches import Batch, CommitOptions, Declared, Deregistered, NewVersion

@@ -64,4 +64,4 @@ def test_plain_python_keeps_the_whole_traceback(root: Path) -> None:
 
 def test_an_error_that_was_never_raised_is_its_message_alone() -> None:
     assert NotFoundError("gone")._render_traceback_() == ["NotFoundError (not_found): gone"]
-    assert "omnigraph.core.tracebacks" in sys.modules
+    assert "omnigraph.core.calls.tracebacks" in sys.modules

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import omnigraph
-from omnigraph.core.retries import Retries
+from omnigraph.core.calls.retries import Retries
 from omnigraph.engine.retry import repeat, retrying
 from omnigraph.errors import ContentionError, NotFoundError, PreconditionFailed, ReadSetConflict, UsageError
 

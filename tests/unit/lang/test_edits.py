@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from omnigraph.errors import CompileError
-from omnigraph.lang.pg_edit import declared_types, edited
+from omnigraph.lang.declarations.edits import declared_types, edited
 from omnigraph.lang.pg_parser import ParsedSchema, parse_schema
 from omnigraph.lang.source import Source
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from omnigraph.core.actors import Action, Caller, Need
-from omnigraph.core.arguments import Arguments
+from omnigraph.core.calls.arguments import Arguments
 from omnigraph.engine.access.gates import Data, Gate
 from omnigraph.engine.branches import has_branch
 from omnigraph.engine.history.moments import Moments

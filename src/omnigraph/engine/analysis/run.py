@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Protocol, TypedDict, Unpack
 
-from omnigraph.core.arguments import checked_methods
+from omnigraph.core.calls.arguments import checked_methods
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.engine import plugs
 from omnigraph.engine.analysis.checkpoints import rounds_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.core.arguments import checked_methods
+from omnigraph.core.calls.arguments import checked_methods
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.tabular import BATCH_ROWS, Tabular

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from omnigraph.errors import AlreadyExistsError, InputError, MigrationRefused, NotFoundError
 from omnigraph.ingest.infer.arrow_columns import declared_type
+from omnigraph.lang.declarations.edits import declared_types, edited
 from omnigraph.lang.diagnostics import raise_errors
-from omnigraph.lang.pg_edit import declared_types, edited
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.reader import Capture

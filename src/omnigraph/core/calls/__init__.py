@@ -1,0 +1,1 @@
+"""Behaviour that public calls share: checked arguments, retries, short tracebacks."""

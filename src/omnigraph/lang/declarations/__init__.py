@@ -1,0 +1,1 @@
+"""Questions about the declarations of a ``.pg`` text, and edits of them."""
