@@ -207,3 +207,8 @@ class AsyncAnalysis:
     shortest_paths = awaited(Analysis.shortest_paths)
     triangles = awaited(Analysis.triangles)
     degrees = awaited(Analysis.degrees)
+    louvain = awaited(Analysis.louvain)
+    betweenness = awaited(Analysis.betweenness)
+    local_clustering = awaited(Analysis.local_clustering)
+    k_core = awaited(Analysis.k_core)
+    random_walks = awaited(Analysis.random_walks)

@@ -40,7 +40,7 @@ COMMANDS: Final = {
     "export": Entry(
         _GRAPHS,
         "omnigraph.cli.commands.export",
-        "Export a graph as JSON lines, CSV or Parquet.",
+        "Export a graph as JSON lines, CSV, Parquet, Iceberg or Delta.",
     ),
     "blob": Entry(_GRAPHS, "omnigraph.cli.commands.blob", "Read and describe the values of Blob properties."),
     "snapshot": Entry(

@@ -27,7 +27,7 @@ edge Knows: Person -> Person
 PEOPLE = "query people() { match { $p: Person } return { $p, $p.note, $p.vector } }"
 RENAME = 'query rename() { update Person set { note: "<b>&" } where name = "ann" }'
 
-INPUTS = {"Embedder", "LoadOptions", "OfferedVersion", "Resolution", "Tuning"}
+INPUTS = {"Action", "Actor", "Authorizer", "Embedder", "LoadOptions", "OfferedVersion", "Resolution", "Tuning"}
 """Types that callers fill in; they are not results."""
 
 VOID = {"br", "input", "meta"}
@@ -79,6 +79,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     values += [graph.plan_schema(SCHEMA + "node City { name: String @key }\n")]
     values += [graph.apply_schema(SCHEMA + "node City { name: String @key }\n")]
     values += [graph.snapshot(), graph.catalog(), graph.schema, graph.explain(PEOPLE), graph.query(PEOPLE)]
+    values += [graph.prepare(PEOPLE)]
     values += [graph.nodes(), graph.nodes("Person"), graph.read_blob("Person", "ann", "photo")]
     values += [graph.analyze, graph.analyze.degrees("Knows"), graph.draw(), graph.nx()]
     values += [omnigraph.from_networkx(graph.to_networkx("Person"))]

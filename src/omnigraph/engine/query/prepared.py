@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from omnigraph.core.display import Display, Displayed
 from omnigraph.engine.query.result import QueryResult
 
 
@@ -29,8 +30,8 @@ class Runs(Protocol):
     ) -> QueryResult: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedQuery:
+@dataclass(frozen=True, slots=True, repr=False)
+class PreparedQuery(Displayed):
     """A query to run many times; ``graph.prepare`` makes it. Every run reads the newest commit of the branch.
 
     Parsing, checking and planning are done. A run that looks up nodes by their keys and meets few rows takes some tens
@@ -45,6 +46,10 @@ class PreparedQuery:
     branch: str | None
     at: str | datetime | None
     _query: Runs
+
+    def _display(self) -> Display:
+        declared = ", ".join(f"${name}: {type_}" for name, type_ in self.parameters.items())
+        return Display(f"PreparedQuery {self.name}({declared}): {', '.join(self.columns)}")
 
     def run(
         self,

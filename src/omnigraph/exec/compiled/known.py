@@ -55,7 +55,7 @@ EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
     ir.Parameter: frozenset({"name", "type"}),
     ir.Now: frozenset({"type"}),
     ir.Property: frozenset({"variable", "name", "type"}),
-    ir.EntityId: frozenset({"variable", "type"}),
+    ir.EntityId: frozenset({"variable", "type", "is_text"}),
     ir.PathValue: frozenset({"variable", "part", "type"}),
     ir.Compare: frozenset({"operator", "left", "right", "type"}),
     ir.Logic: frozenset({"operator", "operands", "type"}),
