@@ -33,10 +33,10 @@ def change_json(change: Change) -> dict[str, Any]:
 
 def block_json(block: ChangeBlock) -> dict[str, Any]:
     """The changes of one commit, with the commit that caused them."""
-    return {"cause": _cause_json(block.commit), "changes": [change_json(change) for change in block.changes]}
+    return {"cause": cause_json(block.commit), "changes": [change_json(change) for change in block.changes]}
 
 
-def _cause_json(commit: GraphCommit) -> dict[str, Any]:
+def cause_json(commit: GraphCommit) -> dict[str, Any]:
     """The commit that made some changes. Members without a value are left out, as clients of Omnigraph 0.10 expect."""
     cause = {
         "graph_commit_id": commit.id,

@@ -145,4 +145,9 @@ SAMPLES: dict[str, Sample] = {
     "cluster_getCommitChanges": Sample("GET", f"{BASE}/commits/{{commit}}/changes", _read, is_hidden=True),
     "cluster_pollChanges": Sample("GET", f"{BASE}/changes", _read, _branch),
     "cluster_captureChangeBaseline": Sample("POST", f"{BASE}/changes/baseline", _export, _json()),
+    "getCatalog": Sample("GET", f"{BASE}/catalog", _read, _branch),
+    "getEntity": Sample("GET", f"{BASE}/entities/node/Person/ann", _read, _branch),
+    "listEntities": Sample("POST", f"{BASE}/entities", _read, _json(type="Person")),
+    "getNeighbours": Sample("POST", f"{BASE}/neighbours", _read, _json(nodes={"Person": ["ann"]})),
+    "getSample": Sample("GET", f"{BASE}/sample", _read, _branch),
 }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.core.actors import Need
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.targets import Target
+from omnigraph.server.handlers.targets import Target, body_names_commit, body_target_needs, check_body_target
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, chunked_reply
 from omnigraph.server.query_texts import declared
@@ -39,17 +37,6 @@ class Read:
         return cls(body.query_source, body.query_name, body.params, target, is_legacy=True)
 
 
-def check_target(call: Call, read: Read) -> None:
-    """Refuse a request that names a branch and a commit."""
-    read.target.check()
-
-
-def needs(call: Call) -> Iterator[Need]:
-    """``read`` on the branch that is read."""
-    body: Read = call.body
-    return body.target.needs(call)
-
-
 def answer(call: Call, read: Read) -> Reply:
     """The rows of a query."""
     result = run(call, read)
@@ -75,10 +62,4 @@ def run(call: Call, read: Read) -> QueryResult:
     )
 
 
-def looks_up_commit(call: Call) -> bool:
-    """True if the gate has to find the branch of a commit."""
-    body: Read = call.body
-    return body.target.snapshot is not None and call.served.authorizer is not None
-
-
-READ = Road(Gate(needs, is_blocking=looks_up_commit), answer, check=check_target)
+READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target)

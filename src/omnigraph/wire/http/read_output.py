@@ -21,7 +21,7 @@ def read_output_chunks(
     """
     head: dict[str, Any] = {
         "query_name": result.query_name,
-        "target": {"branch": branch, "snapshot": snapshot},
+        "target": target_json(branch, snapshot),
         "row_count": len(result),
         **({"columns": result.columns} if result.columns else {}),
     }
@@ -29,6 +29,11 @@ def read_output_chunks(
     yield from row_texts(result.batches())
     commit = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
     yield b"]" + (b"," + _dumped(commit)[1:] if commit else b"}")
+
+
+def target_json(branch: str | None, snapshot: str | None) -> dict[str, Any]:
+    """The branch or commit that a request named; the other one is null."""
+    return {"branch": branch, "snapshot": snapshot}
 
 
 def _dumped(form: dict[str, Any]) -> bytes:

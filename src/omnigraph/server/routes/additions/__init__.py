@@ -1,0 +1,9 @@
+"""Rows of the operations that Omnigraph 0.10 does not have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from omnigraph.server.routes.additions.explore import EXPLORE
+
+ADDITIONS: Final = (*EXPLORE,)
