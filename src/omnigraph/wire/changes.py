@@ -81,8 +81,8 @@ def written_baseline_json(uri: str, out: str, entities: int, baseline: ChangeBas
     return {"uri": uri, "out": out, "entities": entities, **baseline_json(baseline)}
 
 
-def diff_json(diff: Diff, limit: int | None = None, *, summary: bool = False) -> dict[str, Any]:
-    """A diff: counts, and unless ``summary`` is set the changes, at most ``limit`` of them."""
+def diff_json(diff: Diff, limit: int | None = None, *, offset: int = 0, summary: bool = False) -> dict[str, Any]:
+    """A diff: counts, and unless ``summary`` is set the changes, at most ``limit`` of them after the ``offset``."""
     total = diff.total
     form: dict[str, Any] = {
         "from": None if diff.before is None else diff.before.commit_id,
@@ -104,6 +104,6 @@ def diff_json(diff: Diff, limit: int | None = None, *, summary: bool = False) ->
         ],
     }
     if not summary:
-        form["changes"] = [change_json(change) for change in diff.changes(limit)]
-        form["truncated"] = limit is not None and limit < total.total
+        form["changes"] = [change_json(change) for change in diff.changes(limit, offset=offset)]
+        form["truncated"] = limit is not None and offset + limit < total.total
     return form

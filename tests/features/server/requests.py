@@ -23,6 +23,7 @@ class Sample:
     needs: Callable[[str], list[Need]]
     options: Callable[[str, Graph], dict[str, Any]] = field(default=lambda branch, graph: {})
     writes: bool = False
+    """It changes the graph, or needs the branch `spare` as it was."""
     is_hidden: bool = False
     """A denial looks like something that does not exist."""
     of_server: bool = False
@@ -149,5 +150,36 @@ SAMPLES: dict[str, Sample] = {
     "getEntity": Sample("GET", f"{BASE}/entities/node/Person/ann", _read, _branch),
     "listEntities": Sample("POST", f"{BASE}/entities", _read, _json(type="Person")),
     "getNeighbours": Sample("POST", f"{BASE}/neighbours", _read, _json(nodes={"Person": ["ann"]})),
+    "explain": Sample("POST", f"{BASE}/explain", _read, _json(query=READ_ALL)),
+    "check": Sample("POST", f"{BASE}/check", _read, _json(query=READ_ALL, position=10)),
+    "sql": Sample("POST", f"{BASE}/sql", _read, _json(sql="select count(*) as n from Person")),
+    "diff": Sample(
+        "GET",
+        f"{BASE}/diff",
+        lambda branch: [Need(Action.READ, "main"), Need(Action.READ, branch)],
+        lambda branch, graph: {"params": {"from": "main", "to": branch}},
+    ),
+    "previewMerge": Sample(
+        "POST",
+        f"{BASE}/merge/preview",
+        lambda branch: [Need(Action.READ, "spare"), Need(Action.READ, branch)],
+        lambda branch, graph: {"json": {"source": "spare", "target": branch}},
+        writes=True,
+    ),
+    "merge": Sample(
+        "POST",
+        f"{BASE}/merge",
+        lambda branch: [Need(Action.BRANCH_MERGE, "spare", branch)],
+        lambda branch, graph: {"json": {"source": "spare", "target": branch}},
+        writes=True,
+    ),
+    "previewRevert": Sample("POST", f"{BASE}/revert/preview", _read, _json(commits="HEAD")),
+    "revert": Sample(
+        "POST",
+        f"{BASE}/revert",
+        lambda branch: [Need(Action.CHANGE, "spare")],
+        lambda branch, graph: {"json": {"commits": "HEAD", "branch": "spare"}},
+        writes=True,
+    ),
     "getSample": Sample("GET", f"{BASE}/sample", _read, _branch),
 }

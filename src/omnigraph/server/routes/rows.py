@@ -10,6 +10,8 @@ from omnigraph.server.call import Call
 from omnigraph.server.http.bodies import NO_BODY, BodyKind
 from omnigraph.server.http.caching import TAG_HEADERS
 from omnigraph.server.roads import Road
+from omnigraph.wire.http.models.base import EntityKindOutput
+from omnigraph.wire.http.models.changes import ChangeOpOutput
 from omnigraph.wire.http.models.errors import ChangeErrorOutput, ErrorOutput
 from omnigraph.wire.http.openapi import JSON, TEXT, Body, Operation, Parameter, Reply
 
@@ -97,6 +99,11 @@ def rejections(*statuses: int) -> dict[int, Reply]:
 
 NOT_MODIFIED = Reply("The caller has this answer already.", headers=TAG_HEADERS, is_addition=True)
 
+FILTERS = (
+    Parameter("kind", list[EntityKindOutput], "Only entities of these kinds."),
+    Parameter("type", list[str], "Only entities of these types."),
+    Parameter("op", list[ChangeOpOutput], "Only changes by these operations."),
+)
 BRANCH = Parameter("branch", str, "A branch. [default: main]")
 SNAPSHOT = Parameter("snapshot", str, "A commit, instead of a branch.")
 

@@ -14,8 +14,10 @@ from omnigraph.server.handlers.commit_headers import (
     require_expected_head,
 )
 from omnigraph.server.http.bodies import JsonBody, OptionalJsonBody, RawBody
+from omnigraph.server.http.formats import ACCEPT, ACCEPT_PARAMETER
 from omnigraph.server.limits import LOAD_BYTES_MAX
 from omnigraph.server.routes.rows import GRAPH, Route, rejections, replies
+from omnigraph.wire.http.arrow import ARROW
 from omnigraph.wire.http.models.branches import (
     BranchCreateOutput,
     BranchCreateRequest,
@@ -100,14 +102,14 @@ STORED: Final = (
             "cluster_invoke_query",
             "queries",
             "Run a stored query.",
-            replies(Reply("The rows, or what was changed.", {JSON: InvokeStoredQueryResponse}), *_STORED),
-            WRITE_PARAMETERS,
+            replies(Reply("The rows, or what was changed.", {JSON: InvokeStoredQueryResponse, ARROW: None}), *_STORED),
+            (*WRITE_PARAMETERS, ACCEPT_PARAMETER),
             Body({JSON: InvokeStoredQueryRequest}, required=False),
         ),
         stored_queries.INVOKE,
         OptionalJsonBody(InvokeStoredQueryRequest),
         precheck=refuse_condition("/queries/{name}/if-graph-commit"),
-        headers=(IF_COMMIT, *WRITE_HEADERS),
+        headers=(IF_COMMIT, *WRITE_HEADERS, ACCEPT),
     ),
     Route(
         Operation(

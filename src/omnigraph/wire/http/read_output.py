@@ -6,14 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.wire.http.explore import row_entities_json
 from omnigraph.wire.http.row_texts import row_texts
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
+    from omnigraph.engine.query.row_entities import RowEntities
 
 
 def read_output_chunks(
-    result: QueryResult, *, branch: str | None, snapshot: str | None, with_commit: bool = True
+    result: QueryResult,
+    *,
+    branch: str | None,
+    snapshot: str | None,
+    with_commit: bool = True,
+    entities: RowEntities | None = None,
 ) -> Iterator[bytes]:
     """The rows in their envelope. ``branch`` or ``snapshot`` is the target that the request named.
 
@@ -27,8 +34,10 @@ def read_output_chunks(
     }
     yield _dumped(head)[:-1] + b',"rows":['
     yield from row_texts(result.batches())
-    commit = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
-    yield b"]" + (b"," + _dumped(commit)[1:] if commit else b"}")
+    tail: dict[str, Any] = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
+    if entities is not None:
+        tail["entities"] = row_entities_json(entities)
+    yield b"]" + (b"," + _dumped(tail)[1:] if tail else b"}")
 
 
 def target_json(branch: str | None, snapshot: str | None) -> dict[str, Any]:

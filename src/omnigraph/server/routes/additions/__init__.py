@@ -5,5 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from omnigraph.server.routes.additions.explore import EXPLORE
+from omnigraph.server.routes.additions.merging import MERGING
+from omnigraph.server.routes.additions.texts import TEXTS
 
-ADDITIONS: Final = (*EXPLORE,)
+ADDITIONS: Final = (*EXPLORE, *TEXTS, *MERGING)
