@@ -179,12 +179,14 @@ QUERIES: Final = (
             "cluster_export",
             "queries",
             "All entities of a branch as JSON lines.",
-            replies(Reply("The entities.", {_NDJSON: None}), 400, 401, 403, 404, 409, 413, 415, 503),
-            body=Body({JSON: ExportRequest}),
+            replies(Reply("The entities.", {_NDJSON: None, ARROW: None}), 400, 401, 403, 404, 409, 413, 415, 503),
+            (ACCEPT_PARAMETER,),
+            Body({JSON: ExportRequest}),
         ),
         exports.EXPORT,
         JsonBody(ExportRequest, is_enveloped=True),
         meaning=exports.Export.of,
+        headers=(ACCEPT,),
     ),
 )
 

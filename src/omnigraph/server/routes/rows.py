@@ -13,6 +13,7 @@ from omnigraph.server.roads import Road
 from omnigraph.wire.http.models.base import EntityKindOutput
 from omnigraph.wire.http.models.changes import ChangeOpOutput
 from omnigraph.wire.http.models.errors import ChangeErrorOutput, ErrorOutput
+from omnigraph.wire.http.models.loads import LoadMode
 from omnigraph.wire.http.openapi import JSON, TEXT, Body, Operation, Parameter, Reply
 
 GRAPH = "/graphs/{graph_id}"
@@ -105,6 +106,11 @@ FILTERS = (
     Parameter("op", list[ChangeOpOutput], "Only changes by these operations."),
 )
 BRANCH = Parameter("branch", str, "A branch. [default: main]")
+LOAD_PARAMETERS = (
+    Parameter("branch", str, "The branch to load into. [default: main]"),
+    Parameter("from", str, "The branch that a missing one is created from."),
+    Parameter("mode", LoadMode, "Treatment of existing entities. [default: merge]"),
+)
 SNAPSHOT = Parameter("snapshot", str, "A commit, instead of a branch.")
 
 
