@@ -11,6 +11,7 @@ from omnigraph.core.actors import Actor, Need
 from omnigraph.engine.graph import Graph
 from omnigraph.manifest.layout import MAIN
 from omnigraph.server.http.refusals import bad_request
+from omnigraph.server.jobs.pool import Jobs
 from omnigraph.server.serving.graphs import ServedGraph, Serving
 
 
@@ -29,6 +30,7 @@ class Call:
     cancel: threading.Event = field(default_factory=threading.Event)
     """Set when the caller goes away or the server stops."""
     body: Any = None
+    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def served(self) -> ServedGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from omnigraph.server.http.refusals import Rejection, bad_request
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.http.sending import GONE, unless_gone
 from omnigraph.server.http.streams import Transport
+from omnigraph.server.jobs.pool import Jobs
 from omnigraph.server.roads import Gate, Lane, Onward, Road
 from omnigraph.server.routes.rows import Route
 from omnigraph.server.runners import Runner
@@ -27,11 +28,12 @@ from omnigraph.server.serving.graphs import Serving
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Shared parts of the passage: admission, runner and transport."""
+    """Shared parts of the passage: admission, runner, transport and jobs."""
 
     admission: Admission
     runner: Runner
     transport: Transport
+    jobs: Jobs = field(default_factory=Jobs)
 
     async def reply(
         self, request: Request, match: Match[Route], serving: Serving, call_id: str, cancel: threading.Event
@@ -50,6 +52,7 @@ class Passage:
             _declared_headers(request, route.headers),
             found,
             cancel,
+            jobs=self.jobs,
         )
         if route.is_body_last:
             await self._pass(route.road.gate, call)

@@ -33,10 +33,10 @@ def change_json(change: Change) -> dict[str, Any]:
 
 def block_json(block: ChangeBlock) -> dict[str, Any]:
     """The changes of one commit, with the commit that caused them."""
-    return {"cause": _cause_json(block.commit), "changes": [change_json(change) for change in block.changes]}
+    return {"cause": cause_json(block.commit), "changes": [change_json(change) for change in block.changes]}
 
 
-def _cause_json(commit: GraphCommit) -> dict[str, Any]:
+def cause_json(commit: GraphCommit) -> dict[str, Any]:
     """The commit that made some changes. Members without a value are left out, as clients of Omnigraph 0.10 expect."""
     cause = {
         "graph_commit_id": commit.id,
@@ -81,8 +81,8 @@ def written_baseline_json(uri: str, out: str, entities: int, baseline: ChangeBas
     return {"uri": uri, "out": out, "entities": entities, **baseline_json(baseline)}
 
 
-def diff_json(diff: Diff, limit: int | None = None, *, summary: bool = False) -> dict[str, Any]:
-    """A diff: counts, and unless ``summary`` is set the changes, at most ``limit`` of them."""
+def diff_json(diff: Diff, limit: int | None = None, *, offset: int = 0, summary: bool = False) -> dict[str, Any]:
+    """A diff: counts, and unless ``summary`` is set the changes, at most ``limit`` of them after the ``offset``."""
     total = diff.total
     form: dict[str, Any] = {
         "from": None if diff.before is None else diff.before.commit_id,
@@ -104,6 +104,6 @@ def diff_json(diff: Diff, limit: int | None = None, *, summary: bool = False) ->
         ],
     }
     if not summary:
-        form["changes"] = [change_json(change) for change in diff.changes(limit)]
-        form["truncated"] = limit is not None and limit < total.total
+        form["changes"] = [change_json(change) for change in diff.changes(limit, offset=offset)]
+        form["truncated"] = limit is not None and offset + limit < total.total
     return form

@@ -1,13 +1,17 @@
 """A valid request for every operation of the table, and the needs that a policy must be asked for."""
 
+import io
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+import pyarrow as pa
 
 from omnigraph import Graph
 from omnigraph.core.actors import Action, Need
+from omnigraph.wire.http.arrow import ARROW
 from tests.features.server.live import BASE, READ_ALL
 
 ADD = "query add($name: String, $age: I32?) { insert Person {name: $name, age: $age} }"
@@ -23,14 +27,29 @@ class Sample:
     needs: Callable[[str], list[Need]]
     options: Callable[[str, Graph], dict[str, Any]] = field(default=lambda branch, graph: {})
     writes: bool = False
+    """It changes the graph, or needs the branch `spare` as it was."""
     is_hidden: bool = False
     """A denial looks like something that does not exist."""
     of_server: bool = False
+    is_missing: bool = False
+    """It asks for something that does not exist."""
 
     def send(self, client: httpx2.Client, branch: str, graph: Graph) -> httpx2.Response:
         options = self.options(branch, graph)
         path = self.path.format(branch=branch, commit=graph.snapshot(branch).commit_id)
-        return client.request(self.method, path, **options)
+        response = client.request(self.method, path, **options)
+        if response.status_code == 202:
+            settled(client, response)
+        return response
+
+
+def settled(client: httpx2.Client, response: httpx2.Response) -> dict[str, Any]:
+    """The job of an answer, when it has ended."""
+    while True:
+        job: dict[str, Any] = client.get(response.headers["location"]).json()
+        if job["state"] in ("succeeded", "failed"):
+            return job
+        time.sleep(0.01)
 
 
 def _read(branch: str) -> list[Need]:
@@ -51,6 +70,22 @@ def _change(branch: str) -> list[Need]:
 
 def _export(branch: str) -> list[Need]:
     return [Need(Action.EXPORT, branch)]
+
+
+def _admin(branch: str) -> list[Need]:
+    return [Need(Action.ADMIN)]
+
+
+def _nothing(branch: str) -> list[Need]:
+    return []
+
+
+def arrow_stream(table: pa.Table, **options: Any) -> bytes:
+    """A table as an Arrow stream."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def _invoke(name: str, inner: Callable[[str], list[Need]]) -> Callable[[str], list[Need]]:
@@ -145,4 +180,63 @@ SAMPLES: dict[str, Sample] = {
     "cluster_getCommitChanges": Sample("GET", f"{BASE}/commits/{{commit}}/changes", _read, is_hidden=True),
     "cluster_pollChanges": Sample("GET", f"{BASE}/changes", _read, _branch),
     "cluster_captureChangeBaseline": Sample("POST", f"{BASE}/changes/baseline", _export, _json()),
+    "getCatalog": Sample("GET", f"{BASE}/catalog", _read, _branch),
+    "getEntity": Sample("GET", f"{BASE}/entities/node/Person/ann", _read, _branch),
+    "listEntities": Sample("POST", f"{BASE}/entities", _read, _json(type="Person")),
+    "getNeighbours": Sample("POST", f"{BASE}/neighbours", _read, _json(nodes={"Person": ["ann"]})),
+    "explain": Sample("POST", f"{BASE}/explain", _read, _json(query=READ_ALL)),
+    "check": Sample("POST", f"{BASE}/check", _read, _json(query=READ_ALL, position=10)),
+    "sql": Sample("POST", f"{BASE}/sql", _read, _json(sql="select count(*) as n from Person")),
+    "diff": Sample(
+        "GET",
+        f"{BASE}/diff",
+        lambda branch: [Need(Action.READ, "main"), Need(Action.READ, branch)],
+        lambda branch, graph: {"params": {"from": "main", "to": branch}},
+    ),
+    "previewMerge": Sample(
+        "POST",
+        f"{BASE}/merge/preview",
+        lambda branch: [Need(Action.READ, "spare"), Need(Action.READ, branch)],
+        lambda branch, graph: {"json": {"source": "spare", "target": branch}},
+        writes=True,
+    ),
+    "merge": Sample(
+        "POST",
+        f"{BASE}/merge",
+        lambda branch: [Need(Action.BRANCH_MERGE, "spare", branch)],
+        lambda branch, graph: {"json": {"source": "spare", "target": branch}},
+        writes=True,
+    ),
+    "previewRevert": Sample("POST", f"{BASE}/revert/preview", _read, _json(commits="HEAD")),
+    "revert": Sample(
+        "POST",
+        f"{BASE}/revert",
+        lambda branch: [Need(Action.CHANGE, "spare")],
+        lambda branch, graph: {"json": {"commits": "HEAD", "branch": "spare"}},
+        writes=True,
+    ),
+    "loadArrow": Sample(
+        "POST",
+        f"{BASE}/load/arrow",
+        _change,
+        lambda branch, graph: {
+            "content": arrow_stream(pa.table({"name": ["eve"]})),
+            "headers": {"content-type": ARROW},
+            "params": {"branch": branch, "type": "Person"},
+        },
+        writes=True,
+    ),
+    "loadAsJob": Sample(
+        "POST",
+        f"{BASE}/jobs/load",
+        _change,
+        lambda branch, graph: {**_LINES, "params": {"branch": branch}},
+        writes=True,
+    ),
+    "listJobs": Sample("GET", f"{BASE}/jobs", _nothing),
+    "getJob": Sample("GET", f"{BASE}/jobs/missing", _nothing, is_missing=True),
+    "optimize": Sample("POST", f"{BASE}/maintenance/optimize", _admin, writes=True),
+    "cleanup": Sample("POST", f"{BASE}/maintenance/cleanup", _admin, lambda branch, graph: {"json": {"dry_run": True}}),
+    "verify": Sample("POST", f"{BASE}/maintenance/verify", _admin, lambda branch, graph: {"json": {"deep": False}}),
+    "getSample": Sample("GET", f"{BASE}/sample", _read, _branch),
 }

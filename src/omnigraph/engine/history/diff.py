@@ -144,12 +144,15 @@ class Diff(Displayed):
     def total(self) -> Counts:
         return sum(self.counts.values(), Counts())
 
-    def changes(self, limit: int | None = None) -> Iterator[Change]:
-        """Every change, or the first ones: nodes before edges, by type and id."""
+    def changes(self, limit: int | None = None, *, offset: int = 0) -> Iterator[Change]:
+        """Every change, or ``limit`` of them after the first ``offset``: nodes before edges, by type and id."""
         left = len(self) if limit is None else limit
+        skipped = offset
         for table in self.tables:
-            yield from table.head(left)
-            left -= min(left, len(table))
+            shown = table.rows.slice(min(skipped, len(table)), left)
+            yield from shown.shown()
+            left -= len(shown)
+            skipped -= min(skipped, len(table))
 
     def _display(self) -> Display:
         before = "nothing" if self.before is None else self.before.commit_id
@@ -166,9 +169,9 @@ class Diff(Displayed):
         shown = changes_lines(f"the first {min(len(self), SHOWN_CHANGES)}", self.changes(SHOWN_CHANGES), len(self))
         return counts + (shown.html() if rows else "")
 
-    def to_arrow(self, limit: int | None = None) -> pa.Table:
+    def to_arrow(self, limit: int | None = None, *, offset: int = 0) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
-        return changes_table(self.changes(limit))
+        return changes_table(self.changes(limit, offset=offset))
 
     def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
         return self.to_arrow(limit).to_pandas()

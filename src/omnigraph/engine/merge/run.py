@@ -69,6 +69,10 @@ def resume(
     if into is not None or policy is not None or options.expected_head is not None:
         raise UsageError("a preview says itself what is merged, where and how", hint="pass only resolutions")
     source, target = _heads(context, preview.source, preview.target)
+    # A repeated call finds the heads moved by the first one, which is the answer and no conflict.
+    earlier = _earlier(context, source, target, options)
+    if earlier is not None:
+        return earlier
     for state, seen in ((source, preview.source_head), (target, preview.target_head)):
         if state.head != seen:
             raise PreconditionFailed(
@@ -90,12 +94,9 @@ def _merge(
     engine: Engine,
     options: WriteOptions,
 ) -> MergeResult:
-    earlier = earlier_commit(context, target.incarnation, options)
+    earlier = _earlier(context, source, target, options)
     if earlier is not None:
-        outcome = MergeOutcome.MERGED
-        return MergeResult(
-            source.branch, target.branch, outcome, None, source.head, (), earlier.actor, earlier, repeated=True
-        )
+        return earlier
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
     with distributed_merge(engine.name, engine.spark) as distributed:
         prepare = partial(prepare_merge, context.manifests, source, rules, distributed)
@@ -120,6 +121,17 @@ def _merge(
         repeated=published is not None and published.repeated,
         engine=_used(decision),
     )
+
+
+def _earlier(
+    context: WriteContext, source: ManifestState, target: ManifestState, options: WriteOptions
+) -> MergeResult | None:
+    """The merge that an earlier call with the same idempotency key made."""
+    found = earlier_commit(context, target.incarnation, options)
+    if found is None:
+        return None
+    outcome = MergeOutcome.MERGED
+    return MergeResult(source.branch, target.branch, outcome, None, source.head, (), found.actor, found, repeated=True)
 
 
 def _used(decision: MergeDecision) -> str:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from omnigraph.core.display import shown_value
-from omnigraph.core.scalars import Scalar
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.interop.parts import GraphParts, Numbers, plain_view, read_parts
+from omnigraph.engine.picture.captions import usual_caption
 from omnigraph.engine.picture.layout import layout
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.schema.catalog import NodeType
 
 NODES_MAX = 2_000
 """The largest limit: more nodes are slow to place, and a picture of them shows nothing."""
@@ -98,26 +97,13 @@ def _captions(parts: GraphParts, caption: Caption) -> dict[str, str]:
         if isinstance(caption, Mapping) and given is not None and given not in node.properties:
             hint = did_you_mean(given, node.properties) or f"its properties are {', '.join(node.properties)}"
             raise NotFoundError(f"{node.name} has no property {given!r}", hint=hint, type=node.name, property=given)
-        found[node.name] = given if given in node.properties else _usual_caption(parts.snapshot, node)
+        found[node.name] = given if given in node.properties else usual_caption(parts.snapshot, node)
     known = any(caption in node.properties for node in parts.chosen.nodes) if isinstance(caption, str) else True
     if not known:
         properties = {name for node in parts.chosen.nodes for name in node.properties}
         hint = did_you_mean(str(caption), properties) or f"their properties are {', '.join(sorted(properties))}"
         raise NotFoundError(f"no type of the picture has a property {caption!r}", hint=hint, property=str(caption))
     return found
-
-
-def _usual_caption(snapshot: Snapshot, node: NodeType) -> str:
-    if len(node.key) == 1:
-        return node.key[0]
-    texts = [
-        name
-        for name in snapshot.column_order(node)
-        if name in node.properties
-        and node.properties[name].type.scalar is Scalar.STRING
-        and not node.properties[name].type.is_list
-    ]
-    return next((name for name in ("name", "title", *texts) if name in texts), "id")
 
 
 def _all_edges(parts: GraphParts) -> tuple[Numbers, Numbers, Numbers]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from omnigraph.core.display import html_text
@@ -54,6 +54,8 @@ class Explanation:
 
     plan: str
     tables: tuple[TableFacts, ...]
+    compiled: QueryIR | MutationIR = field(repr=False, compare=False)
+    """The plan as operators."""
 
     def __str__(self) -> str:
         return "\n".join([self.plan, *(f"  {facts}" for facts in self.tables)])
@@ -67,7 +69,7 @@ class Explanation:
 def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:
     """The plan on a snapshot; nothing is run, and no more than manifests and the cache directory are read."""
     facts = _read_facts(plan, view) if isinstance(plan, QueryIR) else _written_facts(plan, view)
-    return Explanation(explain(plan), tuple(facts.values()))
+    return Explanation(explain(plan), tuple(facts.values()), plan)
 
 
 def _read_facts(plan: QueryIR, view: GraphView) -> dict[str, TableFacts]:

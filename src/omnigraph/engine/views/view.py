@@ -63,7 +63,7 @@ class EntityView(Tabular, Displayed):
         (``where(name="Ann")``), with any of several (``age=[30, 40]``) or with null (``age=None``). Filters of repeated
         calls must all hold.
         """
-        types = self._column_types()
+        types = self.column_types()
         parts = [self.predicate]
         if text is not None:
             parts.append(compile_filter(text, self.snapshot.catalog, types, self.type_name))
@@ -133,7 +133,7 @@ class EntityView(Tabular, Displayed):
             stored = scan(self.snapshot.store, pin, read, self._divided.stored, blobs_as_bytes=True, batch_rows=size)
             yield from map(self._divided.matching, stored)
 
-    def _column_types(self) -> dict[str, PropertyType]:
+    def column_types(self) -> dict[str, PropertyType]:
         """The columns that a filter may name."""
         properties = self.entity.properties
         keys = [name for name in table_schema(self.entity).names if name not in properties]

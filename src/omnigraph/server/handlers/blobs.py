@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from omnigraph.core.actors import Need
 from omnigraph.engine.blobs import READ_BYTES_MAX, Blob
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.targets import Target
+from omnigraph.server.handlers.targets import (
+    check_query_target,
+    query_names_commit,
+    query_target,
+    query_target_needs,
+)
 from omnigraph.server.http.preconditions import ByteRange, fails_match, is_unmodified, requested_range
 from omnigraph.server.http.refusals import Refusal
 from omnigraph.server.http.replies import Reply
@@ -16,26 +20,6 @@ from omnigraph.server.roads import Gate, Road
 
 OCTETS = "application/octet-stream"
 CONDITIONS = ("if-match", "if-none-match", "if-range", "range")
-
-
-def target_of(call: Call) -> Target:
-    """The branch or commit of the query string."""
-    return Target.of(call.query.get("branch"), call.query.get("snapshot"))
-
-
-def check(call: Call, _: None) -> None:
-    """Refuse a branch together with a commit."""
-    target_of(call).check()
-
-
-def needs(call: Call) -> Iterator[Need]:
-    """``read`` on the branch that is read."""
-    return target_of(call).needs(call)
-
-
-def looks_up_commit(call: Call) -> bool:
-    """True if the gate has to find the branch of a commit."""
-    return "snapshot" in call.query and call.served.authorizer is not None
 
 
 def get(call: Call, _: None) -> Reply:
@@ -62,7 +46,7 @@ def head(call: Call, _: None) -> Reply:
 
 def _find(call: Call) -> Blob:
     query = call.query
-    target = target_of(call)
+    target = query_target(call)
     return call.graph.read_blob(
         query["entity"].value, query["type"], query["id"], query["property"], branch=target.branch, at=target.at
     )
@@ -109,5 +93,5 @@ def _unsatisfiable(wanted: ByteRange, blob: Blob) -> Refusal:
     return refusal
 
 
-GET = Road(Gate(needs, is_blocking=looks_up_commit), get, check=check)
-HEAD = Road(Gate(needs, is_blocking=looks_up_commit), head, check=check)
+GET = Road(Gate(query_target_needs, is_blocking=query_names_commit), get, check=check_query_target)
+HEAD = Road(Gate(query_target_needs, is_blocking=query_names_commit), head, check=check_query_target)

@@ -89,15 +89,20 @@ def merge_needs(call: Call) -> Iterator[Need]:
 def merge(call: Call, wanted: Merge) -> Reply:
     """Merge a branch, and delete it afterwards if that is wanted. The deletion never fails the answer."""
     result = call.graph.merge(wanted.source, wanted.target, **write_options(call))
-    return json_reply(_merged(call, result, wanted))
+    return merged_reply(call, result, wanted.source, delete_branch=wanted.delete_branch)
 
 
-def _merged(call: Call, result: MergeResult, wanted: Merge) -> dict[str, Any]:
-    if not wanted.delete_branch:
+def merged_reply(call: Call, result: MergeResult, source: str, *, delete_branch: bool) -> Reply:
+    """The answer to a merge that was made, after the deletion of its source if that is wanted."""
+    return json_reply(_merged(call, result, source, delete_branch=delete_branch))
+
+
+def _merged(call: Call, result: MergeResult, source: str, *, delete_branch: bool) -> dict[str, Any]:
+    if not delete_branch:
         return merge_output_json(result, call.actor_id, branch_deleted=None, delete_error=None)
     try:
-        call.require(Need(Action.BRANCH_DELETE, target_branch=wanted.source))
-        call.graph.delete_branch(wanted.source)
+        call.require(Need(Action.BRANCH_DELETE, target_branch=source))
+        call.graph.delete_branch(source)
     except OmnigraphError as error:
         text = error_output_json(error)["error"] if answer_to(error).is_internal else error.message
         return merge_output_json(result, call.actor_id, branch_deleted=False, delete_error=text)

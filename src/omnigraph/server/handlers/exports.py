@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from omnigraph.core.actors import Action, Need
 from omnigraph.engine.history.feed import ChangeBaseline
+from omnigraph.schema.catalog import EdgeType
 from omnigraph.server.call import Call, branch_name
 from omnigraph.server.handlers.changes import only_known_errors
+from omnigraph.server.http.formats import arrow_reply, wants_arrow
+from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import NDJSON, Reply, chunked_reply
 from omnigraph.server.roads import Gate, Road
 from omnigraph.wire.changes import baseline_json
@@ -50,7 +53,20 @@ def needs(call: Call) -> Iterator[Need]:
 
 def export(call: Call, wanted: Export) -> Reply:
     """All entities of a branch at one commit, in the form that a load reads."""
+    if wants_arrow(call):
+        return _arrow(call, wanted)
     return chunked_reply(call.graph.export(wanted.branch, types=wanted.types), NDJSON)
+
+
+def _arrow(call: Call, wanted: Export) -> Reply:
+    """The entities of one type as Arrow; a stream has one schema."""
+    if wanted.types is None or len(wanted.types) != 1:
+        raise bad_request("an Arrow stream holds one type: name it in type_names")
+    snapshot = call.graph.snapshot(wanted.branch)
+    snapshot.require(Action.EXPORT)
+    entity = snapshot.entity(wanted.types[0])
+    view = snapshot.edges(entity.name) if isinstance(entity, EdgeType) else snapshot.nodes(entity.name)
+    return arrow_reply(view.schema, view.batches(), snapshot.commit_id)
 
 
 @only_known_errors

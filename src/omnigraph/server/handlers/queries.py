@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.core.actors import Need
+from omnigraph.engine.query.choice import QueryLimits
 from omnigraph.engine.query.result import QueryResult
+from omnigraph.engine.query.row_entities import RowEntities, TracedRun
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.targets import Target
+from omnigraph.server.handlers.targets import Target, body_names_commit, body_target_needs, check_body_target
+from omnigraph.server.http.formats import arrow_reply, wants_arrow
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, chunked_reply
-from omnigraph.server.query_texts import declared
+from omnigraph.server.query_texts import Declared, declared
 from omnigraph.server.roads import Gate, Road
 from omnigraph.wire.http.models.queries import QueryRequest, ReadRequest
 from omnigraph.wire.http.openapi import JSON
@@ -28,10 +29,12 @@ class Read:
     params: Any
     target: Target
     is_legacy: bool = False
+    with_entities: bool = False
 
     @classmethod
     def of_query(cls, body: QueryRequest) -> Read:
-        return cls(body.query, body.name, body.params, Target.of(body.branch, body.snapshot))
+        target = Target.of(body.branch, body.snapshot)
+        return cls(body.query, body.name, body.params, target, with_entities=body.entities)
 
     @classmethod
     def of_read(cls, body: ReadRequest) -> Read:
@@ -39,31 +42,30 @@ class Read:
         return cls(body.query_source, body.query_name, body.params, target, is_legacy=True)
 
 
-def check_target(call: Call, read: Read) -> None:
-    """Refuse a request that names a branch and a commit."""
-    read.target.check()
-
-
-def needs(call: Call) -> Iterator[Need]:
-    """``read`` on the branch that is read."""
-    body: Read = call.body
-    return body.target.needs(call)
-
-
 def answer(call: Call, read: Read) -> Reply:
     """The rows of a query."""
-    result = run(call, read)
+    is_arrow = wants_arrow(call) and not read.is_legacy
+    if is_arrow and read.with_entities:
+        raise bad_request("entities are members of JSON: an Arrow stream has none")
+    result, entities = _traced(call, read) if read.with_entities else (run(call, read), None)
+    if is_arrow:
+        return arrow_reply(result.schema, result.batches(), result.commit_id)
+    return rows_reply(result, read.target, with_commit=not read.is_legacy, entities=entities)
+
+
+def rows_reply(
+    result: QueryResult, target: Target, *, with_commit: bool = True, entities: RowEntities | None = None
+) -> Reply:
+    """Rows as JSON."""
     chunks = read_output_chunks(
-        result, branch=read.target.branch, snapshot=read.target.snapshot, with_commit=not read.is_legacy
+        result, branch=target.branch, snapshot=target.snapshot, with_commit=with_commit, entities=entities
     )
     return chunked_reply(chunks, JSON)
 
 
 def run(call: Call, read: Read) -> QueryResult:
     """Run a query within the limits of the server, until its caller goes away."""
-    query = declared(read.text, read.name)
-    if query.is_mutation and not read.is_legacy:
-        raise bad_request(f"query '{query.name}' is a mutation: send it to POST /mutate")
+    query = _declared(read)
     return call.graph.query(
         read.text,
         query.known(read.params),
@@ -75,10 +77,25 @@ def run(call: Call, read: Read) -> QueryResult:
     )
 
 
-def looks_up_commit(call: Call) -> bool:
-    """True if the gate has to find the branch of a commit."""
-    body: Read = call.body
-    return body.target.snapshot is not None and call.served.authorizer is not None
+def _traced(call: Call, read: Read) -> tuple[QueryResult, RowEntities]:
+    """The same, with the entities that the rows came from."""
+    query = _declared(read)
+    traced = TracedRun(QueryLimits(call.serving.query_seconds, None, call.cancel), read.target.branch)
+    return call.graph.query_with(
+        traced,
+        read.text,
+        query.known(read.params),
+        name=query.name,
+        branch=read.target.branch,
+        at=read.target.at,
+    )
 
 
-READ = Road(Gate(needs, is_blocking=looks_up_commit), answer, check=check_target)
+def _declared(read: Read) -> Declared:
+    query = declared(read.text, read.name)
+    if query.is_mutation and not read.is_legacy:
+        raise bad_request(f"query '{query.name}' is a mutation: send it to POST /mutate")
+    return query
+
+
+READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target)

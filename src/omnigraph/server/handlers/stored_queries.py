@@ -43,7 +43,9 @@ def invoke(call: Call, body: InvokeStoredQueryRequest) -> Onward:
         if is_conditional:
             raise bad_request(f"stored query '{query.name}' is a read, which takes no expected head")
         target = Target.of(body.branch, body.snapshot)
-        return Onward(queries.READ, queries.Read(query.text, query.name, body.params, target))
+        return Onward(
+            queries.READ, queries.Read(query.text, query.name, body.params, target, with_entities=body.entities)
+        )
     if body.snapshot is not None:
         raise bad_request(f"stored query '{query.name}' is a mutation, which takes no snapshot")
     change = mutations.Change(query.text, query.name, body.params, branch_name(body.branch))

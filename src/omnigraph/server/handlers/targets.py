@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from omnigraph.core.actors import Action, Need
 from omnigraph.core.commit import GraphCommit
@@ -46,6 +47,50 @@ class Target:
         if self.snapshot is not None and not is_ulid(self.snapshot):
             raise no_commit(self.snapshot)
         return self.snapshot
+
+
+class Aimed(Protocol):
+    """The meaning of a body that names a branch or a commit."""
+
+    @property
+    def target(self) -> Target: ...
+
+
+def query_target(call: Call) -> Target:
+    """The branch or commit of the query string."""
+    return Target.of(call.query.get("branch"), call.query.get("snapshot"))
+
+
+def check_query_target(call: Call, _: Any) -> None:
+    """Refuse a branch together with a commit."""
+    query_target(call).check()
+
+
+def query_target_needs(call: Call) -> Iterator[Need]:
+    """``read`` on the branch that is read."""
+    return query_target(call).needs(call)
+
+
+def query_names_commit(call: Call) -> bool:
+    """True if the gate has to find the branch of a commit."""
+    return "snapshot" in call.query and call.served.authorizer is not None
+
+
+def check_body_target(call: Call, body: Aimed) -> None:
+    """Refuse a branch together with a commit."""
+    body.target.check()
+
+
+def body_target_needs(call: Call) -> Iterator[Need]:
+    """``read`` on the branch that is read."""
+    body: Aimed = call.body
+    return body.target.needs(call)
+
+
+def body_names_commit(call: Call) -> bool:
+    """True if the gate has to find the branch of a commit."""
+    body: Aimed = call.body
+    return body.target.snapshot is not None and call.served.authorizer is not None
 
 
 def find_commit(call: Call, commit_id: str) -> GraphCommit:

@@ -77,26 +77,34 @@ class RawBody:
     """The bytes must be UTF-8."""
 
     async def read(self, request: Request) -> bytes:
-        given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if given not in self.media_types:
-            raise Refusal(
-                415, f"expected Content-Type: {' or '.join(self.media_types)}", "bad_request", "unsupported_media_type"
-            )
+        announced_type(request, self.media_types)
         try:
             content = await read_bytes(request, self.bytes_max)
         except Rejection as rejection:
-            raise self._too_large(rejection) from None
+            raise over_limit(rejection, self.bytes_max) from None
         if self.is_text:
             _require_utf8(content)
         return content
 
-    def _too_large(self, rejection: Rejection) -> Exception:
-        if rejection.status != 413:
-            return rejection
-        refusal = Refusal(413, f"the request body exceeds {self.bytes_max} bytes", "bad_request", "resource_limit")
-        limit = {"resource": "graph_batch_request_bytes", "limit": self.bytes_max, "actual": self.bytes_max + 1}
-        refusal.body["resource_limit"] = limit
-        return refusal
+
+def announced_type(request: Request, media_types: tuple[str, ...]) -> str:
+    """The media type of a body; raises Refusal 415 unless it is one of these."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in media_types:
+        raise Refusal(
+            415, f"expected Content-Type: {' or '.join(media_types)}", "bad_request", "unsupported_media_type"
+        )
+    return given
+
+
+def over_limit(rejection: Rejection, bytes_max: int) -> Exception:
+    """A body over its limit in the envelope of errors; other rejections as they are."""
+    if rejection.status != 413:
+        return rejection
+    refusal = Refusal(413, f"the request body exceeds {bytes_max} bytes", "bad_request", "resource_limit")
+    limit = {"resource": "graph_batch_request_bytes", "limit": bytes_max, "actual": bytes_max + 1}
+    refusal.body["resource_limit"] = limit
+    return refusal
 
 
 def _require_utf8(content: bytes) -> None:

@@ -6,14 +6,15 @@ from typing import Final
 
 from omnigraph.server.handlers import blobs, branches, changes, commits, exports, graphs, queries, stored_queries
 from omnigraph.server.http.bodies import JsonBody
-from omnigraph.server.routes.rows import BRANCH, GRAPH, SNAPSHOT, Route, rejections, replies
-from omnigraph.wire.http.models.base import EntityKindOutput
+from omnigraph.server.http.caching import IF_NONE_MATCH, IF_NONE_MATCH_PARAMETER
+from omnigraph.server.http.formats import ACCEPT, ACCEPT_PARAMETER
+from omnigraph.server.routes.rows import BRANCH, FILTERS, GRAPH, NOT_MODIFIED, SNAPSHOT, Route, rejections, replies
+from omnigraph.wire.http.arrow import ARROW
 from omnigraph.wire.http.models.branches import BranchListOutput
 from omnigraph.wire.http.models.changes import (
     ChangeBaselineRecord,
     ChangeBaselineRequest,
     ChangeFeedOutput,
-    ChangeOpOutput,
     CommitChangesOutput,
     ExportRequest,
 )
@@ -72,10 +73,11 @@ STATE: Final = (
             "cluster_getSnapshot",
             "snapshots",
             "The tables of a branch at its head.",
-            {**replies(Reply("The tables.", {JSON: SnapshotOutput}), 401, 403), **_BAD_QUERY},
-            (BRANCH,),
+            {**replies(Reply("The tables.", {JSON: SnapshotOutput}), 401, 403), **_BAD_QUERY, 304: NOT_MODIFIED},
+            (BRANCH, IF_NONE_MATCH_PARAMETER),
         ),
         graphs.SNAPSHOT,
+        headers=(IF_NONE_MATCH,),
     ),
     Route(
         Operation(
@@ -84,9 +86,11 @@ STATE: Final = (
             "cluster_getSchema",
             "schema",
             "The schema of the graph.",
-            replies(Reply("The text of the schema.", {JSON: SchemaOutput}), 401, 403),
+            {**replies(Reply("The text of the schema.", {JSON: SchemaOutput}), 401, 403), 304: NOT_MODIFIED},
+            (IF_NONE_MATCH_PARAMETER,),
         ),
         graphs.SCHEMA,
+        headers=(IF_NONE_MATCH,),
     ),
     Route(
         Operation(
@@ -132,12 +136,14 @@ QUERIES: Final = (
             "cluster_query",
             "queries",
             "Run a read.",
-            {**replies(Reply("The rows.", {JSON: ReadOutput}), 400, 401, 403), **_JSON_BODY},
-            body=Body({JSON: QueryRequest}),
+            {**replies(Reply("The rows.", {JSON: ReadOutput, ARROW: None}), 400, 401, 403), **_JSON_BODY},
+            (ACCEPT_PARAMETER,),
+            Body({JSON: QueryRequest}),
         ),
         queries.READ,
         JsonBody(QueryRequest),
         meaning=queries.Read.of_query,
+        headers=(ACCEPT,),
     ),
     Route(
         Operation(
@@ -173,12 +179,14 @@ QUERIES: Final = (
             "cluster_export",
             "queries",
             "All entities of a branch as JSON lines.",
-            replies(Reply("The entities.", {_NDJSON: None}), 400, 401, 403, 404, 409, 413, 415, 503),
-            body=Body({JSON: ExportRequest}),
+            replies(Reply("The entities.", {_NDJSON: None, ARROW: None}), 400, 401, 403, 404, 409, 413, 415, 503),
+            (ACCEPT_PARAMETER,),
+            Body({JSON: ExportRequest}),
         ),
         exports.EXPORT,
         JsonBody(ExportRequest, is_enveloped=True),
         meaning=exports.Export.of,
+        headers=(ACCEPT,),
     ),
 )
 
@@ -255,11 +263,6 @@ BLOBS: Final = (
     ),
 )
 
-_FILTERS: Final = (
-    Parameter("kind", list[EntityKindOutput], "Only entities of these kinds."),
-    Parameter("type", list[str], "Only entities of these types."),
-    Parameter("op", list[ChangeOpOutput], "Only changes by these operations."),
-)
 _PAGE_TOKEN: Final = Parameter("page_token", str, "The token of the page before.")
 _LIMIT: Final = Parameter("limit", int, "Changes on the page. [default: 1000]")
 
@@ -274,7 +277,7 @@ CHANGES: Final = (
             replies(
                 Reply("A page.", {JSON: CommitChangesOutput}), *(400, 401, 404, 409, 410, 413, 500, 503), changes=True
             ),
-            (_PAGE_TOKEN, _LIMIT, *_FILTERS),
+            (_PAGE_TOKEN, _LIMIT, *FILTERS),
         ),
         changes.OF_COMMIT,
         is_strict=True,
@@ -295,7 +298,7 @@ CHANGES: Final = (
                 Parameter("start", str, "`now`, `beginning` or `after:` and a commit. [default: now]"),
                 _PAGE_TOKEN,
                 _LIMIT,
-                *_FILTERS,
+                *FILTERS,
             ),
         ),
         changes.POLL,

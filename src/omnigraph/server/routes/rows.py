@@ -8,9 +8,13 @@ from typing import Any
 
 from omnigraph.server.call import Call
 from omnigraph.server.http.bodies import NO_BODY, BodyKind
+from omnigraph.server.http.caching import TAG_HEADERS
 from omnigraph.server.roads import Road
+from omnigraph.wire.http.models.base import EntityKindOutput
+from omnigraph.wire.http.models.changes import ChangeOpOutput
 from omnigraph.wire.http.models.errors import ChangeErrorOutput, ErrorOutput
-from omnigraph.wire.http.openapi import JSON, TEXT, Operation, Parameter, Reply
+from omnigraph.wire.http.models.loads import LoadMode
+from omnigraph.wire.http.openapi import JSON, TEXT, Body, Operation, Parameter, Reply
 
 GRAPH = "/graphs/{graph_id}"
 
@@ -94,5 +98,43 @@ def rejections(*statuses: int) -> dict[int, Reply]:
     }
 
 
+NOT_MODIFIED = Reply("The caller has this answer already.", headers=TAG_HEADERS, is_addition=True)
+
+FILTERS = (
+    Parameter("kind", list[EntityKindOutput], "Only entities of these kinds."),
+    Parameter("type", list[str], "Only entities of these types."),
+    Parameter("op", list[ChangeOpOutput], "Only changes by these operations."),
+)
 BRANCH = Parameter("branch", str, "A branch. [default: main]")
+LOAD_PARAMETERS = (
+    Parameter("branch", str, "The branch to load into. [default: main]"),
+    Parameter("from", str, "The branch that a missing one is created from."),
+    Parameter("mode", LoadMode, "Treatment of existing entities. [default: merge]"),
+)
 SNAPSHOT = Parameter("snapshot", str, "A commit, instead of a branch.")
+
+
+def addition(
+    method: str,
+    path: str,
+    operation_id: str,
+    tag: str,
+    summary: str,
+    ok: Reply,
+    parameters: tuple[Parameter, ...] = (),
+    body: Body | None = None,
+    *,
+    statuses: tuple[int, ...] = (),
+    status: int = 200,
+    is_tagged: bool = False,
+) -> Operation:
+    """An operation on a graph that Omnigraph 0.10 does not have. Its errors always have their envelope.
+
+    ``is_tagged``: the answer has an entity tag, and a caller that knows it already is answered 304.
+    """
+    found = replies(ok, *USUAL, *((415,) if body is not None else ()), *statuses)
+    if is_tagged:
+        found[304] = NOT_MODIFIED
+    if status != 200:
+        found[status] = found.pop(200)
+    return Operation(method, f"{GRAPH}{path}", operation_id, tag, summary, found, parameters, body, is_addition=True)

@@ -10,6 +10,7 @@ import omnigraph
 from omnigraph.server.call import Call
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.roads import OPEN, Lane, Road
+from omnigraph.server.routes.additions import ADDITIONS
 from omnigraph.server.routes.reads import READS
 from omnigraph.server.routes.rows import Route, completed
 from omnigraph.server.routes.writes import WRITES
@@ -19,7 +20,7 @@ from omnigraph.wire.http.openapi import Reply as Documented
 REFERENCE: Final = "0.10"
 """The release whose operations ``?only=`` selects."""
 
-DOCUMENTED: Final = tuple(completed(route) for route in (*READS, *WRITES))
+DOCUMENTED: Final = tuple(completed(route) for route in (*READS, *WRITES, *ADDITIONS))
 
 
 @cache

@@ -14,8 +14,10 @@ from omnigraph.server.handlers.commit_headers import (
     require_expected_head,
 )
 from omnigraph.server.http.bodies import JsonBody, OptionalJsonBody, RawBody
+from omnigraph.server.http.formats import ACCEPT, ACCEPT_PARAMETER
 from omnigraph.server.limits import LOAD_BYTES_MAX
-from omnigraph.server.routes.rows import GRAPH, Route, rejections, replies
+from omnigraph.server.routes.rows import GRAPH, LOAD_PARAMETERS, Route, rejections, replies
+from omnigraph.wire.http.arrow import ARROW
 from omnigraph.wire.http.models.branches import (
     BranchCreateOutput,
     BranchCreateRequest,
@@ -24,7 +26,7 @@ from omnigraph.wire.http.models.branches import (
     BranchMergeRequest,
 )
 from omnigraph.wire.http.models.graphs import SchemaApplyOutput, SchemaApplyRequest
-from omnigraph.wire.http.models.loads import GraphBatchLoadOutput, IngestOutput, IngestRequest, LoadMode
+from omnigraph.wire.http.models.loads import GraphBatchLoadOutput, IngestOutput, IngestRequest
 from omnigraph.wire.http.models.mutations import ChangeOutput, ChangeRequest
 from omnigraph.wire.http.models.queries import InvokeStoredQueryRequest, InvokeStoredQueryResponse
 from omnigraph.wire.http.openapi import JSON, Body, Operation, Parameter, Reply
@@ -100,14 +102,14 @@ STORED: Final = (
             "cluster_invoke_query",
             "queries",
             "Run a stored query.",
-            replies(Reply("The rows, or what was changed.", {JSON: InvokeStoredQueryResponse}), *_STORED),
-            WRITE_PARAMETERS,
+            replies(Reply("The rows, or what was changed.", {JSON: InvokeStoredQueryResponse, ARROW: None}), *_STORED),
+            (*WRITE_PARAMETERS, ACCEPT_PARAMETER),
             Body({JSON: InvokeStoredQueryRequest}, required=False),
         ),
         stored_queries.INVOKE,
         OptionalJsonBody(InvokeStoredQueryRequest),
         precheck=refuse_condition("/queries/{name}/if-graph-commit"),
-        headers=(IF_COMMIT, *WRITE_HEADERS),
+        headers=(IF_COMMIT, *WRITE_HEADERS, ACCEPT),
     ),
     Route(
         Operation(
@@ -176,12 +178,7 @@ LOADS: Final = (
                 Reply("What was loaded.", {JSON: GraphBatchLoadOutput}),
                 *(400, 401, 403, 404, 409, 413, 415, 424, 429, 503),
             ),
-            (
-                Parameter("branch", str, "The branch to load into. [default: main]"),
-                Parameter("from", str, "The branch that a missing one is created from."),
-                Parameter("mode", LoadMode, "Treatment of existing entities. [default: merge]"),
-                *WRITE_PARAMETERS,
-            ),
+            (*LOAD_PARAMETERS, *WRITE_PARAMETERS),
             Body({_NDJSON: None}),
         ),
         loads.LINES,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from omnigraph.core.actors import Actor, Need
+from omnigraph.core.lru import Lru
 from omnigraph.engine.graph import Graph
 from omnigraph.engine.permits.authorizer import Authorizer
+from omnigraph.engine.picture.scene import Scene
 from omnigraph.errors import UsageError
 from omnigraph.server.access.states import State, server_denial
 from omnigraph.server.auth.verifying import Authenticator
@@ -20,6 +22,9 @@ from omnigraph.server.serving.stored_queries import StoredQuery
 GRAPH_ID: Final = re.compile(r"[a-zA-Z0-9-]{1,64}", re.ASCII)
 RESERVED_IDS: Final = frozenset({"policies", "healthz", "openapi", "graphs"})
 """Names that paths of the server have, or may get."""
+
+SCENES_MAX: Final = 32
+"""Samples that are kept for one graph: up to 2,000 nodes and 5,000 edges each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class ServedGraph:
     queries: Mapping[str, StoredQuery] = field(default_factory=dict)
     is_declared: bool = False
     """The graph belongs to a cluster, which alone changes its schema."""
+    scenes: Lru[Hashable, Scene] = field(default_factory=lambda: Lru(SCENES_MAX), repr=False, compare=False)
+    """Samples of the graph by commit, with the positions of their nodes."""
 
     @property
     def uri(self) -> str:

@@ -6,14 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.wire.http.explore import row_entities_json
 from omnigraph.wire.http.row_texts import row_texts
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
+    from omnigraph.engine.query.row_entities import RowEntities
 
 
 def read_output_chunks(
-    result: QueryResult, *, branch: str | None, snapshot: str | None, with_commit: bool = True
+    result: QueryResult,
+    *,
+    branch: str | None,
+    snapshot: str | None,
+    with_commit: bool = True,
+    entities: RowEntities | None = None,
 ) -> Iterator[bytes]:
     """The rows in their envelope. ``branch`` or ``snapshot`` is the target that the request named.
 
@@ -21,14 +28,21 @@ def read_output_chunks(
     """
     head: dict[str, Any] = {
         "query_name": result.query_name,
-        "target": {"branch": branch, "snapshot": snapshot},
+        "target": target_json(branch, snapshot),
         "row_count": len(result),
         **({"columns": result.columns} if result.columns else {}),
     }
     yield _dumped(head)[:-1] + b',"rows":['
     yield from row_texts(result.batches())
-    commit = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
-    yield b"]" + (b"," + _dumped(commit)[1:] if commit else b"}")
+    tail: dict[str, Any] = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
+    if entities is not None:
+        tail["entities"] = row_entities_json(entities)
+    yield b"]" + (b"," + _dumped(tail)[1:] if tail else b"}")
+
+
+def target_json(branch: str | None, snapshot: str | None) -> dict[str, Any]:
+    """The branch or commit that a request named; the other one is null."""
+    return {"branch": branch, "snapshot": snapshot}
 
 
 def _dumped(form: dict[str, Any]) -> bytes:

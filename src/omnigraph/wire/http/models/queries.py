@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, RootModel
 
-from omnigraph.wire.http.models.base import Count, Count32, Form, Request, WireEnum
+from omnigraph.wire.http.models.base import Count, Count32, EntityKindOutput, Form, Request, WireEnum, added
 from omnigraph.wire.http.models.mutations import ChangeOutput
 
 
@@ -18,6 +18,7 @@ class QueryRequest(Request):
     params: Any = None
     branch: str | None = None
     snapshot: str | None = None
+    entities: bool = added(False)
 
 
 class ReadRequest(Request):
@@ -47,10 +48,37 @@ class LegacyReadOutput(Form):
     rows: Any
 
 
+class RowVariableOutput(Form):
+    """A variable of a query; of one with aggregates or ``distinct``, a column that holds ids."""
+
+    name: str
+    kind: EntityKindOutput
+    type: str
+
+
+class RowLinkOutput(Form):
+    """An edge pattern between two variables, along the stored edges, or in either direction (``is_both``)."""
+
+    source: str
+    target: str
+    type: str
+    hops: list[Count]
+    is_both: bool
+
+
+class RowEntitiesOutput(Form):
+    """The entities that rows came from. ``ids`` has a list for each row, in the order of ``variables``."""
+
+    variables: list[RowVariableOutput]
+    links: list[RowLinkOutput]
+    ids: list[list[str | None]]
+
+
 class ReadOutput(LegacyReadOutput):
     """Rows of a query, and the commit that they were read at. A row has its columns as members."""
 
     graph_commit_id: str | None = None
+    entities: RowEntitiesOutput | None = added()
 
 
 class ParamKind(WireEnum):
@@ -102,6 +130,7 @@ class InvokeStoredQueryRequest(Request):
     branch: str | None = None
     snapshot: str | None = None
     expect_mutation: bool | None = None
+    entities: bool = added(False)
 
 
 class InvokeStoredQueryResponse(RootModel[ReadOutput | ChangeOutput]):

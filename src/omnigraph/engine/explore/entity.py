@@ -1,0 +1,69 @@
+"""One entity at one commit, with all of its properties; blobs by their size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.engine import blobs
+from omnigraph.engine.interop.parts import plain_view
+from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import NotFoundError
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.results import result_rows
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFound:
+    """An entity. ``ends`` are the types and ids of the nodes that an edge connects."""
+
+    kind: str
+    type: str
+    id: str
+    properties: Mapping[str, Any]
+    ends: tuple[tuple[str, str], tuple[str, str]] | None = None
+
+
+def find_type(snapshot: Snapshot, kind: str, type_name: str) -> Entity:
+    """The node or edge type of a name; raises NotFoundError."""
+    view = snapshot.nodes(type_name) if kind == "node" else snapshot.edges(type_name)
+    return view.entity
+
+
+def read_entity(snapshot: Snapshot, kind: str, type_name: str, entity_id: str) -> EntityFound:
+    """The entity of an id; raises NotFoundError."""
+    entity = find_type(snapshot, kind, type_name)
+    row = plain_row(snapshot, entity, entity_id)
+    if row is None:
+        raise NotFoundError(f"there is no {entity.name} with id {entity_id!r}", type=entity.name, id=entity_id)
+    del row[ID]
+    ends = None
+    if SRC in row:
+        declared = snapshot.catalog.edges[entity.name]
+        ends = (declared.source, row.pop(SRC)), (declared.target, row.pop(DST))
+    named = {
+        name: row[name] if name in row else _blob(snapshot, entity, entity_id, name)
+        for name in _order(snapshot, entity)
+    }
+    return EntityFound(kind, entity.name, entity_id, named, ends)
+
+
+def plain_row(snapshot: Snapshot, entity: Entity, entity_id: str) -> dict[str, Any] | None:
+    """The columns of an entity without blobs, as JSON values; None if it does not exist."""
+    rows = result_rows(plain_view(snapshot, entity).where(id=entity_id).limit(1).arrow())
+    return rows[0] if rows else None
+
+
+def _order(snapshot: Snapshot, entity: Entity) -> list[str]:
+    return [name for name in snapshot.column_order(entity) if name in entity.properties]
+
+
+def _blob(snapshot: Snapshot, entity: Entity, entity_id: str, name: str) -> dict[str, Any] | None:
+    """The size of a blob, which stands for its bytes; None for null."""
+    kind = entity.table_key.partition(":")[0]
+    try:
+        found = blobs.read_blob(snapshot, *blobs.read_selector(kind, entity.name, entity_id, name))
+    except NotFoundError:
+        return None
+    return {"size": found.size}

@@ -1,0 +1,79 @@
+"""Differences of two branches or commits, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from omnigraph.core.actors import Need
+from omnigraph.core.ids import is_ulid
+from omnigraph.server.call import Call
+from omnigraph.server.handlers.changes import check_limit, filters, only_known_errors
+from omnigraph.server.handlers.targets import Target
+from omnigraph.server.http.caching import tag_headers, unmodified
+from omnigraph.server.http.formats import arrow_reply, wants_arrow
+from omnigraph.server.http.refusals import bad_request
+from omnigraph.server.http.replies import Reply, json_reply
+from omnigraph.server.roads import Gate, Road
+from omnigraph.wire.changes import diff_json
+
+CHANGES_PER_PAGE: Final = 1_000
+CHANGES_PER_PAGE_MAX: Final = 10_000
+
+
+def _end(text: str) -> Target:
+    """A commit by its id, otherwise a branch."""
+    name = text.strip()
+    return Target.of(None, name) if is_ulid(name) else Target.of(name, None)
+
+
+def ends(call: Call) -> tuple[Target, Target]:
+    """The two sides of a diff."""
+    return _end(call.query["from"]), _end(call.query["to"])
+
+
+def needs(call: Call) -> Iterator[Need]:
+    """``read`` on the branches of both sides."""
+    for end in ends(call):
+        yield from end.needs(call)
+
+
+def check(call: Call, _: None) -> None:
+    """Refuse an empty or a very large page, and a side without a name."""
+    check_limit(call, _)
+    if call.query.get("limit", 0) > CHANGES_PER_PAGE_MAX:
+        raise bad_request(f"limit must be at most {CHANGES_PER_PAGE_MAX}")
+    ends(call)
+
+
+def names_commit(call: Call) -> bool:
+    """True if the gate has to find the branch of a commit."""
+    return call.served.authorizer is not None and any(end.snapshot is not None for end in ends(call))
+
+
+@only_known_errors
+def show(call: Call, _: None) -> Reply:
+    """A page of the changes between two sides, with the numbers of all of them."""
+    before, after = ends(call)
+    diff = call.graph.diff(_named(before), _named(after), **filters(call))
+    assert diff.before is not None
+    is_fixed = before.snapshot is not None and after.snapshot is not None
+    headers = tag_headers(f"{diff.before.commit_id}..{diff.after.commit_id}", is_fixed=is_fixed)
+    unchanged = unmodified(call, headers)
+    if unchanged is not None:
+        return unchanged
+    limit, offset = call.query.get("limit", CHANGES_PER_PAGE), call.query.get("offset", 0)
+    if wants_arrow(call):
+        table = diff.to_arrow(limit, offset=offset)
+        return arrow_reply(table.schema, table.to_batches(), diff.after.commit_id, headers)
+    form = diff_json(diff, limit, offset=offset, summary=call.query.get("summary", False))
+    return json_reply(form, headers={"vary": "accept", **headers})
+
+
+def _named(end: Target) -> str:
+    name = end.branch if end.snapshot is None else end.snapshot
+    assert name is not None
+    return name
+
+
+SHOW = Road(Gate(needs, is_blocking=names_commit), show, check=check)

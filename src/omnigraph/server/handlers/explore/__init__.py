@@ -1,0 +1,1 @@
+"""Handlers of screens that browse a graph."""

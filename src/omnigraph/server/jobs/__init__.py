@@ -1,0 +1,1 @@
+"""Jobs: work that outlives its request."""
