@@ -320,7 +320,7 @@ class Graph:
         from omnigraph.engine.query.prepared import PreparedQuery
 
         plan = readable(self._compiler.plan(self._at(branch, at), text, name))
-        types = {parameter.name: str(parameter.type) for parameter in plan.parameters}
+        types = {parameter.name: parameter.spelled_type for parameter in plan.parameters}
         columns = tuple(column.name for column in plan.columns)
         return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
 
@@ -775,7 +775,7 @@ class Graph:
 
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if stats else self._context
-        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
         return mutate(context, mutation, branch, options)
 
     def retry(
@@ -813,7 +813,8 @@ class Graph:
         """The counts per table that ``mutate`` would commit. Statements run, texts are embedded, nothing is written."""
         from omnigraph.engine.load.mutations import Mutation, preview
 
-        return preview(self._context, Mutation(self._compiler, text, params, name, lambda: self.embedder), branch)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
+        return preview(self._context, mutation, branch)
 
     @takes(LoadOptions, unless="mapping")
     def load(self, data: Loadable, options: LoadOptions) -> LoadResult:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.tables import TableCounts, changes_display
 from omnigraph.write.preview import Previewed
+
+if TYPE_CHECKING:
+    from omnigraph.engine.query.result import QueryResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -20,6 +24,8 @@ class WritePreview(Displayed):
     """Rows that the load would reject, where the caller wants that."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and a reason."""
+    returned: QueryResult | None = field(default=None, compare=False)
+    """The rows that ``returning`` of a mutation would give."""
 
     @classmethod
     def of(cls, branch: str, seen: Previewed) -> WritePreview:
@@ -36,4 +42,5 @@ class WritePreview(Displayed):
         rejected = f", {counted(self.rejected, 'row')} rejected" if self.rejected else ""
         title = f"WritePreview on {self.branch}: {counted(self.total, 'entity', 'entities')} would change{rejected}"
         shown = changes_display(title, self.tables)
-        return replace(shown, notes=[*shown.notes, *(f"rejected {line}" for line in self.rejections)])
+        rows = [] if self.returned is None else [repr(self.returned)]
+        return replace(shown, notes=[*shown.notes, *(f"rejected {line}" for line in self.rejections), *rows])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.display import Display, Displayed, counted
@@ -11,6 +12,9 @@ from omnigraph.core.profile import OperatorProfile
 from omnigraph.core.tables import changes_display
 from omnigraph.engine.profile_text import Profiled
 from omnigraph.manifest.refs import Damaged
+
+if TYPE_CHECKING:
+    from omnigraph.engine.query.result import QueryResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,12 +28,15 @@ class MutationResult(Displayed, Profiled):
     actor: str | None
     commit: GraphCommit | None
     operators: tuple[OperatorProfile, ...] = field(default=(), compare=False)
+    returned: QueryResult | None = field(default=None, compare=False)
+    """The rows of ``returning``; None if the mutation has none, or was answered by an earlier commit of its key."""
 
     def _display(self) -> Display:
         made = "nothing to change" if self.commit is None else f"commit {self.commit.id}"
         changed = f"{counted(self.affected_nodes, 'node')}, {counted(self.affected_edges, 'edge')}"
         title = f"MutationResult {self.query_name} on {self.branch}: {changed}, {made}"
-        return changes_display(title, () if self.commit is None else self.commit.tables)
+        shown = changes_display(title, () if self.commit is None else self.commit.tables)
+        return shown if self.returned is None else replace(shown, notes=[*shown.notes, repr(self.returned)])
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,6 +12,7 @@ from omnigraph.query.ir import (
     DeleteEdges,
     DeleteNodes,
     Expand,
+    ForMatches,
     InsertEdge,
     InsertNode,
     MutationIR,
@@ -19,6 +20,7 @@ from omnigraph.query.ir import (
     QueryIR,
     Scan,
     ShortestPath,
+    UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
@@ -66,11 +68,12 @@ def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Ca
     writes: set[tuple[str, str]] = set()
     result: list[ResultColumn] = []
     if isinstance(plan, QueryIR):
-        _collect_reads(plan.root, catalog, reads)
+        reads = types_read(plan.root, catalog)
         assert isinstance(query.body, ast.ReadBody)
         for projection, column in zip(query.body.projections, plan.columns, strict=True):
             result.append(_result_column(projection, column.expression))
     else:
+        result = [_typed_column(column.name, column.expression) for column in plan.returning]
         _collect_writes(plan, catalog, reads, writes)
     return Operation(tuple(result), _sorted_types(reads), _sorted_types(writes))
 
@@ -80,7 +83,10 @@ def _sorted_types(types: set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultColumn:
-    name = projection.alias.text if projection.alias else _static_name(projection.expression)
+    return _typed_column(projection.alias.text if projection.alias else _static_name(projection.expression), expression)
+
+
+def _typed_column(name: str, expression: ir.Expr) -> ResultColumn:
     if isinstance(expression, ir.EntityId):
         return ResultColumn(name, "object", expression.type.nullable)
     type_ = expression.type
@@ -106,24 +112,30 @@ def _static_name(node: ast.Expr) -> str:
             return "expression"
 
 
-def _collect_reads(operator: Operator, catalog: Catalog, reads: set[tuple[str, str]]) -> None:
+def types_read(operator: Operator, catalog: Catalog) -> set[tuple[str, str]]:
+    """The types that an operator and its inputs read, each as kind and name."""
+    found: set[tuple[str, str]] = set()
     match operator:
         case Scan():
-            reads.add(("node", operator.type_name))
+            found.add(("node", operator.type_name))
         case Expand() | ShortestPath():
             edge = catalog.edges[operator.edge]
-            reads.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
+            found.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
     for below in inputs(operator):
-        _collect_reads(below, catalog, reads)
+        found |= types_read(below, catalog)
+    return found
 
 
 def _collect_writes(
     plan: MutationIR, catalog: Catalog, reads: set[tuple[str, str]], writes: set[tuple[str, str]]
 ) -> None:
-    for statement in plan.statements:
+    for outer in plan.statements:
+        if isinstance(outer, ForMatches):
+            reads |= types_read(outer.root, catalog)
+    for statement in plan.entity_statements:
         touched: set[tuple[str, str]]
         match statement:
-            case InsertEdge() | DeleteEdges():
+            case InsertEdge() | UpdateEdges() | DeleteEdges():
                 touched = {("edge", statement.type_name)}
                 if isinstance(statement, InsertEdge):
                     edge = catalog.edges[statement.type_name]

@@ -41,7 +41,6 @@ from omnigraph.lang.gq_ast import (
     NotBlock,
     OrderKey,
     Parameter,
-    Predicate,
     Projection,
     PropertyAccess,
     PropertyMatch,
@@ -54,7 +53,6 @@ from omnigraph.lang.gq_ast import (
     Update,
     Variable,
 )
-from omnigraph.lang.gq_expressions import COMPARISONS
 from omnigraph.lang.gq_format import format_queries
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.lang.lexer import Kind, Token, lex
@@ -318,14 +316,11 @@ read_bodies = st.builds(
     st.just(NOWHERE),
 )
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
-assignments = st.builds(Assignment, names, values | _null, st.just(NOWHERE))
-predicates = st.builds(
-    Predicate, names, st.sampled_from(sorted(COMPARISONS.values(), key=str)), values, st.just(NOWHERE)
-)
+assignments = st.builds(Assignment, names, expressions | values | _null, st.just(NOWHERE))
 statements = (
     st.builds(Insert, type_names, _tuples(assignments), st.just(NOWHERE))
-    | st.builds(Update, type_names, _tuples(assignments, least=1), predicates, st.just(NOWHERE))
-    | st.builds(Delete, type_names, predicates, st.just(NOWHERE))
+    | st.builds(Update, type_names, _tuples(assignments, least=1), expressions, st.just(NOWHERE))
+    | st.builds(Delete, type_names, expressions, st.just(NOWHERE))
 )
 mutation_bodies = st.builds(MutationBody, _tuples(statements, least=1), st.just(NOWHERE))
 parameters = st.builds(Parameter, variables, parameter_types, st.just(NOWHERE))
@@ -372,7 +367,8 @@ def with_comments(draw: st.DrawFn, source_texts: st.SearchStrategy[str]) -> str:
 
 
 def _may_part(left: Token, right: Token) -> bool:
-    return not (_joins(left) and _joins(right))
+    # The bracket of an index follows its list without white space.
+    return not (_joins(left) and _joins(right)) and right.text != "["
 
 
 def _joins(token: Token) -> bool:
