@@ -352,6 +352,13 @@ STATEMENTS = [
     ('delete P where from="x"and lower(b)contains $c', 'delete P where from = "x" and lower(b) contains $c'),
     ("update P set{a:a+1 b:if(c,$d,b)}where id=$i", "update P set { a: a + 1, b: if(c, $d, b) } where id = $i"),
     ("insert P { a: 1 contains: 2 and: now() in: [3] }", "insert P { a: 1, contains: 2, and: now(), in: [3] }"),
+    ("upsert P{a:1 b:b+1}returning{id,b as c}", "upsert P { a: 1, b: b + 1 } returning { id, b as c }"),
+    ("delete P where a returning{returning}", "delete P where a returning { returning }"),
+    (
+        "match{$p:P $p e $q}update $q set{a:$p.a}delete $p where b",
+        "match {\n    $p: P\n    $p e $q\n  }\n  update $q set { a: $p.a }\n  delete $p where b",
+    ),
+    ("for $r in $rows{insert P{a:$r.a}}", "for $r in $rows {\n    insert P { a: $r.a }\n  }"),
     ("delete P where a = 1 - b delete Q where c", "delete P where a = 1 - b\n  delete Q where c"),
 ]
 
@@ -537,12 +544,24 @@ BROKEN = [
     _statement("delete ¦from P where a = 1", "expected the type to delete from, found `from`", "upper-case"),
     _statement("delete P where a ¦== 1", "this comparison is written `=`"),
     _statement("delete P where a = ¦null", "null", "is null"),
-    _statement("delete P where a = 1 ¦AND b = 2", "expected `insert`, `update` or `delete`", "lower case: `and`"),
-    _statement("delete P where a = 1¦, b = 2", "expected `insert`, `update` or `delete`", "joined with `and`"),
+    _statement(
+        "delete P where a = 1 ¦AND b = 2", "expected `insert`, `upsert`, `update` or `delete`", "lower case: `and`"
+    ),
+    _statement(
+        "delete P where a = 1¦, b = 2", "expected `insert`, `upsert`, `update` or `delete`", "joined with `and`"
+    ),
     Broken("query q() { delete P where a = 1 and ¦}", "expected an expression"),
-    _statement("¦upsert P { a: 1 }", "expected `match`, `insert`, `update` or `delete`", "did you mean `insert`?"),
+    _statement("¦upset P { a: 1 }", "expected `match`", "did you mean `upsert`?"),
+    _statement("insert P { a: 1 } returning ¦a", "expected `{` after `returning`"),
+    _statement("insert P { a: 1 } returning { ¦}", "expected an expression"),
+    _statement("for $r in ¦rows { delete P where a }", "expected a parameter", "dollar sign"),
+    _statement("for $r in $rows { delete P where a ¦match { $p: P } }", "expected `insert`"),
+    Broken("query q() { for $r in $rows { ¦} }", "`for` needs at least one statement"),
+    Broken("query q($r: [{ ¦}]) { delete P where a }", "expected the name of a field"),
     _statement("insert P { a: 1 } ¦match { $p: P } ".strip(), "found `match`", "either reads or writes"),
-    _statement("insert P { a: 1 }¦, delete P where a = 1", "expected `insert`, `update` or `delete`, found `,`"),
+    _statement(
+        "insert P { a: 1 }¦, delete P where a = 1", "expected `insert`, `upsert`, `update` or `delete`, found `,`"
+    ),
 ]
 
 

@@ -71,10 +71,12 @@ def _check_matched(context: Context, matched: ast.Matched) -> StatementIR | None
         return None
     hoisted = _Hoisted()
     statements = tuple(hoisted.statement(statement) for statement in known)
-    if not hoisted.columns:
-        # A pattern that only says how often a statement runs still needs one column.
-        first = block.nodes[0].name
-        hoisted.item(ir.EntityId(first, ir.OPTIONAL_TEXT, is_text=True))
+    for written, before, after in zip(matched.statements, known, statements, strict=True):
+        if before == after:
+            # It would run once for every row of the pattern, also for none: hardly what its author meant.
+            message = "the statement stands behind a match and uses none of its variables"
+            context.error(UNCODED, message, written.span, "write it before the match")
+            return None
     columns = tuple(hoisted.columns.values())
     root, columns = lower_read(
         CheckedRead(block, columns, aggregates=False, distinct=False, order=(), limit=None, offset=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -140,6 +140,6 @@ def _candidates(graph: CurrentGraph, entity: Entity, column: str, wanted: list[A
     if len(distinct) <= LISTED_MAX:
         declared = entity.properties.get(column)
         type_ = ir.TEXT if declared is None else declared.type
-        items = ir.Constant(tuple(distinct), type_)
+        items = ir.Constant(tuple(distinct), replace(type_, is_list=True, nullable=False, enum_values=None))
         superset = ir.Member(ir.Property(TARGET, column, type_), items) if distinct else ir.FALSE
     return graph.matching(entity, superset, is_adjusted=is_adjusted)
