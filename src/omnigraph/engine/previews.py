@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.tables import TableCounts, changes_display
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.write.preview import Previewed
-
-if TYPE_CHECKING:
-    from omnigraph.engine.query.result import QueryResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,7 +21,7 @@ class WritePreview(Displayed):
     """Rows that the load would reject, where the caller wants that."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and a reason."""
-    returned: QueryResult | None = field(default=None, compare=False)
+    returned: ReturnedRows | None = field(default=None, compare=False)
     """The rows that ``returning`` of a mutation would give."""
 
     @classmethod

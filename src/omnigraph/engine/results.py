@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.core.tables import changes_display
 from omnigraph.engine.profile_text import Profiled
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.manifest.refs import Damaged
-
-if TYPE_CHECKING:
-    from omnigraph.engine.query.result import QueryResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,7 +25,7 @@ class MutationResult(Displayed, Profiled):
     actor: str | None
     commit: GraphCommit | None
     operators: tuple[OperatorProfile, ...] = field(default=(), compare=False)
-    returned: QueryResult | None = field(default=None, compare=False)
+    returned: ReturnedRows | None = field(default=None, compare=False)
     """The rows of ``returning``; None if the mutation has none, or was answered by an earlier commit of its key."""
 
     def _display(self) -> Display:

@@ -12,8 +12,8 @@ from omnigraph.wire.tables import tables_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
-    from omnigraph.engine.query.result import QueryResult
     from omnigraph.engine.results import LoadResult, MutationResult
+    from omnigraph.engine.tabular import ReturnedRows
 
 
 def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict
     return {**form, "profile": operators_json(result.operators)} if with_profile else form
 
 
-def _returned_json(rows: QueryResult | None) -> dict[str, Any]:
+def _returned_json(rows: ReturnedRows | None) -> dict[str, Any]:
     """What ``returning`` gives; no members if a mutation returns nothing."""
     return {} if rows is None else {"columns": rows.columns, "rows": result_rows(rows.table)}
 

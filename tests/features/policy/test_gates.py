@@ -96,7 +96,10 @@ CALLS: dict[str, tuple[Call, list[Need]]] = {
     "change_baseline": (lambda g: g.change_baseline(), [Need(EXPORT, "main")]),
     "mirror": (lambda g: g.mirror("target"), [Need(EXPORT, "main")]),
     "mutate": (lambda g: g.mutate(INSERT, branch="exp"), [Need(CHANGE, "exp")]),
-    "mutate_preview": (lambda g: g.mutate_preview(INSERT), [Need(CHANGE, "main")]),
+    "mutate_preview": (
+        lambda g: g.mutate_preview(INSERT.replace("} }", "} returning { name } }"), branch="exp"),
+        [Need(CHANGE, "exp"), ON_EXP],
+    ),
     "load": (
         lambda g: g.load({"Person": ROWS}, branch="new", base="exp"),
         [Need(Action.BRANCH_CREATE, "exp", "new"), Need(CHANGE, "new")],

@@ -555,7 +555,7 @@ BROKEN = [
     _statement("insert P { a: 1 } returning ¦a", "expected `{` after `returning`"),
     _statement("insert P { a: 1 } returning { ¦}", "expected an expression"),
     _statement("for $r in ¦rows { delete P where a }", "expected a parameter", "dollar sign"),
-    _statement("for $r in $rows { delete P where a ¦match { $p: P } }", "expected `insert`"),
+    _statement("for $r in $rows { delete P where a ¦match { $p: P } }", "expected `insert`", "either reads or writes"),
     Broken("query q() { for $r in $rows { ¦} }", "`for` needs at least one statement"),
     Broken("query q($r: [{ ¦}]) { delete P where a }", "expected the name of a field"),
     _statement("insert P { a: 1 } ¦match { $p: P } ".strip(), "found `match`", "either reads or writes"),

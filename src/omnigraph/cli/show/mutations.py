@@ -8,11 +8,11 @@ from omnigraph.cli.show.output import count, paint, say
 from omnigraph.cli.show.tables import aligned
 
 if TYPE_CHECKING:
-    from omnigraph.engine.query.result import QueryResult
     from omnigraph.engine.results import MutationResult
+    from omnigraph.engine.tabular import ReturnedRows
 
 
-def show_returned(rows: QueryResult | None) -> None:
+def show_returned(rows: ReturnedRows | None) -> None:
     """Print the rows of ``returning``, if there are any."""
     if rows is not None:
         say(aligned(rows.columns, [list(row.values()) for row in rows.rows]))

@@ -18,8 +18,8 @@ from omnigraph.engine.branches import has_branch
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.history.moments import split_range
-from omnigraph.lang.mutation.shown import shows_entities
 from omnigraph.manifest.layout import MAIN
+from omnigraph.query.mutation.shown import shows_entities
 
 Given = Mapping[str, Any]
 """The arguments of a call, by name."""

@@ -13,14 +13,13 @@ from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.previews import WritePreview
-from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import Compiler
 from omnigraph.engine.results import MutationResult
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.errors import UsageError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.fold import fold
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.exec.shape.result_rows import table_rows
 from omnigraph.exec.shaper import Shaper
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
@@ -76,7 +75,7 @@ def preview(context: WriteContext, mutation: Mutation, branch: str) -> WritePrev
     with _job(context, mutation, head.incarnation, WriteOptions()) as job:
         capture, prepared = prepare(context, job)
         seen = WritePreview.of(branch, Previewed(capture.state.head, prepared.counts(capture)))
-        return replace(seen, returned=_returned(prepared, branch, seen.head))
+        return replace(seen, returned=_returned(prepared))
 
 
 def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: WriteOptions) -> MutationResult:
@@ -94,13 +93,13 @@ def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: Wri
         prepared.affected_edges,
         options.actor,
         made,
-        returned=_returned(prepared, branch, "" if made is None else made.id),
+        returned=_returned(prepared),
     )
 
 
-def _returned(prepared: PreparedMutation, branch: str, commit_id: str) -> QueryResult | None:
+def _returned(prepared: PreparedMutation) -> ReturnedRows | None:
     rows = prepared.returned
-    return None if rows is None else QueryResult(prepared.query_name, table_rows(rows), branch, commit_id)
+    return None if rows is None else ReturnedRows(prepared.query_name, rows)
 
 
 @contextmanager

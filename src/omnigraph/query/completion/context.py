@@ -15,7 +15,7 @@ from omnigraph.lang.source import Span
 from omnigraph.query.scope import BoundVariable, VariableKind
 from omnigraph.schema.catalog import Catalog
 
-STATEMENTS: Final = ("insert", "update", "delete")
+STATEMENTS: Final = ("insert", "upsert", "update", "delete")
 _END: Final = Token(Kind.END, "", Span(0, 0))
 
 
@@ -29,6 +29,8 @@ class Block(Enum):
     MATCH = auto()
     RETURN = auto()
     ORDER = auto()
+    RETURNING = auto()
+    """Braces behind a statement, whose bare names are properties."""
     PROPERTIES = auto()
     """Braces of a binding, an insert or a ``set``."""
     HOPS = auto()
@@ -42,6 +44,7 @@ _BLOCKS: Final = {
     "maybe": Block.MATCH,
     "return": Block.RETURN,
     "distinct": Block.RETURN,
+    "returning": Block.RETURNING,
     "order": Block.ORDER,
     "set": Block.PROPERTIES,
 }
