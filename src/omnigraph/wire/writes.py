@@ -31,7 +31,7 @@ def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict
 
 
 def _returned_json(rows: ReturnedRows | None) -> dict[str, Any]:
-    """What ``returning`` gives; no members if a mutation returns nothing."""
+    """The rows of ``returning``; no members if a mutation returns nothing."""
     return {} if rows is None else {"columns": rows.columns, "rows": result_rows(rows.table)}
 
 

@@ -382,7 +382,11 @@ class Mutations:
             graph.knows = [
                 edge
                 for edge in graph.knows
-                if not (graph.people.get(edge["src"], PERSON)["age"] == 4 and test.value(_edge_scope(edge)) is True)
+                if not (
+                    graph.people.get(edge["src"], PERSON)["age"] == 4
+                    and edge["dst"] in graph.people
+                    and test.value(_edge_scope(edge)) is True
+                )
             ]
             return []
 

@@ -27,6 +27,7 @@ from omnigraph.lang.gq_ast import (
     Delete,
     Expr,
     Filter,
+    ForEach,
     Hops,
     Index,
     Insert,
@@ -34,6 +35,7 @@ from omnigraph.lang.gq_ast import (
     ListLiteral,
     Literal,
     LiteralKind,
+    Matched,
     MaybeBlock,
     MutationBody,
     Negate,
@@ -49,6 +51,7 @@ from omnigraph.lang.gq_ast import (
     QueryFile,
     ReadBody,
     Slice,
+    Statement,
     Traversal,
     Update,
     Variable,
@@ -317,13 +320,33 @@ read_bodies = st.builds(
 )
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
 assignments = st.builds(Assignment, names, expressions | values | _null, st.just(NOWHERE))
+projections = st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE))
+_returning = st.just(()) | _tuples(projections, least=1, most=2)
 statements = (
-    st.builds(Insert, type_names, _tuples(assignments), st.just(NOWHERE))
-    | st.builds(Update, type_names, _tuples(assignments, least=1), expressions, st.just(NOWHERE))
-    | st.builds(Delete, type_names, expressions, st.just(NOWHERE))
+    st.builds(Insert, type_names, _tuples(assignments), st.just(NOWHERE), st.booleans(), _returning)
+    | st.builds(Update, type_names, _tuples(assignments, least=1), expressions, st.just(NOWHERE), _returning)
+    | st.builds(Delete, type_names, expressions, st.just(NOWHERE), _returning)
 )
-mutation_bodies = st.builds(MutationBody, _tuples(statements, least=1), st.just(NOWHERE))
-parameters = st.builds(Parameter, variables, parameter_types, st.just(NOWHERE))
+bound_statements = (
+    statements
+    | st.builds(Update, variables, _tuples(assignments, least=1), st.none() | expressions, st.just(NOWHERE), _returning)
+    | st.builds(Delete, variables, st.none() | expressions, st.just(NOWHERE), _returning)
+)
+loops = st.builds(
+    Matched, _tuples(clauses, least=1, most=3), _tuples(bound_statements, least=1, most=3), st.just(NOWHERE)
+) | st.builds(ForEach, variables, variables, _tuples(statements, least=1, most=3), st.just(NOWHERE))
+
+
+def _mutation_body(alone: tuple[Statement, ...], inner: tuple[Matched | ForEach, ...]) -> MutationBody:
+    # Behind a match every statement belongs to it, so those on their own come first.
+    return MutationBody((*alone, *inner), NOWHERE)
+
+
+mutation_bodies = st.builds(_mutation_body, _tuples(statements, least=1), _tuples(loops, most=2))
+_fields = _tuples(st.tuples(names, parameter_types), least=1, most=2)
+parameters = st.builds(Parameter, variables, parameter_types, st.just(NOWHERE)) | st.builds(
+    Parameter, variables, st.just(TypeRef("String", NOWHERE, True)), st.just(NOWHERE), _fields
+)
 queries = st.builds(
     Query,
     names,

@@ -1,4 +1,4 @@
-"""Values of expressions over the entities of a statement, computed for all of them at once.
+"""Values of expressions over the entities of a statement, computed for all of them together.
 
 A value that cannot be computed or stored is a violation of its entity: the rows that fail are found by bisection, so a
 statement without such a row costs one evaluation.

@@ -1,6 +1,6 @@
 """Mutations: statements run in order, each sees the effects of the earlier ones, and the result is one delta per table.
 
-A statement computes the values of all its entities at once. Constraints are checked on the result as a whole.
+A statement computes the values of all its entities together. Constraints are checked on the result as a whole.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class _Run:
         self.written += len(ids)
 
     def _returned(self, entity: Entity, columns: tuple[Column, ...], rows: list[Row]) -> pa.Table:
-        """What ``returning`` names of the entities that a statement wrote, or deleted."""
+        """The columns of ``returning`` for the entities that a statement wrote, or deleted."""
         frame = own_frame(entity, rows, [column.expression for column in columns])
         types = [column_type(column.expression.type) for column in columns]
         arrays = [
