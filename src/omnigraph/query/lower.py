@@ -50,6 +50,11 @@ def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     return Project(_slice(root, read), columns), columns
 
 
+def lower_match(block: MatchBlock, columns: tuple[Column, ...]) -> Operator:
+    """The operators of a pattern without order and limit."""
+    return Project(_lower_block(block, outer=()), columns)
+
+
 def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
     root, columns, order = _with_scores(root, read.columns, read.order)
     shaped: Operator = Group(root, columns)

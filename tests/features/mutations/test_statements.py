@@ -208,7 +208,16 @@ def test_statements_run_for_the_records_of_a_list(graph: omnigraph.Graph) -> Non
 
 @pytest.mark.parametrize(
     "condition",
-    ["email = $r.email", "name = $r.name", "visits = $r.by + 1", "visits > $r.by", "id = $r.email and age > 1", "true"],
+    [
+        "email = $r.email",
+        "name = $r.name",
+        "visits = $r.by + 1",
+        "age = $r.by + 30",
+        "30 + $r.by = age and not false",
+        "visits > $r.by",
+        "id = $r.email and age > 1",
+        "true",
+    ],
 )
 def test_a_condition_about_a_record_selects_the_same_entities_however_it_is_joined(
     shared: omnigraph.Graph, condition: str

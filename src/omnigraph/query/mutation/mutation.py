@@ -21,9 +21,8 @@ from omnigraph.query.ir import (
     UpdateEdges,
     UpdateNodes,
 )
-from omnigraph.query.lower import lower_read
+from omnigraph.query.lower import lower_match
 from omnigraph.query.mutation.statements import check_statement
-from omnigraph.query.reads import CheckedRead
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind
 from omnigraph.query.variables import with_children
@@ -78,10 +77,7 @@ def _check_matched(context: Context, matched: ast.Matched) -> StatementIR | None
             context.error(UNCODED, message, written.span, "write it before the match")
             return None
     columns = tuple(hoisted.columns.values())
-    root, columns = lower_read(
-        CheckedRead(block, columns, aggregates=False, distinct=False, order=(), limit=None, offset=0)
-    )
-    return ForMatches(columns, rewrite(root), statements)
+    return ForMatches(columns, rewrite(lower_match(block, columns)), statements)
 
 
 class _Hoisted:

@@ -6,6 +6,7 @@ queries answers a pattern after a write exactly as it would after the commit.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pyarrow as pa
@@ -24,10 +25,12 @@ from omnigraph.write.staging import write_version
 from omnigraph.write.violations import violation_error
 
 
-def current_state(graph: CurrentGraph) -> ManifestState:
-    """The captured state with pins of the pending changes."""
+def current_state(graph: CurrentGraph, keys: Collection[str]) -> ManifestState:
+    """The captured state with pins of the pending changes of some tables."""
     tables = dict(graph.capture.state.tables)
     for key, pending in graph.pending.items():
+        if key not in keys:
+            continue
         pin = tables[key]
         replaced = set(find_ids(graph.store, pin, [*pending.rows, *pending.removed]).values())
         if not pending.rows and not replaced:

@@ -121,9 +121,10 @@ class _Run:
     def _matched(self, loop: ForMatches) -> Given:
         """The rows of a pattern over the current entities. They are part of the fingerprint."""
         catalog = self.graph.capture.catalog
-        state = current_state(self.graph) if self.graph.pending else self.graph.capture.state
+        keys = {f"{kind}:{name}" for kind, name in types_read(loop.root, catalog)}
+        state = current_state(self.graph, keys)
         rows = self.read_rows(state, catalog, QueryIR("", (), loop.columns, loop.root))
-        self.graph.tables_read.update(f"{kind}:{name}" for kind, name in types_read(loop.root, catalog))
+        self.graph.tables_read.update(keys)
         values = [[self.minted.get(str(value), value) for value in row.values()] for row in rows.to_pylist()]
         self.graph.note("match", sorted(map(repr, values)))
         columns = [column.combine_chunks() for column in rows.columns]

@@ -13,6 +13,7 @@ from omnigraph.errors import LimitExceeded
 from omnigraph.exec.frame import Frame
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import TARGET, DeleteEdges, DeleteNodes, UpdateEdges, UpdateNodes
+from omnigraph.query.rewrite.coerce import coerce_predicate
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.keys import key_id, key_text, key_type
@@ -26,8 +27,8 @@ PAIRS_MAX = 5_000_000
 LISTED_MAX = 2_000
 """Values that storage looks up one by one; more are found by reading the column."""
 
-_KEYED = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)
-"""Types whose Python values are the constants of the IR."""
+_KEYED = (pa.types.is_string, pa.types.is_boolean)
+"""Types whose Python values are the constants of the IR; so are integers, which are equal whatever their widths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _joined(
         column, value = equal
         values = graph.evaluation.column(value, given.frame())
         type_ = table_schema(entity).field(column).type
-        if values.type != type_ or not any(is_type(type_) for is_type in _KEYED):
+        are_integers = pa.types.is_integer(values.type) and pa.types.is_integer(type_)
+        if not are_integers and (values.type != type_ or not any(is_type(type_) for is_type in _KEYED)):
             continue
         wanted: list[Any] = values.to_pylist()
         rows = _candidates(graph, entity, column, wanted, is_adjusted=is_adjusted)
@@ -141,5 +143,6 @@ def _candidates(graph: CurrentGraph, entity: Entity, column: str, wanted: list[A
         declared = entity.properties.get(column)
         type_ = ir.TEXT if declared is None else declared.type
         items = ir.Constant(tuple(distinct), replace(type_, is_list=True, nullable=False, enum_values=None))
-        superset = ir.Member(ir.Property(TARGET, column, type_), items) if distinct else ir.FALSE
+        # Values that the column cannot hold are dropped: storage would refuse them.
+        superset = coerce_predicate(ir.Member(ir.Property(TARGET, column, type_), items)) if distinct else ir.FALSE
     return graph.matching(entity, superset, is_adjusted=is_adjusted)
