@@ -160,7 +160,6 @@ class _Run:
             raise violation_error(self.violations)
 
     def _insert(self, entity: Entity, assignments: tuple[AssignmentIR, ...], given: Given, *, keeps: bool) -> list[Row]:
-        named = {item.property for item in assignments}
         of_key = tuple(item for item in assignments if not keeps or item.property in (*entity.key, "src", "dst"))
         values = self._values(entity, of_key, given.frame(), [None] * given.length)
         self._refuse()
@@ -176,7 +175,7 @@ class _Run:
             return self._upsert(entity, others, rows, given)
         for row in rows:
             table.put(row)
-        if isinstance(entity, NodeType) and named:
+        if isinstance(entity, NodeType):
             table.renewed.update(row[ID] for row in rows)
         return list({row[ID]: row for row in rows}.values())
 
