@@ -558,7 +558,8 @@ BROKEN = [
     _statement("for $r in $rows { delete P where a ¦match { $p: P } }", "expected `insert`", "either reads or writes"),
     Broken("query q() { for $r in $rows { ¦} }", "`for` needs at least one statement"),
     Broken("query q($r: [{ ¦}]) { delete P where a }", "expected the name of a field"),
-    _statement("insert P { a: 1 } ¦match { $p: P } ".strip(), "found `match`", "either reads or writes"),
+    _statement("insert P { a: 1 } match { $p: P } ¦", "expected `insert`, `upsert`, `update` or `delete`, found `}`"),
+    _statement("insert P { a: 1 } match { $p: P } ¦return { $p }", "found `return`", "either reads or writes"),
     _statement(
         "insert P { a: 1 }¦, delete P where a = 1", "expected `insert`, `upsert`, `update` or `delete`, found `,`"
     ),

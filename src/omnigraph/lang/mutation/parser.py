@@ -42,9 +42,14 @@ def at_mutation(cursor: Cursor) -> bool:
 
 
 def _is_matched(cursor: Cursor) -> bool:
-    """True for a ``match`` with a statement behind its block; otherwise it is the ``match`` of a read."""
+    """True for a ``match`` with a statement behind its block; otherwise it is the ``match`` of a read.
+
+    A block that is never closed ends at the next query: a text of broken ones must not cost the square of its length.
+    """
     depth, ahead = 0, 1
     while (token := cursor.peek(ahead)).kind is not Kind.END:
+        if token.text == "query" and cursor.peek(ahead + 1).kind is Kind.WORD and cursor.peek(ahead + 2).text == "(":
+            return False
         depth += _BRACES.get(token.text, 0) if token.kind is Kind.PUNCTUATION else 0
         ahead += 1
         if depth == 0:
@@ -75,8 +80,7 @@ def parse_mutation(cursor: Cursor) -> MutationBody:
 
 def _top_level(cursor: Cursor) -> Statement | Matched | ForEach:
     start = cursor.token.span
-    if cursor.at("match") and _is_matched(cursor):
-        cursor.advance()
+    if cursor.take("match"):
         cursor.expect("{", "after `match`")
         clauses = parse_clauses(cursor, "match")
         statements = [_statement(cursor)]
@@ -115,7 +119,7 @@ def _statements(cursor: Cursor, block: str, parse: Callable[[Cursor], Part]) -> 
 
 def _at_statement_boundary(cursor: Cursor) -> bool:
     starts = cursor.token.text in STATEMENTS and cursor.peek().kind in (Kind.TYPE_NAME, Kind.VARIABLE)
-    return starts or cursor.at("}")
+    return starts or cursor.at("}") or (cursor.at("match") and cursor.peek().text == "{")
 
 
 def _statement(cursor: Cursor) -> Statement:
