@@ -16,7 +16,10 @@ from omnigraph.lang.yaml_text import DUPLICATE_KEY, parse_yaml
 FILE_NAME: Final = "cluster.yaml"
 VERSION: Final = 1
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
-_TOKEN_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+TOKEN_DIGEST: Final = "sha256:"
+"""The beginning of a reference to a token by its digest."""
+
+_TOKEN_DIGEST: Final = re.compile(rf"{TOKEN_DIGEST}[0-9a-f]{{64}}")
 
 FUTURE_KEYS: Final = frozenset({"apply", "env_file", "pipelines", "embeddings", "ui", "aliases", "bindings"})
 """Keys that Omnigraph 0.10 reserves."""

@@ -101,6 +101,12 @@ class Address:
         permit = permit_of(None, self.policy, self.actor).of_policy()
         return preview_import(Store(self.uri, self.storage_options), data, lambda store: Graph(store, permit=permit))
 
+    def refuse_managed(self) -> None:
+        """Refuse the place of a graph whose schema a cluster alone changes."""
+        from omnigraph.cluster.managed import refuse_managed
+
+        refuse_managed(self.uri, self.storage_options)
+
     def announce(self, verb: str, quiet: bool) -> None:
         """Name the graph that is about to be written on standard error."""
         if not quiet:

@@ -25,17 +25,19 @@ policies:
 """
 _SCHEMA: Final = """\
 node Person {
-    name: String @key
-    age: I32?
+  name: String @key
+  age: I32?
 }
 
 edge Knows: Person -> Person
 """
 _QUERY: Final = """\
 query everyone() {
-    match { $p: Person }
-    return { $p.name, $p.age }
-    order { $p.name asc }
+  match {
+    $p: Person
+  }
+  return { $p.name, $p.age }
+  order { $p.name asc }
 }
 """
 _POLICY: Final = """\
@@ -87,7 +89,6 @@ def init(operator: Operator, graph: str) -> Starting:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The configuration last in a directory would be nicer, but a half-written one is reported by its checks.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
