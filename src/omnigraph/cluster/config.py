@@ -14,7 +14,6 @@ from omnigraph.errors import InputError
 from omnigraph.lang.yaml_text import DUPLICATE_KEY, parse_yaml
 
 FILE_NAME: Final = "cluster.yaml"
-VERSION: Final = 1
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 TOKEN_DIGEST: Final = "sha256:"
 """The beginning of a reference to a token by its digest."""

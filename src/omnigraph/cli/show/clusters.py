@@ -129,12 +129,14 @@ def _show_changes(plan: ClusterPlan, outcomes: Mapping[str, Outcome]) -> None:
     for item in plan.changes:
         sign = paint(_SIGNS[item.change.operation], _RISK_COLOURS[item.risk], bold=True)
         notes = [item.risk.value]
-        if item.decision.disposition is not Disposition.APPLIED:
-            notes.append(item.decision.disposition.value)
+        disposition = item.decision.disposition
+        if disposition is not Disposition.APPLIED:
+            notes.append(disposition.value)
         if item.change.metadata is not None:
             notes.append(item.change.metadata.value)
         outcome = outcomes.get(item.address)
-        if outcome is not None and outcome is not Outcome.DONE:
+        waits = disposition in (Disposition.DEFERRED, Disposition.BLOCKED)
+        if outcome is not None and outcome is not Outcome.DONE and not waits:
             notes.append(outcome.value)
         say(f"{sign} {item.address} ({', '.join(notes)})")
         if item.migration is not None:

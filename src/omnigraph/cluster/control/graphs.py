@@ -39,7 +39,7 @@ class LiveGraph:
         return self.schema == text or not self.graph.plan_schema(text).steps
 
     def observed(self) -> dict[str, object]:
-        """What the state remembers of the graph."""
+        """The facts about the graph that the state remembers."""
         return {
             "schema_digest": self.digest,
             "graph_commit_id": self.head,

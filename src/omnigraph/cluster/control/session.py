@@ -24,7 +24,7 @@ from omnigraph.storage.tables.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Where a command runs: the directory of the configuration, the options of the store, the acting person."""
+    """Context of a command: the directory of the configuration, the options of the store, the actor."""
 
     directory: Path
     storage_options: Mapping[str, str] = field(default_factory=dict)

@@ -28,7 +28,7 @@ class Unlocking(Findings):
 
 
 def status(operator: Operator) -> Standing:
-    """What was applied, who holds the lock, and which files are missing or changed."""
+    """Show applied resources, the lock, and files that are missing or changed."""
     found = Standing()
     with found.collected():
         declaration = operator.declaration()
@@ -54,7 +54,7 @@ def unlock(operator: Operator, lock_id: str | None) -> Unlocking:
 
 
 def _store(declaration: Declaration, operator: Operator) -> Store:
-    """The storage of a cluster, also of one whose configuration has errors elsewhere."""
+    """The storage of a cluster, also of one whose configuration has other errors."""
     if declaration.root is None:
         raise Invalid(declaration.diagnostics)
     return Store(declaration.root, operator.storage_options)

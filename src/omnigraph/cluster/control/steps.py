@@ -1,7 +1,7 @@
 """The steps of ``apply`` that touch graphs and files. Each can be repeated after a kill at any point.
 
 No step leaves a note for its recovery: a creation is completed by the same creation, a migration is found again by its
-idempotency key, a file is named by its content, and a deletion goes on where it stopped.
+idempotency key, a file is named by its content, and a deletion resumes where it stopped.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from omnigraph.cluster.state import Resource
 
 
 class Operation(StrEnum):
-    """What happens to a resource."""
+    """Operations on a resource."""
 
     CREATE = "create"
     UPDATE = "update"

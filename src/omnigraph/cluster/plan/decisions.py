@@ -16,7 +16,7 @@ from omnigraph.cluster.state import StatusWord
 
 
 class Disposition(StrEnum):
-    """What ``apply`` does with a change."""
+    """Treatment of a change by ``apply``."""
 
     APPLIED = "applied"
     DERIVED = "derived"
@@ -28,7 +28,7 @@ class Disposition(StrEnum):
 
 
 class Risk(StrEnum):
-    """What a reviewer looks for."""
+    """Risk of a change, for its reviewer."""
 
     SAFE = "safe"
     RISKY = "risky"
@@ -89,7 +89,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to a change, and the code of the reason why it is not applied."""
+    """Treatment of a change, and the code of the reason why it is not applied."""
 
     disposition: Disposition
     reason: str | None = None

@@ -46,7 +46,7 @@ class PlannedChange:
     blast_radius: tuple[str, ...] = ()
     migration: MigrationPlan | None = None
     message: str | None = None
-    """Why a change is not applied, if the reason does not say it."""
+    """Text of the reason why a change is not applied."""
 
     @property
     def address(self) -> str:
@@ -112,7 +112,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the world says about a plan: migrations by graph, or why there is none; and approvals."""
+    """Facts that a plan depends on: migrations by graph, or why there is none; and approvals."""
 
     migrations: Mapping[str, MigrationPlan | str] = field(default_factory=dict)
     approvals: tuple[ApprovalRecord, ...] = ()

@@ -40,7 +40,7 @@ DONE = StepResult(Outcome.DONE)
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run has done: outcomes by address, observations of graphs, and the approvals that it has used."""
+    """Results of a run: outcomes by address, observations of graphs, and the approvals that it has used."""
 
     steps: Mapping[str, StepResult]
     observations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
