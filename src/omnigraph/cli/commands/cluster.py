@@ -73,7 +73,7 @@ def init_command(
     operator = _operator(directory, storage_options, actor)
     from omnigraph.cli.show.clusters import show_started
     from omnigraph.cluster.control.scaffold import init
-    from omnigraph.wire.clusters import started_json
+    from omnigraph.wire.cluster.states import started_json
 
     started = init(operator, graph)
     if as_json:
@@ -93,7 +93,7 @@ def validate_command(directory: Path, storage_options: Mapping[str, str], as_jso
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_validation
     from omnigraph.cluster.control.apply import validate
-    from omnigraph.wire.clusters import validation_json
+    from omnigraph.wire.cluster.plans import validation_json
 
     validation = validate(operator)
     if as_json:
@@ -114,7 +114,7 @@ def plan_command(directory: Path, storage_options: Mapping[str, str], as_json: b
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_planning
     from omnigraph.cluster.control.apply import plan
-    from omnigraph.wire.clusters import plan_json
+    from omnigraph.wire.cluster.plans import plan_json
 
     planning = plan(operator)
     if as_json:
@@ -141,7 +141,7 @@ def apply_command(
     operator = _operator(directory, storage_options, actor)
     from omnigraph.cli.show.clusters import show_application
     from omnigraph.cluster.control.apply import apply
-    from omnigraph.wire.clusters import application_json
+    from omnigraph.wire.cluster.plans import application_json
 
     application = apply(operator, expected)
     if as_json:
@@ -165,7 +165,7 @@ def approve_command(
     operator = _operator(directory, storage_options, actor)
     from omnigraph.cli.show.clusters import show_approving
     from omnigraph.cluster.control.apply import approve
-    from omnigraph.wire.clusters import approval_json
+    from omnigraph.wire.cluster.plans import approval_json
 
     approving = approve(operator, resource)
     if as_json:
@@ -182,7 +182,7 @@ def status_command(directory: Path, storage_options: Mapping[str, str], as_json:
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_standing
     from omnigraph.cluster.control.status import status
-    from omnigraph.wire.clusters import status_json
+    from omnigraph.wire.cluster.states import status_json
 
     standing = status(operator)
     if as_json:
@@ -202,7 +202,7 @@ def observe_command(directory: Path, storage_options: Mapping[str, str], as_json
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_observing
     from omnigraph.cluster.control.observe import observe
-    from omnigraph.wire.clusters import observation_json
+    from omnigraph.wire.cluster.states import observation_json
 
     observing = observe(operator)
     if as_json:
@@ -219,7 +219,7 @@ def import_command(directory: Path, storage_options: Mapping[str, str], as_json:
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_observing
     from omnigraph.cluster.control.observe import import_cluster
-    from omnigraph.wire.clusters import observation_json
+    from omnigraph.wire.cluster.states import observation_json
 
     observing = import_cluster(operator)
     if as_json:
@@ -245,7 +245,7 @@ def unlock_command(
     operator = _operator(directory, storage_options)
     from omnigraph.cli.show.clusters import show_unlocking
     from omnigraph.cluster.control.status import unlock
-    from omnigraph.wire.clusters import unlocked_json
+    from omnigraph.wire.cluster.states import unlocked_json
 
     unlocking = unlock(operator, lock_id)
     if as_json:

@@ -87,7 +87,7 @@ class Steps:
                 return self._failed(item, "graph_create_skipped", message)
             self._observe(name)
         except AlreadyExistsError as error:
-            return self._failed(item, "graph_create_incomplete", error.message)
+            return self._failed(item, "graph_create_incomplete", f"{error.message}: {error.hint}")
         except OmnigraphError as error:
             return self._failed(item, "graph_create_failed", error.message)
         return DONE
