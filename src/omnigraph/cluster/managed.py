@@ -1,4 +1,7 @@
-"""Graphs that belong to a cluster: their place below its storage says so. Only the cluster changes their schema."""
+"""Graphs that belong to a cluster: their place below its storage says so. Only the cluster changes their schema.
+
+Reads no configuration: commands on any graph ask this, also where the libraries of a server are not installed.
+"""
 
 from __future__ import annotations
 

@@ -138,3 +138,27 @@ def test_only_the_cluster_makes_and_migrates_its_graphs(cluster: Declared, tmp_p
     assert cluster.graph().schema_text() == SCHEMA
     assert not (place / "other.omni").exists()
     assert run("init", tmp_path / "graphs" / "free.omni", "--schema", schema).exit_code == 0
+
+
+def test_maintenance_finds_the_graphs_of_a_cluster_by_the_state_alone(cluster: Declared, tmp_path: Path) -> None:
+    cluster.applied()
+    (file,) = cluster.file("resources/policy/team").iterdir()
+    file.unlink()
+    for words in (["optimize"], ["repair"], ["cleanup", "--keep", "10"], ["optimize", "--graph", "kb"]):
+        result = run(*words, "--cluster", cluster.directory)
+        assert result.exit_code == 0, result.output
+    query = tmp_path / "q.gq"
+    query.write_text("query q() { match { $p: Person } return { $p.nope } }")
+    assert run("lint", "--cluster", f"file://{cluster.root}", "--query", query).exit_code == 1
+    unknown = run("optimize", "--cluster", cluster.directory, "--graph", "none")
+    assert (unknown.exit_code, "applied are: kb" in unknown.stderr) == (1, True)
+    for words in (["optimize", "--graph", "kb"], ["optimize", tmp_path, "--cluster", cluster.directory]):
+        assert run(*words).exit_code == 2
+
+
+def test_a_cluster_with_several_graphs_needs_a_name(cluster: Declared) -> None:
+    cluster.config("version: 1\ngraphs: { a: { schema: kb.pg }, b: { schema: kb.pg } }\n")
+    cluster.applied()
+    result = run("optimize", "--cluster", cluster.directory)
+    assert (result.exit_code, "several graphs; applied are: a, b" in result.stderr) == (1, True)
+    assert run("optimize", "--cluster", cluster.directory, "--graph", "b").exit_code == 0
