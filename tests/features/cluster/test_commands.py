@@ -32,7 +32,7 @@ def call(cluster: Declared | Path, *words: str, status: int = 0) -> dict[str, An
 def test_a_new_cluster_is_written_planned_applied_and_never_overwritten(tmp_path: Path) -> None:
     started = call(tmp_path, "init", "--graph", "social", "--as", "ann")
     assert started["files"] == ["cluster.yaml", "social.pg", "queries/everyone.gq", "policies/team.yaml"]
-    assert call(tmp_path, "init", status=1)["diagnostics"][0]["code"] == "state_already_exists"
+    assert call(tmp_path, "init", status=1)["diagnostics"][0]["code"] == "config_already_exists"
     assert run("fmt", "--check", tmp_path / "social.pg", tmp_path / "queries/everyone.gq").exit_code == 0
     assert call(tmp_path, "validate")["resources"].keys() == {
         "graph.social", "policy.team", "query.social.everyone", "schema.social"
@@ -82,7 +82,7 @@ def test_a_deletion_waits_for_its_approval_and_exits_with_0(cluster: Declared) -
     shown = run("cluster", "apply", "--config", cluster.directory)
     assert "waiting: no changes applied, 4 not yet" in shown.stdout
     assert "hint: run `omnigraph cluster approve graph.ID --as ACTOR`" in shown.stderr
-    assert call(cluster, "approve", "graph.kb", status=1)["diagnostics"][0]["code"] == "approval_required"
+    assert call(cluster, "approve", "graph.kb", status=1)["diagnostics"][0]["code"] == "approval_actor_required"
     approval = call(cluster, "approve", "graph.kb", "--as", "ann")["approval"]
     assert (approval["approved_by"], approval["resource"], approval["consumed_at"]) == ("ann", "graph.kb", None)
     assert call(cluster, "plan")["approvals_required"][0]["approval_id"] == approval["approval_id"]

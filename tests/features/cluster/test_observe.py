@@ -60,6 +60,23 @@ def test_a_schema_that_others_changed_is_drift_and_is_changed_back(cluster: Decl
     assert cluster.plan().converged
 
 
+def test_a_schema_that_others_changed_to_the_declared_one_is_accepted(cluster: Declared) -> None:
+    cluster.applied()
+    cluster.graph().apply_schema(WIDER)
+    cluster.write("kb.pg", WIDER)
+    assert codes(observe(cluster.operator)) == ["schema_mismatch"]
+    assert cluster.changes() == {"graph.kb": "update"}, "only its digest"
+    cluster.applied()
+    assert set(statuses(cluster).values()) == {"applied"}
+    assert len(list(cluster.graph().commits())) == 2
+
+
+def test_an_approval_that_cannot_be_read_is_refused(cluster: Declared) -> None:
+    cluster.file("approvals").mkdir()
+    cluster.file("approvals/01A.json").write_text("{}")
+    assert codes(cluster.apply()) == ["invalid_approval"]
+
+
 @pytest.mark.parametrize("damage", ["missing", "changed"])
 def test_a_missing_or_changed_file_is_drift_and_is_written_again(cluster: Declared, damage: str) -> None:
     cluster.applied()

@@ -33,6 +33,7 @@ NEXT_STEPS: Final = {
     "state_cas_mismatch": "run `omnigraph cluster plan`",
     "plan_changed": "run `omnigraph cluster plan`",
     "approval_required": "run `omnigraph cluster approve graph.ID --as ACTOR`",
+    "approval_actor_required": "pass --as ACTOR",
     "graph_missing": "run `omnigraph cluster apply` to create it again",
     "schema_mismatch": "run `omnigraph cluster plan` to see how the declared schema differs",
     "catalog_payload_missing": "run `omnigraph cluster observe`, then `omnigraph cluster apply`",

@@ -146,7 +146,7 @@ def approve(operator: Operator, resource: str) -> Approving:
     found = Approving()
     with found.collected():
         if operator.actor is None:
-            raise Refused("approval_required", resource, "an approval needs an actor")
+            raise Refused("approval_actor_required", resource, "an approval needs an actor")
         session = open_session(operator)
         found.diagnostics = session.diagnostics
         with session.locked("approve"):

@@ -23,7 +23,7 @@ def read_approvals(store: Store) -> tuple[ApprovalRecord, ...]:
         try:
             found.append(ApprovalRecord.model_validate_json(store.objects.read(file.path) or b""))
         except ValidationError as error:
-            raise Refused("approval_stale", file.path, f"{file.path} cannot be read as an approval") from error
+            raise Refused("invalid_approval", file.path, f"{file.path} cannot be read as an approval") from error
     return tuple(found)
 
 

@@ -78,7 +78,7 @@ def init(operator: Operator, graph: str) -> Starting:
         present = [name for name in files if (operator.directory / name).exists()]
         if present:
             message = f"{', '.join(present)} exists already in {operator.directory}"
-            raise Refused("state_already_exists", present[0], message)
+            raise Refused("config_already_exists", present[0], message)
         for name, text in files.items():
             _write(operator.directory / name, text)
             found.files.append(name)
@@ -92,4 +92,6 @@ def _write(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise Refused("state_write_error", str(path), f"{path} cannot be written: {error.strerror or error}") from error
+        raise Refused(
+            "config_write_error", str(path), f"{path} cannot be written: {error.strerror or error}"
+        ) from error

@@ -22,8 +22,8 @@ from omnigraph.cluster.resources import (
 )
 from omnigraph.cluster.state import AppliedRevision, ClusterState, Resource, ResourceStatus
 
-_TRANSIENT = frozenset({"pending", "planned", "applying", "blocked"})
-"""Statuses of a change that is not wanted any more."""
+_TRANSIENT = frozenset({"pending", "planned", "applying", "blocked", "drifted"})
+"""Statuses that end when a resource is as declared: a change is not wanted any more, or what drifted is declared."""
 
 
 @dataclass(frozen=True, slots=True)
