@@ -52,6 +52,11 @@ COMMANDS: Final = {
         "Show a branch as ordinary Lance datasets, without a copy.",
     ),
     "serve": Entry(_GRAPHS, "omnigraph.cli.commands.serve", "Serve graphs over HTTP."),
+    "cluster": Entry(
+        _GRAPHS,
+        "omnigraph.cli.commands.cluster",
+        "Declare graphs, queries, policies and tokens in a directory, and apply them.",
+    ),
     "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
     "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Expire old commits and delete unreferenced files."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from omnigraph.errors import OmnigraphError, UsageError
@@ -21,6 +22,8 @@ CLUSTER_VARIABLE: Final = "OMNIGRAPH_CLUSTER"
 UNAUTHENTICATED_VARIABLE: Final = "OMNIGRAPH_UNAUTHENTICATED"
 REQUIRE_ALL_VARIABLE: Final = "OMNIGRAPH_REQUIRE_ALL_GRAPHS"
 DEFAULT_BIND: Final = "127.0.0.1:8080"
+WATCH_SECONDS: Final = 2.0
+"""Time between two looks at a source that is watched."""
 
 
 class Source(Protocol):
@@ -45,25 +48,83 @@ def parse_bind(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def run(source: Source, bind: str, listening: Callable[[str, Serving], None]) -> None:
-    """Serve until a signal stops the process; ``listening`` is called with the address once it is bound."""
+class WatchedSource(Source, Protocol):
+    """A source that can say cheaply whether it has changed."""
+
+    def fingerprint(self) -> str:
+        """Identifies what ``load`` would read; raises an error of the tree."""
+        ...
+
+
+@dataclass(slots=True)
+class Watch:
+    """Reloads a server when its source has changed. A source that cannot be read leaves everything as it is."""
+
+    source: WatchedSource
+    seen: str
+
+    @classmethod
+    def start(cls, source: WatchedSource) -> Watch:
+        """Take the fingerprint before the source is loaded: a change in between is then loaded twice, not missed."""
+        return cls(source, source.fingerprint())
+
+    def look(self, app: ServerApp) -> bool:
+        """Reload if the source has changed; True if it has."""
+        try:
+            found = self.source.fingerprint()
+        except OmnigraphError as error:
+            logger.error("the source could not be watched: %s", error.message)
+            return False
+        if found == self.seen:
+            return False
+        self.seen = found
+        reload(app, self.source)
+        return True
+
+    def follow(self, app: ServerApp, stopped: threading.Event) -> None:
+        """Look again and again, until the server stops."""
+        while not stopped.wait(WATCH_SECONDS):
+            self.look(app)
+
+
+def run(
+    source: Source, bind: str, listening: Callable[[str, Serving], None], watched: WatchedSource | None = None
+) -> None:
+    """Serve until a signal stops the process; ``listening`` is called with the address once it is bound.
+
+    With ``watched``, the same source, the server also reloads by itself.
+    """
     host, port = parse_bind(bind)
+    watch = None if watched is None else Watch.start(watched)
     serving = source.load()
     app = ServerApp(ROUTES, serving, admission=Admission.from_environment())
     listener = bound(host, port)
     shown, number, *_ = listener.getsockname()
     listening(f"[{shown}]:{number}" if ":" in shown else f"{shown}:{number}", serving)
-    serve_app(app, listener, lambda: threading.Thread(target=reload, args=(app, source), daemon=True).start())
+    stopped = threading.Event()
+    if watch is not None:
+        threading.Thread(target=watch.follow, args=(app, stopped), name="omnigraph-watch", daemon=True).start()
+    try:
+        serve_app(app, listener, lambda: threading.Thread(target=reload, args=(app, source), daemon=True).start())
+    finally:
+        stopped.set()
+
+
+_RELOADING: Final = threading.Lock()
+"""Reloads one after the other: a slow one must not replace what a later one has read."""
 
 
 def reload(app: ServerApp, source: Source) -> None:
     """Build a new serving state beside the old one, and replace it whole; the old one stays if that fails."""
-    try:
-        serving = source.load(app.serving)
-        if serving.authenticator.is_open != app.serving.authenticator.is_open:
-            raise UsageError("a reload does not open a server that asks for tokens, nor the reverse", hint="restart it")
-    except OmnigraphError as error:
-        logger.error("nothing was reloaded: %s", error.message)
-        return
-    app.serving = serving
-    logger.warning("reloaded: %d graphs", len(serving.graphs))
+    with _RELOADING:
+        try:
+            serving = source.load(app.serving)
+            if serving.authenticator.is_open != app.serving.authenticator.is_open:
+                raise UsageError(
+                    "a reload does not open a server that asks for tokens, nor the reverse", hint="restart it"
+                )
+        except OmnigraphError as error:
+            logger.error("nothing was reloaded: %s", error.message)
+            return
+        app.serving = serving
+        logger.warning("reloaded: %d graphs", len(serving.graphs))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="With --cluster: fail if one of its graphs cannot be served. [default: leave it out]",
 )
+@click.option("--watch", is_flag=True, help="With --cluster: reload when the cluster was applied, without SIGHUP.")
 @click.option(
     "--policy",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -60,6 +61,7 @@ def command(
     cluster: str | None,
     unauthenticated: bool,
     require_all_graphs: bool,
+    watch: bool,
     policy: Path | None,
     queries: Path | None,
     query_timeout: float,
@@ -70,7 +72,7 @@ def command(
     Graphs are named by address, or as NAME=GRAPH; without a name, the last part of the address is the id of the graph.
     If no tokens are configured, a token is made and printed, unless --unauthenticated is given. With --cluster, the
     graphs, stored queries and policies that were applied last are served. SIGHUP reloads tokens, policies and stored
-    queries; SIGTERM stops the server after the requests that run.
+    queries, and with --watch the server does so itself; SIGTERM stops it after the requests that run.
     """
     try:
         from omnigraph.server import boot
@@ -91,8 +93,11 @@ def command(
     if place:
         _refuse(graphs=graphs, queries=queries, policy=policy)
         strict = require_all_graphs or boot.is_set(environment.get(boot.REQUIRE_ALL_VARIABLE))
-        boot.run(ClusterSource(place, tokens, flag, strict, storage_options, query_timeout), address, _announce)
+        declared = ClusterSource(place, tokens, flag, strict, storage_options, query_timeout)
+        boot.run(declared, address, _announce, declared if watch else None)
         return OK
+    if watch:
+        raise click.UsageError("--watch belongs to --cluster")
     if queries is not None and len(graphs) != 1:
         raise click.UsageError("--queries belongs to a single graph")
     addresses = [GraphAddress(*_named(graph), storage_options, queries) for graph in graphs]
