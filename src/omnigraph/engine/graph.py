@@ -901,19 +901,27 @@ class Graph:
     @logged("mirror")
     def mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         branch: str = MAIN,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> MirrorResult:
         """Make or refresh ordinary Lance datasets, one for each type, that show the head of a branch.
 
-        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs.
+        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs. With ``in_place`` the
+        datasets are the tables of the graph: their newest ordinary version becomes the head of the branch.
         """
-        from omnigraph.engine.mirror.run import refresh
+        from omnigraph.engine.mirror.in_place import show
+        from omnigraph.engine.mirror.run import refresh, target_of
 
-        return refresh(self._manifests, os.fspath(target), branch, storage_options)
+        chosen = target_of(target, in_place)
+        return (
+            show(self._manifests, branch)
+            if chosen is None
+            else refresh(self._manifests, chosen, branch, storage_options)
+        )
 
     def mirrors(self, *, actor: Caller = None) -> list[Mirror]:
         """The mirrors of this graph, with the branch and the commit that each shows."""
@@ -923,15 +931,21 @@ class Graph:
 
     def remove_mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> None:
-        """Delete the datasets of a mirror; cleanup no longer keeps files for it."""
-        from omnigraph.engine.mirror.run import remove
+        """Delete the datasets of a mirror, or the ordinary versions of one in place; cleanup keeps no files for it."""
+        from omnigraph.engine.mirror.in_place import hide
+        from omnigraph.engine.mirror.run import remove, target_of
 
-        remove(self._manifests, os.fspath(target), storage_options)
+        chosen = target_of(target, in_place)
+        if chosen is None:
+            hide(self._manifests)
+        else:
+            remove(self._manifests, chosen, storage_options)
 
     def plan_schema(
         self,

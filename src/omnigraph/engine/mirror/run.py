@@ -8,6 +8,7 @@ A refresh that was killed is completed by the next one.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +18,7 @@ from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.engine.mirror.result import MirroredTable, MirrorResult
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import CorruptionError, NotFoundError, UsageError
+from omnigraph.errors import CorruptionError, Hint, NotFoundError, UsageError
 from omnigraph.manifest.mirrors import Mirror, forget, mirrors, save
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.stage.mirrored import mirror_version, remove_dataset
@@ -43,7 +44,13 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
     snapshot = head_snapshot(manifests, branch)
     place = _place(manifests, target, storage_options)
     if place.root == manifests.store.root or str(place.root).startswith(f"{manifests.store.root}/"):
-        raise UsageError(f"{target} is inside the graph", hint="mirror to a directory of its own")
+        raise UsageError(
+            f"{target} is inside the graph",
+            hint=Hint(
+                "mirror to a directory of its own, or use graph.mirror(in_place=True)",
+                "mirror to a directory of its own, or pass --in-place",
+            ),
+        )
     marker = _marker(place, manifests.stamp.graph_id)
     before = {name: _Mirrored(*entry) for name, entry in marker.get("tables", {}).items()}
     pins = _pins(snapshot)
@@ -69,6 +76,17 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
         ),
         tuple(sorted(before.keys() - after.keys())),
     )
+
+
+def target_of(target: str | os.PathLike[str] | None, in_place: bool) -> str | None:
+    """The directory of a mirror; None for the tables of the graph themselves."""
+    if in_place == (target is not None):
+        given = "a directory and in_place" if in_place else "neither a directory nor in_place"
+        raise UsageError(
+            f"{given} given for a mirror",
+            hint=Hint('use graph.mirror("tables") or graph.mirror(in_place=True)', "pass a DIRECTORY or --in-place"),
+        )
+    return None if target is None else os.fspath(target)
 
 
 def _place(manifests: Manifests, target: str, storage_options: Mapping[str, str] | None) -> Store:
