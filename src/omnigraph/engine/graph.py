@@ -913,15 +913,9 @@ class Graph:
         Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs. With ``in_place`` the
         datasets are the tables of the graph: their newest ordinary version becomes the head of the branch.
         """
-        from omnigraph.engine.mirror.in_place import show
-        from omnigraph.engine.mirror.run import refresh, target_of
+        from omnigraph.engine.mirror.places import refresh_at
 
-        chosen = target_of(target, in_place)
-        return (
-            show(self._manifests, branch)
-            if chosen is None
-            else refresh(self._manifests, chosen, branch, storage_options)
-        )
+        return refresh_at(self._manifests, target, branch, storage_options, in_place=in_place)
 
     def mirrors(self, *, actor: Caller = None) -> list[Mirror]:
         """The mirrors of this graph, with the branch and the commit that each shows."""
@@ -938,14 +932,9 @@ class Graph:
         actor: Caller = None,
     ) -> None:
         """Delete the datasets of a mirror, or the ordinary versions of one in place; cleanup keeps no files for it."""
-        from omnigraph.engine.mirror.in_place import hide
-        from omnigraph.engine.mirror.run import remove, target_of
+        from omnigraph.engine.mirror.places import remove_at
 
-        chosen = target_of(target, in_place)
-        if chosen is None:
-            hide(self._manifests)
-        else:
-            remove(self._manifests, chosen, storage_options)
+        remove_at(self._manifests, target, storage_options, in_place=in_place)
 
     def plan_schema(
         self,

@@ -41,7 +41,7 @@ def test_a_directory_opened_without_a_version_says_where_the_rows_are(graph: Gra
     assert (by_lance.count_rows(), by_lancedb.count_rows()) == (0, 0)
     for schema in (by_lance.schema, by_lancedb.schema):
         assert b"omnigraph.namespace" in schema.metadata[b"omnigraph"]
-        assert b"omnigraph mirror" in schema.metadata[b"omnigraph"]
+        assert b"mirror in place" in schema.metadata[b"omnigraph"]
 
 
 def test_directories_show_the_head_on_request(graph: Graph, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_files_that_a_foreign_cleanup_deleted_are_problems(graph: Graph) -> None
 
 @pytest.mark.parametrize("write", ["append", "overwrite", "delete"])
 def test_a_foreign_write_to_the_manifest_is_an_error_and_is_repaired(graph: Graph, write: str) -> None:
-    head, path = graph.snapshot().commit_id, f"{graph.uri}/__manifest"
+    path = f"{graph.uri}/__manifest"
     if write == "append":
         lance.write_dataset(lance.dataset(path).to_table().slice(0, 1), path, mode="append")
     else:

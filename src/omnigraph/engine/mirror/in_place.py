@@ -69,7 +69,7 @@ def _registered(manifests: Manifests) -> Mirror | None:
 
 
 def _is_shown(pin: TablePin, newest: int, before: Mirror | None) -> bool:
-    """True if the newest ordinary version is the pinned one: its first version, or one that a refresh made of it."""
+    """True if the newest ordinary version is the pinned one: its first version, or one that a refresh showed."""
     if pin.lance_version == newest:
         return True
     if before is None or (pin.location, newest) not in before.shown:

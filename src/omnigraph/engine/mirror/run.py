@@ -8,7 +8,6 @@ A refresh that was killed is completed by the next one.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -76,17 +75,6 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
         ),
         tuple(sorted(before.keys() - after.keys())),
     )
-
-
-def target_of(target: str | os.PathLike[str] | None, in_place: bool) -> str | None:
-    """The directory of a mirror; None for the tables of the graph themselves."""
-    if in_place == (target is not None):
-        given = "a directory and in_place" if in_place else "neither a directory nor in_place"
-        raise UsageError(
-            f"{given} given for a mirror",
-            hint=Hint('use graph.mirror("tables") or graph.mirror(in_place=True)', "pass a DIRECTORY or --in-place"),
-        )
-    return None if target is None else os.fspath(target)
 
 
 def _place(manifests: Manifests, target: str, storage_options: Mapping[str, str] | None) -> Store:

@@ -13,7 +13,7 @@ NOTICE_KEY = "omnigraph"
 
 NOTICE = (
     "a table of an Omnigraph graph: its versions are detached, and the only ordinary one may be empty; read it with "
-    "omnigraph.namespace, or after `omnigraph mirror`"
+    "omnigraph.namespace, or after a mirror in place"
 )
 """Metadata of every table. A program that opens the directory as Lance does sees the first version without an error."""
 
