@@ -41,7 +41,7 @@ def test_a_directory_opened_without_a_version_says_where_the_rows_are(graph: Gra
     assert (by_lance.count_rows(), by_lancedb.count_rows()) == (0, 0)
     for schema in (by_lance.schema, by_lancedb.schema):
         assert b"omnigraph.namespace" in schema.metadata[b"omnigraph"]
-        assert b"mirror in place" in schema.metadata[b"omnigraph"]
+        assert b"mirror" in schema.metadata[b"omnigraph"]
 
 
 def test_directories_show_the_head_on_request(graph: Graph, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ BLOB_MARK = b"omnigraph:blob"
 
 NOTICE_KEY = "omnigraph"
 
-NOTICE = (
-    "a table of an Omnigraph graph: its versions are detached, and the only ordinary one may be empty; read it with "
-    "omnigraph.namespace, or after a mirror in place"
-)
-"""Metadata of every table. A program that opens the directory as Lance does sees the first version without an error."""
+NOTICE = "versions are detached: read with omnigraph.namespace or a mirror"
+"""Metadata of every table: a program that opens the directory finds the first, empty version without an error.
+
+Short, because every data file and version repeats it.
+"""
 
 ColumnNumbers = frozenset[tuple[str, int]]
 """The columns of a version: their names, and the numbers by which data files know them."""
