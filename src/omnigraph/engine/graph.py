@@ -902,19 +902,21 @@ class Graph:
     @logged("mirror")
     def mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         branch: str = MAIN,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> MirrorResult:
         """Make or refresh ordinary Lance datasets, one for each type, that show the head of a branch.
 
-        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs.
+        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs. With ``in_place`` the
+        datasets are the tables of the graph: their newest ordinary version becomes the head of the branch.
         """
-        from omnigraph.engine.mirror.run import refresh
+        from omnigraph.engine.mirror.places import refresh_at
 
-        return refresh(self._manifests, os.fspath(target), branch, storage_options)
+        return refresh_at(self._manifests, target, branch, storage_options, in_place=in_place)
 
     def mirrors(self, *, actor: Caller = None) -> list[Mirror]:
         """The mirrors of this graph, with the branch and the commit that each shows."""
@@ -924,15 +926,16 @@ class Graph:
 
     def remove_mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> None:
-        """Delete the datasets of a mirror; cleanup no longer keeps files for it."""
-        from omnigraph.engine.mirror.run import remove
+        """Delete the datasets of a mirror, or the ordinary versions of one in place; cleanup keeps no files for it."""
+        from omnigraph.engine.mirror.places import remove_at
 
-        remove(self._manifests, os.fspath(target), storage_options)
+        remove_at(self._manifests, target, storage_options, in_place=in_place)
 
     def plan_schema(
         self,

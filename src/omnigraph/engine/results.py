@@ -157,7 +157,7 @@ class VerifyReport(Displayed):
     bytes: int
     problems: tuple[VerifyProblem, ...] = field(default=())
     remarks: tuple[VerifyProblem, ...] = field(default=())
-    """Files that are missing or damaged and hurt no commit, such as what a power cut leaves of a mark."""
+    """Findings that hurt no commit: a mark that a power cut damaged, a version that another program wrote."""
 
     @property
     def is_clean(self) -> bool:
