@@ -387,6 +387,36 @@ class Graph:
         """
         return plugs.cluster().views(self, branch, at=at, prefix=prefix, spark=spark)
 
+    def spark_sql(
+        self,
+        text: str,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        spark: Any = None,
+        actor: Caller = None,
+    ) -> Any:
+        """A lazy DataFrame of a query in Spark SQL over the tables of one commit, named as in ``sql``.
+
+        Spark plans it twice, so that only the needed columns and rows are read.
+        """
+        return plugs.cluster().sql_frame(self, text, branch, at=at, spark=spark)
+
+    def register_tables(
+        self,
+        database: str,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        spark: Any = None,
+        actor: Caller = None,
+    ) -> dict[str, str]:
+        """Create tables for all types in a database of Spark's catalog; returns name -> table.
+
+        They read the head of the branch when a query is planned, or the commit of ``at``, and take ``INSERT INTO``.
+        """
+        return plugs.cluster().tables(self, database, branch, at=at, spark=spark)
+
     def explain(
         self,
         text: str,

@@ -171,6 +171,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "query_with": _READ,
     "sql": _READ,
     "spark_views": _READ,
+    "register_tables": _READ,
+    "spark_sql": _READ,
     "explain": _READ,
     "analyze": Gate(_nothing),
     "nodes": _READ,
