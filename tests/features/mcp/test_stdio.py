@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ def test_a_client_lists_and_calls_tools_of_a_process(tmp_path: Path) -> None:
     graph = omnigraph.create(tmp_path / "kb.omni", "node Person { name: String @key }")
     (tmp_path / "stored.gq").write_text("query all() { match { $p: Person } return { $p.name } }", encoding="utf-8")
     words = ["-m", "omnigraph", "mcp", graph.uri, "--allow-writes", "--as", "bot", "--queries"]
-    program = mcp.StdioServerParameters(command=sys.executable, args=[*words, str(tmp_path / "stored.gq")])
+    arguments = [*words, str(tmp_path / "stored.gq")]
+    program = mcp.StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
 
     async def use() -> tuple[set[str], Any, Any]:
         async with mcp.Client(program) as client:
