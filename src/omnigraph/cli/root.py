@@ -51,6 +51,7 @@ COMMANDS: Final = {
         "omnigraph.cli.commands.mirror",
         "Show a branch as ordinary Lance datasets, without a copy.",
     ),
+    "mcp": Entry(_GRAPHS, "omnigraph.cli.commands.mcp", "Serve tools for agents over the Model Context Protocol."),
     "serve": Entry(_GRAPHS, "omnigraph.cli.commands.serve", "Serve graphs over HTTP."),
     "cluster": Entry(
         _GRAPHS,
