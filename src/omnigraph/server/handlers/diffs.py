@@ -59,11 +59,11 @@ def show(call: Call, _: None) -> Reply:
     assert diff.before is not None
     is_fixed = before.snapshot is not None and after.snapshot is not None
     headers = tag_headers(f"{diff.before.commit_id}..{diff.after.commit_id}", is_fixed=is_fixed)
-    unchanged = unmodified(call, headers)
+    unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     limit, offset = call.query.get("limit", CHANGES_PER_PAGE), call.query.get("offset", 0)
-    if wants_arrow(call):
+    if wants_arrow(call.headers):
         table = diff.to_arrow(limit, offset=offset)
         return arrow_reply(table.schema, table.to_batches(), diff.after.commit_id, headers)
     form = diff_json(diff, limit, offset=offset, summary=call.query.get("summary", False))

@@ -96,7 +96,7 @@ def sql(call: Call, wanted: Sql) -> Reply:
         timeout=call.serving.query_seconds,
         cancel=call.cancel,
     )
-    if wants_arrow(call):
+    if wants_arrow(call.headers):
         return arrow_reply(result.schema, result.batches(), result.commit_id)
     return rows_reply(result, target)
 
