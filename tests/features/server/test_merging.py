@@ -93,7 +93,7 @@ class TestDiff:
             ({"from": "main", "to": "main", "type": "Nope"}, 404),
             ({"from": "main", "to": "main", "op": "rename"}, 400),
             ({"from": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "to": "main"}, 404),
-            ({"from": "main~1", "to": "main"}, 404),
+            ({"from": "main~1", "to": "main"}, 400),
         ],
     )
     def test_a_wrong_diff_is_refused(self, params: dict[str, Any], status: int, client: httpx2.Client) -> None:

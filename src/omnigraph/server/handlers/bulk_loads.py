@@ -93,8 +93,8 @@ def needs(call: Call) -> Iterator[Need]:
     return Destination.of_query(call).needs(call)
 
 
-def check(call: Call, _: Any) -> None:
-    """Refuse a query string that describes no load."""
+def check(call: Call) -> None:
+    """Refuse a query string that describes no load, before a large body is read."""
     TableLoad.of_query(call)
 
 
@@ -157,5 +157,5 @@ def upload_size(upload: Upload) -> int:
     return upload.size
 
 
-ARROW_LOAD = Road(Gate(needs, is_blocking=_always), arrow, Lane.WRITE, check=check, size=lines_size)
-LOAD_JOB = Road(Gate(needs, is_blocking=_always), as_job, Lane.WRITE, check=check, size=upload_size)
+ARROW_LOAD = Road(Gate(needs, is_blocking=_always), arrow, Lane.WRITE, size=lines_size)
+LOAD_JOB = Road(Gate(needs, is_blocking=_always), as_job, Lane.WRITE, size=upload_size)
