@@ -5,8 +5,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from omnigraph import Graph
-from tests.features.server.live import BASE
+from omnigraph import Action, Actor, Graph
+from omnigraph.core.actors import Need
+from omnigraph.server.access.states import State
+from tests.features.server.live import BASE, running, serving_of
+from tests.features.server.test_matrix import Rules
 
 
 def listed(client: httpx2.Client, *conditions: tuple[str, str, Any], **options: Any) -> dict[str, Any]:
@@ -125,6 +128,37 @@ class TestEntity:
         history = client.get(f"{BASE}/entities/node/Person/cy", params=params).json()["history"]
         assert history["properties"]["age"]["actor_id"] == "max"
         assert history["properties"]["age"]["merged_parent_commit_id"] == graph.snapshot(f"{branch}-side").commit_id
+
+    def test_the_history_ends_where_the_actor_may_not_read(self, graph: Graph, branch: str) -> None:
+        text = 'query q() { update Person set {age: 70} where name = "bo" }'
+        graph.mutate(text, branch=branch, actor="tom")
+        graph.mutate(text.replace("70", "71"), branch=branch, actor="una")
+        serving = serving_of(graph, tokens={"ann": "token"}, authorizer=OnlyBranch(branch), state=State.POLICY_ENABLED)
+        with running(serving) as live, live.client("token") as client:
+            params = {"branch": branch, "history": "true"}
+            history = client.get(f"{BASE}/entities/node/Person/bo", params=params).json()["history"]
+        assert {name: cause["actor_id"] for name, cause in history["properties"].items()} == {"age": "una"}
+        assert (history["complete"], history["created"]) == (False, None)
+
+
+class OnlyBranch(Rules):
+    """Allows everything on one branch, and nothing elsewhere."""
+
+    def __init__(self, branch: str) -> None:
+        super().__init__()
+        self.branch = branch
+
+    def check(
+        self,
+        actor: Actor,
+        action: Action,
+        branch: str | None = None,
+        target_branch: str | None = None,
+        *,
+        query: str | None = None,
+    ) -> None:
+        if branch != self.branch:
+            raise Need(action, branch).denied(f" for actor {actor.id!r}", actor)
 
 
 class TestPages:
