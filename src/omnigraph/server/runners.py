@@ -25,6 +25,11 @@ READS_WAITING_MAX: Final = 512
 class Runner(Protocol):
     """Runs blocking work for the event loop."""
 
+    @property
+    def is_ready(self) -> bool:
+        """False while no work can run."""
+        ...
+
     async def run(self, lane: Lane, work: Callable[[], R], cancel: threading.Event) -> R:
         """Run work on a lane; cancelling the task sets ``cancel``. Raises Refusal if there is no room for it."""
         ...
@@ -51,6 +56,10 @@ class InThreads:
         self._streams = Threads(STREAM_THREADS)
         self._waiting_max = waiting_max
         self._reads = 0
+
+    @property
+    def is_ready(self) -> bool:
+        return True
 
     async def run(self, lane: Lane, work: Callable[[], R], cancel: threading.Event) -> R:
         if lane is Lane.LOOP:

@@ -23,8 +23,8 @@ from omnigraph.policy.actions import Resource
 from omnigraph.policy.decide import Policy
 from omnigraph.policy.read_bundle import parse_bundle
 from omnigraph.server.access.states import Configured, State, graph_authorizer, state_of
+from omnigraph.server.auth.configured import authenticator_of
 from omnigraph.server.auth.sources import TokenSources
-from omnigraph.server.auth.verifying import Authenticator, WatchedTokens
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.graphs import ServedGraph, Serving, check_graph_id
 from omnigraph.server.serving.opening import checked_queries, in_parallel
@@ -50,9 +50,8 @@ class ClusterSource:
 
     def load(self, before: Serving | None = None) -> Serving:
         """Read the state and open the graphs. Graphs of ``before`` are kept, with their caches."""
-        watched = WatchedTokens.start(self.tokens)
+        authenticator = authenticator_of(self.tokens, None if before is None else before.authenticator)
         snapshot = read_snapshot(storage_root(self.place), self.storage_options)
-        authenticator = Authenticator([watched] if watched.tokens.entries else ())
         state = state_of(Configured(not authenticator.is_open, _has_policy(snapshot), self.unauthenticated))
         known = {} if before is None else before.graphs
         results = in_parallel(lambda graph: self._open(graph, state, known.get(graph.id)), snapshot.graphs)
