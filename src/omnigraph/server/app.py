@@ -44,6 +44,7 @@ class ServerApp:
         self.serving = serving
         self.metrics = metrics or Metrics()
         self.runner = runner or InThreads()
+        self.runner.report_to(self.metrics)
         rows = (*routes, *operating_routes(self.metrics, self._unreadiness))
         self._table = PathTable((route.operation.method, route.operation.path, route) for route in rows)
         self._passage = Passage(admission or Admission(), self.runner, Transport())

@@ -118,7 +118,7 @@ class Passage:
         return answer
 
     async def _run(self, road: Road, call: Call, body: Any, request: Request) -> Reply | Onward:
-        work = self.runner.run(road.lane, lambda: road.handler(call, body), call.cancel)
+        work = self.runner.handle(road, call, body)
         if road.lane is not Lane.READ:
             # A write runs to its end whether its caller waits or not.
             return await work

@@ -76,6 +76,7 @@ def serve_app(app: ServerApp, listener: socket.socket, on_reload: Callable[[], N
     logging.getLogger("uvicorn.error").addFilter(_NoBrokenStreams())
 
     async def run() -> None:
+        await app.runner.start()
         await _Server(app, app.cancel_all, on_reload).serve([listener])
         try:
             await asyncio.wait_for(app.runner.close(), CANCEL_SECONDS)
