@@ -16,7 +16,7 @@ from omnigraph.server.operations.metrics import CONTENT_TYPE, Metrics
 from omnigraph.server.roads import OPEN, Gate, Lane, Road
 from omnigraph.server.routes.rows import Route
 from omnigraph.wire.http.openapi import Operation
-from omnigraph.wire.operations import readiness_json, resource_metadata_json
+from omnigraph.wire.http.operations import readiness_json, resource_metadata_json
 
 Readiness = Callable[[], Sequence[str]]
 """The reasons why a server is not ready; none if it is."""

@@ -117,7 +117,7 @@ class ReaderProcess:
             connection.close()
 
     def kill(self) -> None:
-        """End the reader at once. It writes nothing, so nothing is lost but its answers."""
+        """End the reader immediately. It writes nothing, so only its answers are lost."""
         self.process.kill()
 
     def reap(self) -> None:

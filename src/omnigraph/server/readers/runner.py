@@ -118,7 +118,7 @@ class InProcesses(InThreads):
         self._reply(channel, done, is_wanted=False)
 
     def _reply(self, channel: Channel, done: Done, *, is_wanted: bool) -> Reply:
-        """The answer of a reader. Its channel is free again at once, or when the last part was sent."""
+        """The answer of a reader. Its channel is free again now, or when the last part was sent."""
         if done.has_parts:
             body = _Body(self.pool, channel, done.resident_bytes)
             if is_wanted:
@@ -172,7 +172,7 @@ class _Body:
         return part
 
     def end(self) -> None:
-        """Free the channel, on the event loop; its parts are no longer asked for."""
+        """Free the channel, on the event loop; no thread requests parts any more."""
         if not self._has_ended:
             self._has_ended = True
             _in_background(self._end())
