@@ -29,6 +29,8 @@ class Connection:
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        self._length: int | None = None
+        """The length of a frame that has begun: a cancelled ``receive`` is continued by the next one."""
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def open(self) -> None:
@@ -43,8 +45,11 @@ class Connection:
         """The next frame; raises one of ``LOST``."""
         assert self._streams is not None
         reader, _ = self._streams
-        length = length_of(await reader.readexactly(LENGTH_BYTES))
-        return pickle.loads(await reader.readexactly(length))
+        if self._length is None:
+            self._length = length_of(await reader.readexactly(LENGTH_BYTES))
+        content = await reader.readexactly(self._length)
+        self._length = None
+        return pickle.loads(content)
 
     def close(self) -> None:
         if self._streams is None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
+import threading
+import time
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from omnigraph.server.call import Call
@@ -15,19 +19,30 @@ from omnigraph.server.operations.metrics import Metrics
 from omnigraph.server.readers.frames import Done, Graphs, Next, Part, Stop, Work
 from omnigraph.server.readers.memory import READER_BYTES_MAX
 from omnigraph.server.readers.pool import Channel, Pool, unavailable
-from omnigraph.server.readers.process import LOST
+from omnigraph.server.readers.process import LOST, ReaderProcess
 from omnigraph.server.roads import Onward, Road
 from omnigraph.server.runners import READS_WAITING_MAX, InThreads
 from omnigraph.server.serving.graphs import Serving
 
 KILL_SECONDS: Final = 5.0
 """Time beyond the limit of a query after which its reader is taken for stuck, and killed."""
-CANCEL_SECONDS: Final = 0.05
-"""Time between two looks whether the caller of a read is still there."""
+LOOK_SECONDS: Final = 0.05
+"""Time between two looks whether the callers of reads are still there."""
 
 
 class PartFailed(Exception):
     """The reader could not compute the next part of a body."""
+
+
+@dataclass(slots=True, eq=False)
+class _Watched:
+    """Work that a reader does, whose caller may go away."""
+
+    reader: ReaderProcess
+    number: int
+    cancel: threading.Event
+    ends: float
+    is_cancelled: bool = False
 
 
 class InProcesses(InThreads):
@@ -39,6 +54,8 @@ class InProcesses(InThreads):
         super().__init__(waiting_max=waiting_max)
         self.pool = Pool(readers, memory_max)
         self._known: tuple[Serving, Graphs] | None = None
+        self._watched: set[_Watched] = set()
+        self._watching: asyncio.Future[None] | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -87,35 +104,46 @@ class InProcesses(InThreads):
         )
         await reader.know(graphs)
         await channel.connection.send(work)
-        answering = asyncio.ensure_future(channel.connection.receive())
+        watched = _Watched(reader, number, call.cancel, time.monotonic() + call.serving.query_seconds + KILL_SECONDS)
         try:
-            return await self._answer(channel, answering, number, call)
+            with self._watch(watched):
+                done: Done = await channel.connection.receive()
         except asyncio.CancelledError:
             # The channel is used again only when the reader has answered.
-            _in_background(self._abandoned(channel, answering, number))
+            _in_background(self._abandoned(channel, number))
             raise
+        return done
 
-    async def _answer(self, channel: Channel, answering: asyncio.Future[Any], number: int, call: Call) -> Done:
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + call.serving.query_seconds + KILL_SECONDS
-        is_cancelled = False
-        while not answering.done():
-            await asyncio.wait({answering}, timeout=CANCEL_SECONDS)
-            if call.cancel.is_set() and not is_cancelled:
-                is_cancelled = True
-                await channel.reader.cancel(number)
-            if loop.time() > ends:
-                channel.reader.kill()
-        found: Done = answering.result()
-        return found
+    @contextmanager
+    def _watch(self, watched: _Watched) -> Iterator[None]:
+        """Watch work until it is done. One timer serves all work, because most of it is done before it fires."""
+        self._watched.add(watched)
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.ensure_future(self._look())
+        try:
+            yield
+        finally:
+            self._watched.discard(watched)
 
-    async def _abandoned(self, channel: Channel, answering: asyncio.Future[Any], number: int) -> None:
+    async def _look(self) -> None:
+        """Cancel the work of callers that went away, and kill readers that do not answer, while there is work."""
+        while self._watched:
+            await asyncio.sleep(LOOK_SECONDS)
+            for watched in list(self._watched):
+                if watched.cancel.is_set() and not watched.is_cancelled:
+                    watched.is_cancelled = True
+                    await watched.reader.cancel(watched.number)
+                if time.monotonic() > watched.ends:
+                    watched.reader.kill()
+
+    async def _abandoned(self, channel: Channel, number: int) -> None:
         await channel.reader.cancel(number)
         try:
-            done = await answering
+            done = await channel.connection.receive()
         except LOST:
             return
-        self._reply(channel, done, is_wanted=False)
+        with contextlib.suppress(Answered):
+            self._reply(channel, done, is_wanted=False)
 
     def _reply(self, channel: Channel, done: Done, *, is_wanted: bool) -> Reply:
         """The answer of a reader. Its channel is free again now, or when the last part was sent."""
