@@ -66,7 +66,7 @@ def test_the_address_is_printed_queries_are_reloaded_and_a_stop_is_graceful(
     metrics = log.find(r"metrics on (http://\S+)")
     token = log.find(r"^token: (\S+)")
     base = f"http://{found[1]}/graphs/kb"
-    with httpx2.Client(headers={"authorization": f"Bearer {token}"}, verify=False) as client:
+    with httpx2.Client(headers={"authorization": f"Bearer {token}"}, verify=False, timeout=60) as client:
         assert client.post(f"{base}/queries/everyone").json()["row_count"] == 3
         assert client.get(f"http://{found[1]}/graphs").status_code == 200, "the owner may do everything"
         (queries / "second.gq").write_text(READ_ALL.replace("everyone", "again"))
