@@ -54,6 +54,18 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit of a query.",
 )
+@click.option(
+    "--readers",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Reader processes that run queries; 0 runs them in the server itself. "
+    "[default: 0 below three cores, otherwise the cores but one]",
+)
+@click.option(
+    "--metrics-bind",
+    metavar="HOST:PORT",
+    help="Serve the metrics on an address of their own, without tokens. [default: only /metrics, with a token]",
+)
 @storage_options_option
 def command(
     graphs: tuple[str, ...],
@@ -65,6 +77,8 @@ def command(
     policy: Path | None,
     queries: Path | None,
     query_timeout: float,
+    readers: int | None,
+    metrics_bind: str | None,
     storage_options: Mapping[str, str],
 ) -> int:
     """Serve graphs over HTTP.
@@ -88,13 +102,14 @@ def command(
     flag = unauthenticated or boot.is_set(environment.get(boot.UNAUTHENTICATED_VARIABLE))
     tokens = TokenSources.from_environment()
     address = bind or environment.get(boot.BIND_VARIABLE) or boot.DEFAULT_BIND
+    options = boot.Options(address, metrics_bind, readers)
     log_to_stderr(click.get_current_context(), "omnigraph.server")
     place = cluster or (None if graphs else environment.get(boot.CLUSTER_VARIABLE))
     if place:
         _refuse(graphs=graphs, queries=queries, policy=policy)
         strict = require_all_graphs or boot.is_set(environment.get(boot.REQUIRE_ALL_VARIABLE))
         declared = ClusterSource(place, tokens, flag, strict, storage_options, query_timeout)
-        boot.run(declared, address, _announce, declared if watch else None)
+        boot.run(declared, options, _announce, declared if watch else None)
         return OK
     if watch:
         raise click.UsageError("--watch belongs to --cluster")
@@ -102,7 +117,7 @@ def command(
         raise click.UsageError("--queries belongs to a single graph")
     addresses = [GraphAddress(*_named(graph), storage_options, queries) for graph in graphs]
     source = AddressSource(addresses, tokens, flag, query_timeout, policy)
-    boot.run(source, address, lambda bound, serving: _announce(bound, serving, source.made_token))
+    boot.run(source, options, lambda bound, serving: _announce(bound, serving, source.made_token))
     return OK
 
 

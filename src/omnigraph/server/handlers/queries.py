@@ -98,4 +98,4 @@ def _declared(read: Read) -> Declared:
     return query
 
 
-READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target)
+READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target, in_reader=True)

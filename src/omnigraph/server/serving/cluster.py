@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from omnigraph.cluster.config import TOKEN_DIGEST, storage_root
@@ -26,9 +26,9 @@ from omnigraph.policy.actions import Resource
 from omnigraph.policy.decide import Policy
 from omnigraph.policy.read_bundle import parse_bundle
 from omnigraph.server.access.states import Configured, State, graph_authorizer, state_of
+from omnigraph.server.auth.configured import authenticator_of
 from omnigraph.server.auth.sources import TokenSources
 from omnigraph.server.auth.static_tokens import StaticTokens
-from omnigraph.server.auth.verifying import Authenticator, WatchedTokens
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.graphs import ServedGraph, Serving, check_graph_id
 from omnigraph.server.serving.opening import checked_queries, in_parallel
@@ -63,10 +63,11 @@ class ClusterSource:
 
     def load(self, before: Serving | None = None) -> Serving:
         """Read the state and open the graphs. Graphs of ``before`` are kept, with their caches."""
-        watched = WatchedTokens.start(self.tokens)
+        authenticator = authenticator_of(self.tokens, None if before is None else before.authenticator)
         snapshot = read_snapshot(storage_root(self.place), self.storage_options)
         declared = self._declared_tokens(snapshot.tokens)
-        authenticator = Authenticator([item for item in (watched, declared) if _entries(item)])
+        if declared.entries:
+            authenticator = replace(authenticator, verifiers=(*authenticator.verifiers, declared))
         state = state_of(Configured(not authenticator.is_open, _has_policy(snapshot), self.unauthenticated))
         known = {} if before is None else before.graphs
         results = in_parallel(lambda graph: self._open(graph, state, known.get(graph.id)), snapshot.graphs)
@@ -149,10 +150,6 @@ class ClusterSource:
                 raise InputError(f"its embedding provider needs {variable}, which is not set")
             found |= dict.fromkeys(_KEY_NAMES, key)
         return from_environment(found)
-
-
-def _entries(tokens: WatchedTokens | StaticTokens) -> tuple[tuple[bytes, Actor], ...]:
-    return tokens.tokens.entries if isinstance(tokens, WatchedTokens) else tokens.entries
 
 
 def _has_policy(snapshot: ServingSnapshot) -> bool:
