@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from omnigraph.core.actors import Actor
 from omnigraph.server.http.replies import Reply
+from omnigraph.server.serving.graphs import ServedGraph
 
 _LENGTH: Final = struct.Struct("!I")
 LENGTH_BYTES: Final = _LENGTH.size
@@ -89,6 +90,16 @@ def encoded(value: Any) -> bytes:
     """The bytes of a frame."""
     content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(content)) + content
+
+
+def shared(graph: ServedGraph) -> bytes:
+    """A graph for a reader: what reads need. Stored queries are looked up in the front, and caches stay there."""
+    return pickle.dumps((graph.id, graph.trusted, graph.authorizer, {}, graph.is_declared))
+
+
+def opened(content: bytes) -> ServedGraph:
+    """The graph of ``shared``, opened again; raises an error of the tree."""
+    return ServedGraph(*pickle.loads(content))
 
 
 def length_of(prefix: bytes) -> int:

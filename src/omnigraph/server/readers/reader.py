@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import resource
 import signal
 import socket
@@ -24,7 +23,7 @@ from omnigraph.server.call import Call
 from omnigraph.server.http.answers import is_failure, reply_to
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.http.streams import cut
-from omnigraph.server.readers.frames import Cancel, Done, Graphs, Next, Part, Ready, Work, receive, send
+from omnigraph.server.readers.frames import Cancel, Done, Graphs, Next, Part, Ready, Work, opened, receive, send
 from omnigraph.server.serving.graphs import ServedGraph, Serving
 
 GENERATIONS_KEPT = 8
@@ -125,7 +124,7 @@ class Reader:
         with self._opening:
             found = self._opened.get(content)
             if found is None:
-                found = pickle.loads(content)
+                found = opened(content)
                 with self._lock:
                     self._opened[content] = found
         return found

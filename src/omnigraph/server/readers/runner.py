@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from omnigraph.server.call import Call
 from omnigraph.server.http.answers import CLIENT_GONE, Answered
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.operations.metrics import Metrics
-from omnigraph.server.readers.frames import Done, Graphs, Next, Part, Stop, Work
+from omnigraph.server.readers.frames import Done, Graphs, Next, Part, Stop, Work, shared
 from omnigraph.server.readers.memory import READER_BYTES_MAX
 from omnigraph.server.readers.pool import Channel, Pool, unavailable
 from omnigraph.server.readers.process import LOST, ReaderProcess
@@ -162,8 +161,7 @@ class InProcesses(InThreads):
         """The form of a serving state that readers know it by."""
         if self._known is None or self._known[0] is not serving:
             generation = 1 if self._known is None else self._known[1].generation + 1
-            # Stored queries are looked up in the front, so readers need none.
-            pickled = {name: pickle.dumps(replace(graph, queries={})) for name, graph in serving.graphs.items()}
+            pickled = {name: shared(graph) for name, graph in serving.graphs.items()}
             self._known = serving, Graphs(generation, pickled, serving.query_seconds)
         return self._known[1]
 
