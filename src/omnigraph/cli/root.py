@@ -56,7 +56,7 @@ COMMANDS: Final = {
     "cluster": Entry(
         _GRAPHS,
         "omnigraph.cli.commands.cluster",
-        "Declare graphs, queries, policies and tokens in a directory, and apply them.",
+        "Plan and apply graphs and policies declared in a directory.",
     ),
     "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),

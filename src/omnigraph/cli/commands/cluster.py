@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group("cluster", cls=CommandGroup, aliases={"refresh": "observe", "force-unlock": "unlock"})
 def command() -> None:
-    """Declare graphs, queries, policies and tokens in a directory, and apply them."""
+    """Plan and apply graphs and policies declared in a directory."""
 
 
 _config_option = click.option(
