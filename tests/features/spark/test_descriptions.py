@@ -32,7 +32,7 @@ def test_jobs_name_graph_commit_and_step(spark: SparkSession, tmp_path: Path) ->
     assert seen[-1].bytes > 0
     export(graph, tmp_path / "exported", spark=spark)
     shown = descriptions(spark)
-    assert f"omnigraph load {graph.uri}, commit {commit.id}: reading" in shown
-    assert f"omnigraph export {graph.uri}, commit {commit.id}: jsonl" in shown
+    assert f"Omnigraph: load {graph.uri}, commit {commit.id}: reading" in shown
+    assert f"Omnigraph: export {graph.uri}, commit {commit.id}: jsonl" in shown
     # Jobs of the user come without a description of ours.
     assert spark.sparkContext.getLocalProperty("spark.job.description") is None

@@ -89,7 +89,7 @@ class Watch:
         if report is not None and not is_connect(spark):
             rows, size, files = (spark.sparkContext.accumulator(0) for _ in range(3))
             self.counts = WrittenCounts(rows, size, files)
-        self.label = "omnigraph load"
+        self.label = "Omnigraph: load"
         """The description of jobs, before the name of their stage."""
 
     def reuse(self, rows: int) -> None:

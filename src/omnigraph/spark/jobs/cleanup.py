@@ -24,7 +24,7 @@ def sweeper(spark: SparkSession | None = None) -> Sweeper:
         running = session() if spark is None else check_session(spark)
         # Longest task first, so that it does not start last and run alone.
         ordered = sorted(needs, key=lambda item: -len(item.versions))
-        with described(running, f"omnigraph cleanup {store.root}: {len(ordered)} datasets"):
+        with described(running, f"Omnigraph: cleanup {store.root}: {len(ordered)} datasets"):
             return run_tasks(running, partial(_sweep_one, store, terms), ordered)
 
     return sweep_on_cluster

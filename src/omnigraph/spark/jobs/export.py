@@ -85,7 +85,7 @@ def export(
     target = TargetDirectory.at(os.fspath(directory), options)
     origin = Origin.of(snapshot)
     types_rows = [TypeRows(snapshot, entity, origin) for entity in chosen_entities(snapshot, types)]
-    step = f"omnigraph export {snapshot.store.root}, commit {snapshot.commit_id}: {format}"
+    step = f"Omnigraph: export {snapshot.store.root}, commit {snapshot.commit_id}: {format}"
     if settings.format.is_table:
         with described(running, step):
             return _export_tables(running, settings, target, types_rows)

@@ -180,7 +180,7 @@ class _Jobs:
         starts = self.divided.starts
         wanted = set(buckets) if buckets is not None else {n for t in tables for n in range(starts[t], starts[t + 1])}
         chosen = self.blocks if len(wanted) == starts[-1] else self.blocks.where(f.col("bucket").isin(sorted(wanted)))
-        step = f"omnigraph merge {self.divided.tables[0].store.root}: {', '.join(self._keys(tables))}"
+        step = f"Omnigraph: merge {self.divided.tables[0].store.root}: {', '.join(self._keys(tables))}"
         with described(self._spark, step):
             return results(mapped(chosen, partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
 

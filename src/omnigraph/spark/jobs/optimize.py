@@ -33,7 +33,7 @@ class _Cluster:
         if not items:
             return []
         self.spark = session() if self.spark is None else check_session(self.spark)
-        with described(self.spark, f"omnigraph optimize: {len(items)} tasks"):
+        with described(self.spark, f"Omnigraph: optimize, {len(items)} tasks"):
             return run_tasks(self.spark, work, items)
 
 
