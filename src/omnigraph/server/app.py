@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from omnigraph.core.ports import IdSource, UlidSource
 from omnigraph.server.access.admission import Admission
+from omnigraph.server.agents import ROUTE, AgentTools, graph_of
 from omnigraph.server.http.answers import CLIENT_GONE, log_failure, reply_to
 from omnigraph.server.http.matching import PathTable
 from omnigraph.server.http.sending import send_reply
@@ -40,6 +41,7 @@ class ServerApp:
         ids: IdSource | None = None,
         mounts: Mapping[str, ASGIApp] | None = None,
         metrics: Metrics | None = None,
+        agents: AgentTools | None = None,
     ) -> None:
         self.serving = serving
         self.metrics = metrics or Metrics()
@@ -50,6 +52,7 @@ class ServerApp:
         self._passage = Passage(admission or Admission(), self.runner, Transport())
         self._ids = ids or UlidSource()
         self._mounts = mounts or {}
+        self._agents = agents
         self._running: set[threading.Event] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,6 +93,11 @@ class ServerApp:
 
     async def _answer(self, request: Request, path: str, send: Send, entry: Entry, cancel: threading.Event) -> None:
         try:
+            graph_id = None if self._agents is None else graph_of(path)
+            if self._agents is not None and graph_id is not None:
+                entry.route, entry.graph = ROUTE, self._known(graph_id)
+                entry.status = await self._agents.answer(request, graph_id, self.serving, send)
+                return
             match = self._table.match(request.method, path)
             entry.route, entry.graph = match.row.operation.path, self._known(match.parameters.get("graph_id"))
             reply = await self._passage.reply(request, match, self.serving, entry.id, cancel)

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.server.access.admission import Admission
+from omnigraph.server.agents import AgentTools
 from omnigraph.server.app import ServerApp
 from omnigraph.server.readers.memory import reader_memory
 from omnigraph.server.readers.runner import InProcesses
@@ -102,6 +103,8 @@ class Options:
     """Address of the metrics, without tokens; None serves them on the address of the server alone."""
     readers: int | None = None
     """Reader processes; None is the default of this machine."""
+    agents: AgentTools | None = None
+    """Tools for agents below every graph."""
 
 
 def default_readers(cores: int) -> int:
@@ -129,7 +132,9 @@ def run(
     metrics_at = None if options.metrics_bind is None else parse_bind(options.metrics_bind)
     watch = None if watched is None else Watch.start(watched)
     serving = source.load()
-    app = ServerApp(ROUTES, serving, admission=Admission.from_environment(), runner=runner_of(options))
+    app = ServerApp(
+        ROUTES, serving, admission=Admission.from_environment(), runner=runner_of(options), agents=options.agents
+    )
     if metrics_at is not None:
         logger.warning("metrics on http://%s:%d/metrics", metrics_at[0], app.metrics.serve(*metrics_at))
     listener = bound(host, port)

@@ -43,7 +43,7 @@ class Passage:
         """The answer to a request. Raises errors of the tree, refusals and rejections."""
         route = match.row
         is_secured = route.operation.is_secured
-        actor = await _actor(request, serving) if is_secured else None
+        actor = await actor_of_request(request, serving) if is_secured else None
         found = serving.find(match.parameters["graph_id"]) if route.has_graph else None
         call = Call(
             call_id,
@@ -126,7 +126,8 @@ class Passage:
         return Reply(499) if answer is GONE else answer  # type: ignore[return-value] # GONE is the only other value
 
 
-async def _actor(request: Request, serving: Serving) -> Actor | None:
+async def actor_of_request(request: Request, serving: Serving) -> Actor | None:
+    """The actor of the token of a request; raises Refusal 401."""
     header = _authorization(request)
     if serving.authenticator.waits(header):
         await asyncio.to_thread(serving.authenticator.prepare, header)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from omnigraph import __version__
 from omnigraph.cli.args.addresses import storage_options_option
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.logs import log_to_stderr
@@ -66,6 +67,13 @@ if TYPE_CHECKING:
     metavar="HOST:PORT",
     help="Serve the metrics on an address of their own, without tokens. [default: only /metrics, with a token]",
 )
+@click.option(
+    "--mcp",
+    type=click.Choice(["off", "read", "write"]),
+    default="read",
+    show_default=True,
+    help="Tools for agents at /graphs/ID/mcp; write lets them work on a branch for each task.",
+)
 @storage_options_option
 def command(
     graphs: tuple[str, ...],
@@ -79,6 +87,7 @@ def command(
     query_timeout: float,
     readers: int | None,
     metrics_bind: str | None,
+    mcp: str,
     storage_options: Mapping[str, str],
 ) -> int:
     """Serve graphs over HTTP.
@@ -90,6 +99,7 @@ def command(
     """
     try:
         from omnigraph.server import boot
+        from omnigraph.server.agents import agent_tools
         from omnigraph.server.auth.sources import TokenSources
         from omnigraph.server.serving.cluster import ClusterSource
         from omnigraph.server.serving.development import AddressSource
@@ -102,7 +112,7 @@ def command(
     flag = unauthenticated or boot.is_set(environment.get(boot.UNAUTHENTICATED_VARIABLE))
     tokens = TokenSources.from_environment()
     address = bind or environment.get(boot.BIND_VARIABLE) or boot.DEFAULT_BIND
-    options = boot.Options(address, metrics_bind, readers)
+    options = boot.Options(address, metrics_bind, readers, agent_tools(mcp, __version__))
     log_to_stderr(click.get_current_context(), "omnigraph.server")
     place = cluster or (None if graphs else environment.get(boot.CLUSTER_VARIABLE))
     if place:
