@@ -16,6 +16,7 @@ from omnigraph.compare.tables import table_changes
 from omnigraph.core.display import Display, Displayed, counted, html_table
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.change_rows import ChangeRows, change_rows, kind_of
+from omnigraph.engine.history.visible_changes import restricted, visible_changes
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
@@ -219,7 +220,11 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
         pins = (old_pin, pin)
         with nullcontext() if before is None else before.reading(), after.reading():
             found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
-        yield found.wanted(chosen)
+            catalog = after.catalog if entity is not None or before is None else before.catalog
+            visible = visible_changes(found, before, after, catalog)
+        if visible is not None:
+            # Filtered by operation afterwards: an entity that becomes visible is an insert.
+            yield visible.wanted(chosen)
 
 
 def _tables(snapshot: Snapshot | None) -> dict[str, tuple[Entity, TablePin]]:
@@ -240,7 +245,7 @@ def _is_same(before: TablePin | None, after: TablePin | None) -> bool:
 
 def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
     """The difference of two snapshots, computed when it is read."""
-    check_types(chosen, before, after)
+    check_types(chosen, restricted(before), restricted(after))
     return Diff(before, after, chosen)
 
 

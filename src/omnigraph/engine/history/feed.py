@@ -17,6 +17,7 @@ from omnigraph.engine.history.change_rows import kind_of
 from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
 from omnigraph.engine.history.diff import changes_lines, check_types
 from omnigraph.engine.history.moments import Moments
+from omnigraph.engine.history.visible_changes import restricted
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import ChangeFeedGap, CursorRejected, Hint, HistoryCleaned, NotFoundError
@@ -89,7 +90,7 @@ class Feed(Displayed):
         check_limit(limit)
         if since in (NOW, BEGINNING) or since.startswith(AFTER):
             # A cursor may be older than a type that was dropped; a name that is new now is a mistake.
-            check_types(self.comparer.chosen, self.comparer.snapshot(self.head))
+            check_types(self.comparer.chosen, restricted(self.comparer.snapshot(self.head)))
         start = self._position(since)
         behind, waiting = self._walk(start)
         position = Position(behind.id) if start is None else start

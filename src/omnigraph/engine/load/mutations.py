@@ -21,6 +21,7 @@ from omnigraph.query.ir import MutationIR
 from omnigraph.query.params import bind_mutation, bind_values
 from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.statements import PreparedMutation, prepare_mutation
 from omnigraph.write.preview import preview as preview_write
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
@@ -38,10 +39,13 @@ class Mutation:
     params: Mapping[str, object] | None
     name: str | None
     find_embedder: FindEmbedder
+    guard: ChangeGuard | None = None
+    """The data rules of the actor."""
 
     def plan(self, capture: Capture) -> MutationIR:
         """The statements under the captured schema."""
-        plan = self.compiler.compile(self.text, self.name, capture.state.schema_digest, capture.catalog)
+        scope = None if self.guard is None else self.guard.readable(capture.catalog)
+        plan = self.compiler.compile(self.text, self.name, capture.state.schema_digest, capture.catalog, scope)
         if not isinstance(plan, MutationIR):
             raise UsageError(
                 f"query `{plan.name}` reads; `mutate` runs insert, update and delete", hint="run it with `query`"
@@ -90,6 +94,8 @@ def _job(
             plan = mutation.plan(capture)
             bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), info.created_at_us // 1000)
             lines = statement_lines(plan)
-            return prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
+            return prepare_mutation(
+                context.store, capture, bound, context.ids, vectors, context.profiler, lines, mutation.guard
+            )
 
         yield WriteJob(incarnation, prepare, info, options)

@@ -18,6 +18,7 @@ from omnigraph.core.ports import IdSource
 from omnigraph.core.profile import Profiler
 from omnigraph.core.tables import Counts, TablePin
 from omnigraph.errors import ViolationError
+from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.query import expressions as ir
@@ -45,6 +46,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.changed import without_same
 from omnigraph.write.mutate.filters import RowFilter
 from omnigraph.write.staging import count_deltas, stage_deltas
@@ -110,12 +112,13 @@ def prepare_mutation(
     vectors: MutationVectors,
     profiler: Profiler,
     lines: Sequence[str],
+    guard: ChangeGuard | None = None,
 ) -> PreparedMutation:
     """Run the statements on the capture and validate the result as a whole; raises ViolationError without any change.
 
-    ``lines`` are the statements as shown in a profile.
+    ``lines`` are the statements as shown in a profile. A ``guard`` has the data rules of the actor.
     """
-    run = _Run(store, capture, ids, vectors, profiler)
+    run = _Run(store, capture, ids, vectors, profiler, guard)
     with profiler.step(READ) as reading:
         for line, statement in zip(lines, mutation.statements, strict=True):
             with profiler.step(line) as step:
@@ -134,6 +137,7 @@ class _Run:
     ids: IdSource
     vectors: MutationVectors
     profiler: Profiler
+    guard: ChangeGuard | None = None
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
     seen: dict[str, dict[str, Row]] = field(default_factory=dict)
@@ -258,9 +262,19 @@ class _Run:
         digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
         self.matched.append(f"{entity.table_key}:{digest}")
         if pending is None:
-            return committed
+            return self._readable(entity, committed)
         current = [row for row in committed if not pending.hides(row["id"])]
-        return current + [row for row in pending.rows.values() if row_filter.matches(row)]
+        return self._readable(entity, current + [row for row in pending.rows.values() if row_filter.matches(row)])
+
+    def _readable(self, entity: Entity, rows: list[Row]) -> list[Row]:
+        """The rows that the actor may read: for a statement, others do not exist."""
+        scope = None if self.guard is None else self.guard.readable(self.capture.catalog)
+        if scope is None or not rows:
+            return rows
+        newer = {key: _table_of(table) for key, table in self.pending.items() if table.rows}
+        visible = VisibleRows(self.store, self.capture.state.tables, self.capture.catalog, scope, newer)
+        mask = visible.mask(entity, pa.Table.from_pylist(rows, table_schema(entity)))
+        return [row for row, is_visible in zip(rows, mask, strict=True) if is_visible]
 
     def _committed(self, entity: Entity, row_filter: RowFilter) -> Iterator[Row]:
         pin = self.capture.state.tables[entity.table_key]
@@ -295,6 +309,9 @@ class _Run:
             deltas[key] = TableDelta(table.entity, rows, removed)
         if violations.total:
             raise violation_error(violations)
+        if self.guard is not None:
+            # Before constraints are checked, whose violations would tell of entities that the actor may not know.
+            self.guard.check(self.store, self.capture, deltas)
         check_delta(self.capture.catalog, deltas, committed, violations)
         if violations.total:
             raise violation_error(violations)
