@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
+from omnigraph.exec.visibility.rows import VisibleRows
+from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import type_named
 from omnigraph.storage.tables.blobs import StoredBlob, find_blob
-from omnigraph.storage.tables.scan import find_ids
+from omnigraph.storage.tables.scan import find_ids, rows_with
 
 READ_BYTES_MAX = 4 * 1024 * 1024
 """Bytes per request to the store."""
@@ -88,14 +91,27 @@ def read_selector(kind: str, type_name: str, id_: str, property_name: str | None
     return kind, type_name, id_, property_name
 
 
-def read_blob(snapshot: Snapshot, kind: str | None, type_name: str, id_: str, property_name: str) -> Blob:
-    """The value of a Blob property of one entity. ``kind`` is needed where two types share a name."""
+def read_blob(
+    snapshot: Snapshot,
+    kind: str | None,
+    type_name: str,
+    id_: str,
+    property_name: str,
+    scope: DataScope | None = None,
+) -> Blob:
+    """The value of a Blob property of one entity. ``kind`` is needed where two types share a name.
+
+    An entity outside of the ``scope`` is not found, like one that does not exist.
+    """
+    whole = snapshot
+    if scope is not None:
+        snapshot = replace(snapshot, catalog=visible_catalog(snapshot.catalog, scope))
     entity = _entity(snapshot, kind, type_name)
     _check_property(entity, property_name)
     pin = snapshot.state.tables[entity.table_key]
     with snapshot.reading():
         address = find_ids(snapshot.store, pin, [id_]).get(id_)
-        if address is None:
+        if address is None or (scope is not None and not _is_visible(whole, entity, id_, scope)):
             raise NotFoundError(
                 f"there is no {type_name} with id {id_!r}",
                 hint="the id of a node with a key is its key; query the ids of the type",
@@ -115,6 +131,13 @@ def _entity(snapshot: Snapshot, kind: str | None, type_name: str) -> Entity:
         raise UsageError(f"{kind!r} is no kind of entity", hint=f"the kinds are {' and '.join(ENTITY_KINDS)}")
     present = [item for item in snapshot.entities() if kind is None or item.table_key.startswith(f"{kind}:")]
     return type_named(present, type_name, "type" if kind is None else f"{kind} type")
+
+
+def _is_visible(snapshot: Snapshot, entity: Entity, id_: str, scope: DataScope) -> bool:
+    visible = VisibleRows(snapshot.store, snapshot.state.tables, snapshot.catalog, scope)
+    pin = snapshot.state.tables[entity.table_key]
+    batches = rows_with(snapshot.store, pin, "id", [id_], visible.columns(entity))
+    return any(visible.mask(entity, batch).any() for batch in batches)
 
 
 def _check_property(entity: Entity, name: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from omnigraph.core.actors import Actor, Caller, actor_id
+from omnigraph.core.actors import Action, Actor, Caller, actor_id
 from omnigraph.core.calls.arguments import checked, checked_methods
 from omnigraph.core.calls.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
@@ -23,8 +23,8 @@ from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSou
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine import plugs
 from omnigraph.engine.access.gated import gated
-from omnigraph.engine.access.gates import GATES
-from omnigraph.engine.access.opening import permit_of
+from omnigraph.engine.access.gates import GATES, branch_of
+from omnigraph.engine.access.opening import check_rules, permit_of
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.history.snapshots import Moment, resolve_moment, resolve_range, snapshot_at
@@ -40,16 +40,20 @@ from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.history.changes import Names, read_filter
+from omnigraph.exec.visibility.rows import VisibleRows
+from omnigraph.history.changes import ChangeFilter, Names, read_filter
 from omnigraph.manifest.layout import MAIN, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.ir import QueryIR
+from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.guard import ChangeGuard
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
@@ -62,6 +66,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
     from omnigraph.engine.interop.backend_graph import BackendGraph
+    from omnigraph.engine.load.embedded import Loading
     from omnigraph.engine.load.run import Loader
     from omnigraph.engine.load.sources import Loadable
     from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
@@ -96,6 +101,7 @@ if TYPE_CHECKING:
     from omnigraph.write.adopt.versions import OfferedVersion
 
 Answer = TypeVar("Answer")
+Written = TypeVar("Written", "MutationResult", "LoadResult")
 Address = str | os.PathLike[str]
 """A path, or a prefix in a bucket. ``graph_place`` explains values that are something else."""
 
@@ -131,6 +137,7 @@ class Graph:
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
         self._reads = Reads(self._derived.columns)
+        check_rules(permit, self._manifests)
         self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: sum(rows.nbytes for rows in found))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -286,7 +293,7 @@ class Graph:
         if engine == EMBEDDED:
             return self._query(limits, text, params, name=name, branch=branch, at=at)
         runner = query_runner(engine, spark, limits, None if at is not None else branch or MAIN)
-        return self.query_with(runner, text, params, name=name, branch=branch, at=at)
+        return self._run_with(runner, text, params, name=name, branch=branch, at=at)
 
     @logged("query")
     def _query(
@@ -299,12 +306,12 @@ class Graph:
         branch: str | None,
         at: str | datetime | None,
     ) -> QueryResult:
-        snapshot = self._at(branch, at)
-        plan = self._compiler.plan(snapshot, text, name)
+        snapshot, scope = self._scoped(branch, at)
+        plan = self._compiler.plan(snapshot, text, name, scope)
         shown, now_ms = None if at is not None else branch or MAIN, self._context.clock.now_us() // 1000
         with snapshot.reading():
             return self._reads.run(
-                plan, self._view(snapshot), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
+                plan, self._view(snapshot, scope), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
             )
 
     def prepare(
@@ -319,12 +326,12 @@ class Graph:
         """Parse, check and plan a read once, to run it many times: ``graph.prepare(text).rows({"name": "Ada"})``."""
         from omnigraph.engine.query.prepared import PreparedQuery
 
-        plan = readable(self._compiler.plan(self._at(branch, at), text, name))
+        snapshot = self._at(branch, at)
+        plan = readable(self._compiler.plan(snapshot, text, name, self._scope(snapshot, branch, at)))
         types = {parameter.name: parameter.spelled_type for parameter in plan.parameters}
         columns = tuple(column.name for column in plan.columns)
         return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
 
-    @logged("query")
     def query_with(
         self,
         runner: Callable[[QueryIR, GraphView], Answer],
@@ -337,15 +344,63 @@ class Graph:
         actor: Caller = None,
     ) -> Answer:
         """Compile and bind a read, and hand it with its snapshot to a function that runs it."""
-        snapshot = self._at(branch, at)
-        plan = self._compiler.plan(snapshot, text, name)
+        return self._run_with(runner, text, params, name=name, branch=branch, at=at)
+
+    @logged("query")
+    def _run_with(
+        self,
+        runner: Callable[[QueryIR, GraphView], Answer],
+        text: str,
+        params: Mapping[str, object] | None,
+        *,
+        name: str | None,
+        branch: str | None,
+        at: str | datetime | None,
+    ) -> Answer:
+        snapshot, scope = self._scoped(branch, at)
+        plan = self._compiler.plan(snapshot, text, name, scope)
         now_ms = self._context.clock.now_us() // 1000
         query = bound_query(plan, params, snapshot.catalog, embedder=self._embedder, now_ms=now_ms)
         with snapshot.reading():
-            return runner(query, self._view(snapshot))
+            return runner(query, self._view(snapshot, scope))
 
-    def _view(self, snapshot: Snapshot) -> GraphView:
-        return GraphView(snapshot.store, snapshot.state, snapshot.catalog, self._derived)
+    def _scope(
+        self,
+        snapshot: Snapshot,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        action: Action = Action.READ,
+    ) -> DataScope | None:
+        """The part of a snapshot that data rules leave to the actor; None if all of it."""
+        if self._permit.authorizer is None:
+            return None
+        return self._permit.scope(action, branch_of(self._moments, at, branch), snapshot.catalog)
+
+    def _scoped(self, branch: str | None, at: str | datetime | None) -> tuple[Snapshot, DataScope | None]:
+        snapshot = self._at(branch, at)
+        return snapshot, self._scope(snapshot, branch, at)
+
+    def _guard(self, branch: str) -> ChangeGuard | None:
+        """The data rules of a write; None without an authorizer."""
+        permit = self._permit
+        if permit.authorizer is None:
+            return None
+        return ChangeGuard(lambda action, catalog: permit.scope(action, branch, catalog), branch, permit.actor)
+
+    def _shown(self, result: Written) -> Written:
+        """The result of a write; for an actor with a scope, without the sizes of tables that its commit records."""
+        if self._permit.authorizer is None or result.commit is None:
+            return result
+        from omnigraph.engine.history.visible_changes import shown_commit
+
+        catalog = self._manifests.catalog(result.commit.schema_digest)
+        scope = self._permit.scope(Action.READ, result.branch, catalog)
+        return result if scope is None else replace(result, commit=shown_commit(result.commit))
+
+    def _view(self, snapshot: Snapshot, scope: DataScope | None = None) -> GraphView:
+        return GraphView(
+            snapshot.store, snapshot.state, snapshot.catalog, self._derived, is_restricted=scope is not None
+        )
 
     def sql(
         self,
@@ -427,9 +482,11 @@ class Graph:
         actor: Caller = None,
     ) -> Explanation:
         """The plan of a query or mutation, with the size and indexes of its tables. Nothing runs."""
-        from omnigraph.engine.query.explanation import explained
+        from omnigraph.engine.query.explanation import explained, explained_inside
 
-        snapshot = self._at(branch, at)
+        snapshot, scope = self._scoped(branch, at)
+        if scope is not None:
+            return explained_inside(text, name, snapshot.catalog, scope)
         with snapshot.reading():
             return explained(self._compiler.plan(snapshot, text, name), self._view(snapshot))
 
@@ -466,7 +523,18 @@ class Graph:
 
         ``graph.nodes("Person").where("age > 30").select("name").df()`` reads what it needs, and nothing before ``df``.
         """
-        return self._at(branch, at).nodes(type_name)
+        return self._views("node", type_name, branch, at)
+
+    def _views(
+        self, kind: str, type_name: str | None, branch: str | None, at: str | datetime | None
+    ) -> EntityView | TypeViews:
+        from omnigraph.engine.views.types import views
+
+        snapshot, scope = self._scoped(branch, at)
+        if scope is None:
+            return views(snapshot, kind, type_name)
+        visible = VisibleRows(snapshot.store, snapshot.state.tables, snapshot.catalog, scope)
+        return views(replace(snapshot, catalog=visible_catalog(snapshot.catalog, scope)), kind, type_name, visible)
 
     @overload
     def edges(
@@ -491,7 +559,7 @@ class Graph:
         actor: Caller = None,
     ) -> EntityView | TypeViews:
         """A lazy view of the edges of one type; without a name, the views of all edge types."""
-        return self._at(branch, at).edges(type_name)
+        return self._views("edge", type_name, branch, at)
 
     def counts(
         self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
@@ -586,11 +654,14 @@ class Graph:
         """
         from omnigraph.engine import blobs
 
-        return blobs.read_blob(self._at(branch, at), *blobs.read_selector(kind, type_name, id, property))
+        snapshot, scope = self._scoped(branch, at)
+        return blobs.read_blob(snapshot, *blobs.read_selector(kind, type_name, id, property), scope)
 
     def catalog(self, branch: str = MAIN, *, actor: Caller = None) -> Catalog:
         """The compiled schema of a branch, with the properties in the order of its text."""
-        return self._at(branch).ordered_catalog()
+        snapshot = self._at(branch)
+        scope, catalog = self._scope(snapshot, branch), snapshot.ordered_catalog()
+        return catalog if scope is None else visible_catalog(catalog, scope)
 
     @property
     def schema(self) -> SchemaText:
@@ -736,7 +807,7 @@ class Graph:
         The same cursor returns the same changes again; store the new one after processing the page.
         ``ChangeFeedGap`` means that history was cleaned up: start again from a ``change_baseline``.
         """
-        return self.feed(branch, kind=kind, type=type, op=op).poll(since, limit)
+        return self._feed(branch, read_filter(kind, type, op)).poll(since, limit)
 
     def change_baseline(
         self,
@@ -748,7 +819,7 @@ class Graph:
         actor: Caller = None,
     ) -> ChangeBaseline:
         """All entities of a branch, with the cursor from which ``changes`` continues. ``op`` applies to the cursor."""
-        return self.feed(branch, kind=kind, type=type, op=op).baseline()
+        return self._feed(branch, read_filter(kind, type, op)).baseline()
 
     def feed(
         self,
@@ -760,9 +831,12 @@ class Graph:
         actor: Caller = None,
     ) -> Feed:
         """The change feed of a branch up to its head, for callers that page through it themselves."""
+        return self._feed(branch, read_filter(kind, type, op))
+
+    def _feed(self, branch: str, chosen: ChangeFilter) -> Feed:
         from omnigraph.engine.history.feed import open_feed
 
-        return open_feed(self._moments, branch, read_filter(kind, type, op), self._compared, self._permit)
+        return open_feed(self._moments, branch, chosen, self._compared, self._permit)
 
     def commit_changes(
         self,
@@ -806,7 +880,7 @@ class Graph:
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if stats else self._context
         mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
-        return mutate(context, mutation, branch, options)
+        return self._shown(mutate(context, mutation, branch, options))
 
     def retry(
         self,
@@ -858,8 +932,9 @@ class Graph:
         from omnigraph.engine.load.embedded import run_load
 
         options = self._signed(options)
-        is_far = is_for_spark(data, options, self.storage_options)
-        return plugs.cluster().load(self, data, options) if is_far else run_load(self, data, options)
+        if is_for_spark(data, options, self.storage_options):
+            return plugs.cluster().load(self, data, options)
+        return self._shown(run_load(self._loading(options), data, options))
 
     @takes(LoadOptions, unless="mapping")
     def load_preview(self, data: Loadable, options: LoadOptions) -> WritePreview:
@@ -868,8 +943,15 @@ class Graph:
         from omnigraph.engine.load.embedded import run_preview
 
         options = self._signed(options)
-        is_far = is_for_spark(data, options, self.storage_options)
-        return plugs.cluster().load_preview(self, data, options) if is_far else run_preview(self, data, options)
+        if is_for_spark(data, options, self.storage_options):
+            return plugs.cluster().load_preview(self, data, options)
+        return run_preview(self._loading(options), data, options)
+
+    def _loading(self, options: LoadOptions) -> Loading:
+        """Loads of this process, with the data rules of the actor."""
+        from omnigraph.engine.load.embedded import Loading
+
+        return Loading(self._context, self.uri, lambda: self.embedder, self._guard(options.branch))
 
     @takes(LoadOptions, needs_data=False)
     def load_spark(self, sources: Any, options: LoadOptions) -> LoadResult:
@@ -885,7 +967,8 @@ class Graph:
         """The result of an earlier load with the idempotency key of these options; reads no input."""
         from omnigraph.engine.load import run
 
-        return run.earlier_load(self._context, self._signed(options))
+        earlier = run.earlier_load(self._context, self._signed(options))
+        return None if earlier is None else self._shown(earlier)
 
     @logged("load")
     def load_with(self, loader: Loader, options: LoadOptions) -> LoadResult:

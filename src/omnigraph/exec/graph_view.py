@@ -15,9 +15,10 @@ from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.cache import Pins, Topologies
 from omnigraph.exec.topology.indexed import SOURCE, TARGET, IndexedTopology
 from omnigraph.exec.topology.neighbours import Topology
+from omnigraph.exec.topology.visible import visible_topology
 from omnigraph.exec.topology.walkable import Steps, Walkable
 from omnigraph.history.state import ManifestState
-from omnigraph.query.ir import HopRange
+from omnigraph.query.ir import HopRange, VisibleEdges
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.array_cache import ArrayCache
@@ -26,6 +27,12 @@ from omnigraph.storage.tables.store import Store
 INDEXED_STARTS_MAX = 20
 INDEXED_HOPS_MAX = 2
 """Traversals with more starts or hops use neighbour lists: a lookup costs a millisecond per start and hop."""
+
+VISIBLE_MAX = 16
+"""Cached topologies of visible edges, which are in memory."""
+
+VisibleKey = tuple[TablePin, TablePin, TablePin, str, VisibleEdges]
+"""The three tables, the digest of their schema, and the predicates."""
 
 VIEWS_MAX = 256
 """Cached table views; a view is small, but its layout takes a moment to read."""
@@ -50,6 +57,7 @@ class Derived:
     columns: Columns = field(default_factory=Columns)
     searcher: Searcher = field(default_factory=Searcher)
     views: Lru[tuple[TablePin, str], TableView] = field(default_factory=lambda: Lru(VIEWS_MAX))
+    visible: Lru[VisibleKey, Topology] = field(default_factory=lambda: Lru(VISIBLE_MAX))
     traversal: Traversal = Traversal.AUTO
     """Tests and benchmarks force a strategy; queries choose."""
 
@@ -68,6 +76,8 @@ class GraphView:
     catalog: Catalog
     derived: Derived
     remarks: list[str] = field(default_factory=list)
+    is_restricted: bool = False
+    """True if the query was compiled inside a data scope: facts about whole tables must not be shown."""
     _views: dict[str, TableView] = field(default_factory=dict, repr=False)
 
     def node_table(self, type_name: str) -> TableView:
@@ -101,8 +111,10 @@ class GraphView:
         edge = self.catalog.edges[edge_name]
         return self.edge_table(edge_name), self.node_table(edge.source), self.node_table(edge.target)
 
-    def topology(self, edge_name: str) -> Topology:
-        """The neighbour lists of an edge type."""
+    def topology(self, edge_name: str, visible: VisibleEdges | None = None) -> Topology:
+        """The neighbour lists of an edge type, or of its visible edges."""
+        if visible is not None:
+            return self._visible(edge_name, visible)
         found = self.derived.topologies.get(self.pins(edge_name))
         changes = found.edge.changes + found.source.changes + found.target.changes
         since = f", {changes:,} changes on top" if changes else ""
@@ -110,8 +122,23 @@ class GraphView:
         self.remarks.append(f"{edge_name}: neighbour lists of {edges}{since}")
         return found
 
-    def walkable(self, edge_name: str, starts: Rows, hops: HopRange) -> Walkable[Steps]:
+    def _visible(self, edge_name: str, visible: VisibleEdges) -> Topology:
+        pins = self.pins(edge_name)
+        edge, source, target = (table.pin for table in pins)
+        key = (edge, source, target, self.state.schema_digest, visible)
+        known = self.derived.visible.get(key)
+        if known is None:
+            whole = self.derived.topologies.get(pins)
+            known = visible_topology(whole, pins, visible, self.derived.searcher)
+            self.derived.visible.put(key, known)
+        return known
+
+    def walkable(
+        self, edge_name: str, starts: Rows, hops: HopRange, visible: VisibleEdges | None = None
+    ) -> Walkable[Steps]:
         """Neighbour lists for these rows, or the index if there are no lists yet and few rows."""
+        if visible is not None:
+            return self._visible(edge_name, visible)
         pins = self.pins(edge_name)
         different = sorted_set(starts[starts >= 0])
         is_short = hops.low <= 1 and hops.high <= INDEXED_HOPS_MAX

@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from omnigraph.core.actors import Action, Actor, Need
 from omnigraph.core.lru import Lru
-from omnigraph.errors import PolicyFailure, PolicyInvalid, UsageError
+from omnigraph.errors import PolicyFailure, PolicyInvalid
 from omnigraph.policy.actions import ACTIONS, Resource
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cedar_text import NAMESPACE
+from omnigraph.policy.data.rules import DataRules
+from omnigraph.policy.library import cedar
 from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.policy.rules import SERVER_ID, policy_text, schema_text
 from omnigraph.query.visibility.data_scope import DataScope
@@ -26,8 +28,6 @@ logger = logging.getLogger("omnigraph.policy")
 
 DECISIONS_MAX: Final = 8_192
 """Cached decisions of one bundle; each holds an actor and a few names."""
-
-MISSING_HINT: Final = 'pip install "omnigraph[server]"'
 
 GRAPH_ID: Final = "graph"
 """The graph of a bundle that is loaded without a cluster, which would give it an id."""
@@ -61,14 +61,15 @@ class Policy:
     """The authorizer of one graph, or of the server, by one bundle."""
 
     def __init__(self, bundle: Bundle, resource_id: str | None = None) -> None:
-        cedar = _cedar()
+        library = cedar()
         self.bundle = bundle
         self._resource_id = resource_id or (GRAPH_ID if bundle.resource is Resource.GRAPH else SERVER_ID)
         text, schema = policy_text(bundle, self._resource_id), schema_text()
-        _check(cedar, text, schema, "the policies of the bundle")
-        self._policies = cedar.PolicySet.from_str(text)
-        self._schema = cedar.Schema.from_str(schema)
+        _check(library, text, schema, "the policies of the bundle")
+        self._policies = library.PolicySet.from_str(text)
+        self._schema = library.Schema.from_str(schema)
         self._decisions: Lru[tuple[Actor, Need], Decision] = Lru(DECISIONS_MAX)
+        self.data_rules = None if bundle.data_rules is None else DataRules(bundle, bundle.data_rules)
 
     def __reduce__(self) -> Any:
         return Policy, (self.bundle, self._resource_id)
@@ -86,8 +87,17 @@ class Policy:
         self.decide(actor, Need(action, branch, target_branch, query)).raise_denied()
 
     def scope(self, actor: Actor, action: Action, branch: str, catalog: Catalog) -> DataScope | None:
-        """None: without data rules, an actor that may read or change a branch may read or change all of it."""
-        return None
+        """The entities that the actor may see or change; None if all of them, as without data rules."""
+        return None if self.data_rules is None else self.data_rules.scope(actor, action, branch, catalog)
+
+    @property
+    def has_data_rules(self) -> bool:
+        return self.data_rules is not None
+
+    def check_catalog(self, catalog: Catalog) -> None:
+        """Raise PolicyInvalid if a data rule does not fit the schema of a graph."""
+        if self.data_rules is not None:
+            self.data_rules.check(catalog)
 
     def decide(self, actor: Actor, need: Need) -> Decision:
         """The decision about a request, which is logged."""
@@ -104,7 +114,7 @@ class Policy:
             return Decision(actor, need, False, is_known=bool(groups))
         request, entities = self._request(actor, need), _entities(actor, groups)
         try:
-            answer = _cedar().is_authorized(request, self._policies, entities, self._schema)
+            answer = cedar().is_authorized(request, self._policies, entities, self._schema)
         except ValueError as error:
             raise PolicyFailure(f"policy: {need} could not be decided: {error}") from error
         if answer.diagnostics.errors:
@@ -147,9 +157,9 @@ def _entities(actor: Actor, groups: frozenset[str]) -> str:
     return json.dumps([*known, *({"uid": parent, "attrs": {}, "parents": []} for parent in parents)])
 
 
-def _check(cedar: Any, text: str, schema: str, what: str) -> None:
+def _check(library: Any, text: str, schema: str, what: str) -> None:
     """Strict validation: a policy that could fail when it is evaluated is refused before it is used."""
-    result = cedar.validate_policies(text, schema)
+    result = library.validate_policies(text, schema)
     if not result.validation_passed:
         raise PolicyInvalid(f"{what} do not validate: {'; '.join(map(str, result.errors))}")
 
@@ -172,11 +182,3 @@ def _log(decision: Decision) -> None:
             }
         },
     )
-
-
-def _cedar() -> Any:
-    try:
-        import cedarpy
-    except ImportError as error:
-        raise UsageError("policies need cedarpy, which is not installed", hint=MISSING_HINT) from error
-    return cedarpy

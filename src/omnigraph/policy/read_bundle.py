@@ -26,7 +26,9 @@ ROWS_FILE: Final = "rows.cedar"
 BUNDLE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Bytes of one bundle or file of data rules. A larger one is no policy that people maintain."""
 
-_KEYS: Final = ("version", "groups", "protected_branches", "rules", "token_groups", "attributes", "actors")
+_KEYS: Final = (
+    "version", "groups", "protected_branches", "rules", "token_groups", "attributes", "actors", "data_rules",
+)  # fmt: skip
 _GRANT_KEYS: Final = (
     "actors", "actions", "branch_scope", "target_branch_scope", "branch_patterns", "target_branch_patterns", "queries",
 )  # fmt: skip
@@ -36,7 +38,7 @@ def read_bundle(path: str | os.PathLike[str], resource: Resource | None = None) 
     """The bundle in a file, with the data rules in the file ``rows.cedar`` beside it, if there is one."""
     place = Path(path)
     rows = place.parent / ROWS_FILE
-    rules = _content(rows).decode("utf-8", "replace") if rows.exists() else None
+    rules = _text(rows) if rows.exists() else None
     return parse_bundle(_content(place), os.fspath(path), resource, rules)
 
 
@@ -57,6 +59,14 @@ def parse_bundle(
     bundle = reader.bundle(parsed, digest, resource, data_rules)
     reader.finish()
     return bundle
+
+
+def _text(path: Path) -> str:
+    try:
+        return _content(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A text with replaced characters would be another rule.
+        raise PolicyInvalid(f"{os.fspath(path)} is not UTF-8: {error.reason} at byte {error.start}") from error
 
 
 def _content(path: Path) -> bytes:
@@ -101,11 +111,22 @@ class _Reader:
             rules,
             attributes,
             self._actors(top.get("actors"), attributes),
-            data_rules,
+            self._data_rules(top, data_rules),
         )
-        if data_rules is not None and found.resource is Resource.SERVER:
+        if found.data_rules is not None and found.resource is Resource.SERVER:
             self._wrong("the file", "is about the server, which has no data to write rules about")
         return found
+
+    def _data_rules(self, top: Mapping[str, Any], beside: str | None) -> str | None:
+        """The rules about data: a text of the bundle, or the file beside it."""
+        if "data_rules" not in top:
+            return beside
+        inside = top["data_rules"]
+        if not isinstance(inside, str):
+            self._wrong("data_rules", f"must be a text, not {inside!r}")
+        if beside is not None:
+            self._wrong("data_rules", f"is given, and the file {ROWS_FILE} is there too")
+        return str(inside)
 
     def _groups(self, parsed: object, of_tokens: Iterable[str]) -> dict[str, frozenset[str]]:
         groups = {name: frozenset[str]() for name in of_tokens}

@@ -14,6 +14,9 @@ from omnigraph.query.mutation.mutation import check_mutation
 from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, Context
+from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.data_scope import DataScope
+from omnigraph.query.visibility.restrict import restrict
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType, type_from_syntax
 
@@ -21,9 +24,14 @@ RESERVED_PARAMETER = "__nanograph_now"
 
 
 def compile_text(
-    text: str, catalog: Catalog, *, name: str | None = None, source: str = "<query>"
+    text: str,
+    catalog: Catalog,
+    *,
+    name: str | None = None,
+    source: str = "<query>",
+    scope: DataScope | None = None,
 ) -> QueryIR | MutationIR:
-    """Compile one query of a text: the named one, or the only one."""
+    """Compile one query of a text: the named one, or the only one. With a ``scope`` nothing else exists for it."""
     if is_file_name(text):
         raise UsageError(
             f"{text!r} is the name of a file, but a query is a text",
@@ -32,7 +40,7 @@ def compile_text(
     parsed = parse_queries(Source(text, source))
     if parsed.diagnostics:
         raise CompileError(parsed.diagnostics)
-    return compile_query(select_query(parsed, name), catalog, parsed.source)
+    return compile_query(select_query(parsed, name), catalog, parsed.source, scope)
 
 
 def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
@@ -56,17 +64,23 @@ def select_query(parsed: ParsedQueries, name: str | None) -> ast.Query:
     raise NotFoundError(f"there is no query `{name}`", hint=hint, query=name)
 
 
-def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR | MutationIR:
+def compile_query(
+    query: ast.Query, catalog: Catalog, source: Source, scope: DataScope | None = None
+) -> QueryIR | MutationIR:
     """Check, lower and rewrite one query; raises CompileError with all diagnostics."""
     diagnostics = Diagnostics(source)
-    compiled = check_query(query, catalog, diagnostics)
+    compiled = check_query(query, catalog, diagnostics, scope)
     diagnostics.raise_errors()
     assert compiled is not None, "without errors there is a plan"
     return compiled
 
 
-def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) -> QueryIR | MutationIR | None:
+def check_query(
+    query: ast.Query, catalog: Catalog, diagnostics: Diagnostics, scope: DataScope | None = None
+) -> QueryIR | MutationIR | None:
     """The IR of a query, or None if the diagnostics contain errors."""
+    if scope is not None:
+        catalog = visible_catalog(catalog, scope)
     context = Context(catalog, {}, diagnostics)
     parameters = _declare_parameters(context, query)
     if isinstance(query.body, ast.MutationBody):
@@ -76,6 +90,8 @@ def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) ->
     if read is None or diagnostics.has_errors:
         return None
     root, columns = lower_read(read)
+    if scope is not None:
+        root = restrict(root, scope, catalog)
     return QueryIR(query.name.text, parameters, columns, rewrite(root))
 
 

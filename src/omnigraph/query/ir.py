@@ -37,6 +37,18 @@ ONE_HOP = HopRange(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
+class VisibleEdges:
+    """Predicates that the edges of a walk satisfy, and the nodes at both of their ends; they read ``OWNER``.
+
+    ``source`` and ``target`` are about the stored ends of the edge, whatever the direction of the walk.
+    """
+
+    source: Expr
+    edge: Expr
+    target: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """Every node of a type that satisfies the predicate."""
 
@@ -59,7 +71,8 @@ class Expand:
 
     Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the
     end that is bound. With ``closes`` both ends are bound and the operator only filters rows. Without ``edge_variable``
-    the result is a set of (source, target) pairs, with it one row per stored edge.
+    the result is a set of (source, target) pairs, with it one row per stored edge. With ``visible`` no other edges
+    exist: no hop may lead over one.
     """
 
     input: Operator
@@ -76,6 +89,7 @@ class Expand:
     edge_predicate: Expr | None = None
     columns: tuple[str, ...] = ()
     edge_columns: tuple[str, ...] = ()
+    visible: VisibleEdges | None = None
 
     @property
     def new_variable(self) -> str:
@@ -94,6 +108,7 @@ class ShortestPath:
     hops: HopRange
     path_variable: str
     wants_nodes: bool = False
+    visible: VisibleEdges | None = None
 
 
 @dataclass(frozen=True, slots=True)

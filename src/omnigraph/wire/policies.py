@@ -8,6 +8,11 @@ from typing import Any
 from omnigraph.policy.bundle import Bundle
 from omnigraph.policy.cases import CaseResult
 from omnigraph.policy.decide import Decision
+from omnigraph.query.explain import render
+from omnigraph.query.expressions import TRUE
+from omnigraph.query.visibility.data_scope import DataScope
+from omnigraph.query.visibility.restrict import owned
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType, all_types
 
 
 def bundle_json(path: str, bundle: Bundle) -> dict[str, Any]:
@@ -35,6 +40,22 @@ def decision_json(decision: Decision) -> dict[str, Any]:
         "matched_rule": decision.rule,
         "message": decision.message,
     }
+
+
+def scope_json(scope: DataScope | None, catalog: Catalog) -> dict[str, Any]:
+    """The part of a graph that data rules leave to an actor, type by type."""
+    if scope is None:
+        return {"data": "all"}
+    return {"data": "part", "types": {entity.table_key: _type_json(entity, scope) for entity in all_types(catalog)}}
+
+
+def _type_json(entity: NodeType | EdgeType, scope: DataScope) -> dict[str, Any]:
+    known = scope.types.get(entity.table_key)
+    if known is None:
+        return {"visible": False}
+    hidden = sorted(entity.properties.keys() - known.properties)
+    where = None if known.predicate == TRUE else render(owned(known.predicate, "entity"))
+    return {"visible": True, "where": where, "hidden_properties": hidden}
 
 
 def cases_json(results: Iterable[CaseResult]) -> dict[str, Any]:

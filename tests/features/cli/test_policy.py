@@ -240,3 +240,31 @@ def test_imports_are_decided_by_the_policy(access: tuple[object, ...], bundle: P
     assert not target.exists(), "a denied import leaves no graph"
     assert run("import", people, "--into", target, "--policy", bundle, "--as", "ann").exit_code == 0
     assert run("import", people, "--into", target, "--policy", bundle, "--as", "bob", "--dry-run").exit_code == 1
+
+
+def test_the_scope_of_an_actor_is_explained_for_a_graph(bundle: Path, tmp_path: Path) -> None:
+    graph, schema = tmp_path / "g.omni", tmp_path / "s.pg"
+    schema.write_text("node Person { name: String @key  team: String?  pay: I64? }\nnode City { name: String @key }\n")
+    assert run("init", "--schema", schema, graph).exit_code == 0
+    rules = bundle.parent / "rows.cedar"
+    rules.write_text(
+        'permit (principal in Omnigraph::Group::"admins", action, resource);\n'
+        'permit (principal, action == Omnigraph::Action::"read_entity", resource is Data::Person)\n'
+        'when { resource has team && resource.team == "red" };\n'
+        'permit (principal, action == Omnigraph::Action::"read_property", resource) '
+        'unless { context.property == "pay" };\n'
+    )
+    request = ("--action", "read", "--branch", "main", "--graph", graph)
+    assert run("policy", "explain", bundle, "--actor", "bob", *request).stdout.splitlines()[-3:] == [
+        "data: part",
+        "  node:City: nothing",
+        '  node:Person: ($entity.team is not null) and ($entity.team = "red"); without pay',
+    ]
+    assert "data: all" in run("policy", "explain", bundle, "--actor", "ann", *request).stdout
+    form = json.loads(run("policy", "explain", bundle, "--actor", "bob", *request, "--json").stdout)
+    assert form["scope"]["types"]["node:City"] == {"visible": False}
+    assert run("policy", "validate", bundle, "--graph", graph).exit_code == 0
+    rules.write_text("permit (principal, action, resource is Data::Ghost);")
+    failed = run("policy", "validate", bundle, "--graph", graph)
+    assert failed.exit_code == 1
+    assert "rule 'number 1'" in failed.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,11 +15,12 @@ import omnigraph
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.query import reads
 from omnigraph.errors import CompileError, LimitExceeded, ParameterError, QueryCancelled, UsageError
-from omnigraph.exec.compiled.known import EXPRESSIONS, OPERATORS, check_known
+from omnigraph.exec.compiled.known import EXPRESSIONS, LEFT, OPERATORS, check_known
 from omnigraph.exec.compiled.query import compile_query
 from omnigraph.exec.compiled.recipe import NotCompiled
 from omnigraph.query.compile import compile_text
-from omnigraph.query.ir import Operator, QueryIR, Scan
+from omnigraph.query.expressions import FALSE, TRUE
+from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, VisibleEdges
 from omnigraph.query.rewrite.tree import map_inputs
 from tests.features.exec.people import FixedClock, People
 
@@ -210,7 +211,18 @@ def test_a_query_that_cannot_run_is_not_prepared(graph: Graph, text: str, error:
 @pytest.mark.parametrize("kind", [*OPERATORS, *EXPRESSIONS])
 def test_every_field_of_the_ir_is_decided_upon(kind: type[Any]) -> None:
     """A new field: obey it in ``exec/compiled`` and list it, or leave the plan to the general operators."""
-    assert {item.name for item in fields(kind)} == {**OPERATORS, **EXPRESSIONS}[kind]
+    assert {item.name for item in fields(kind)} == {**OPERATORS, **EXPRESSIONS}[kind] | LEFT.get(kind, frozenset())
+
+
+def test_a_walk_over_visible_edges_is_not_compiled(graph: Graph) -> None:
+    def restrict(operator: Operator) -> Operator:
+        changed = map_inputs(operator, restrict)
+        return replace(changed, visible=VisibleEdges(TRUE, TRUE, FALSE)) if isinstance(changed, Expand) else changed
+
+    plan = plan_of(graph, FRIENDS)
+    check_known(plan.root)
+    with pytest.raises(NotCompiled, match="visible"):
+        check_known(restrict(plan.root))
 
 
 def plan_of(graph: Graph, text: str) -> QueryIR:

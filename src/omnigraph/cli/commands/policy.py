@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +14,12 @@ from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.core.actors import Action
-from omnigraph.wire.policies import bundle_json, cases_json, decision_json
+from omnigraph.manifest.layout import MAIN
+from omnigraph.wire.policies import bundle_json, cases_json, decision_json, scope_json
 
 if TYPE_CHECKING:
     from omnigraph.policy import Policy
+    from omnigraph.schema.catalog import Catalog
 
 _FILE = click.argument("file", required=False)
 _PROFILE = click.option(
@@ -27,6 +30,11 @@ _PROFILE = click.option(
 )
 
 
+_GRAPH = click.option(
+    "--graph", metavar="GRAPH", help="Graph whose schema the rules about data are applied to. [default: none]"
+)
+
+
 @click.group("policy", cls=CommandGroup)
 def command() -> None:
     """Check, test and explain policy bundles."""
@@ -34,14 +42,18 @@ def command() -> None:
 
 @command.command("validate")
 @_FILE
+@_GRAPH
 @_PROFILE
 @json_option
-def validate_command(file: str | None, profile: str | None, as_json: bool) -> int:
+def validate_command(file: str | None, graph: str | None, profile: str | None, as_json: bool) -> int:
     """Check a policy bundle.
 
-    FILE is a bundle for graphs or for the server (graph_list). All problems are listed.
+    FILE is a bundle for graphs or for the server (graph_list). All problems are listed. With --graph, the rules about
+    data are checked against its schema.
     """
     path, policy = _loaded(file, profile)
+    if graph is not None:
+        policy.check_catalog(_catalog(graph, None))
     form = bundle_json(path, policy.bundle)
     if as_json:
         say_json(form)
@@ -88,6 +100,7 @@ def test_command(file: str | None, tests_path: str, profile: str | None, as_json
 @click.option("--branch", metavar="BRANCH", help="Branch of the request; the source of a merge. [default: none]")
 @click.option("--target-branch", metavar="BRANCH", help="Branch that would be made or changed. [default: none]")
 @click.option("--query", metavar="NAME", help="Stored query of invoke_query. [default: none]")
+@_GRAPH
 @_PROFILE
 @json_option
 def explain_command(
@@ -98,22 +111,49 @@ def explain_command(
     branch: str | None,
     target_branch: str | None,
     query: str | None,
+    graph: str | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
-    """Show the decision of a policy bundle about one request, with the rule that decided."""
+    """Show the decision of a policy bundle about one request, with the rule that decided.
+
+    With --graph, also the part of its entities that the rules about data leave to the actor.
+    """
     from omnigraph.core.actors import Actor, Need
 
     _, policy = _loaded(file, profile)
-    need = Need(Action(action), branch, target_branch, query)
-    form = decision_json(policy.decide(Actor(actor_id, frozenset(groups)), need))
+    need, actor = Need(Action(action), branch, target_branch, query), Actor(actor_id, frozenset(groups))
+    form = decision_json(policy.decide(actor, need))
+    if graph is not None:
+        catalog = _catalog(graph, branch)
+        form["scope"] = scope_json(policy.scope(actor, need.action, branch or MAIN, catalog), catalog)
     if as_json:
         say_json(form)
     else:
         for name, value in form.items():
-            if value is not None:
+            if name == "scope":
+                for line in _scope_lines(value):
+                    say(line)
+            elif value is not None:
                 say(f"{name}: {value}")
     return OK
+
+
+def _scope_lines(scope: dict[str, Any]) -> Iterator[str]:
+    """The scope of an actor, one line for each type."""
+    yield f"data: {scope['data']}"
+    for name, known in scope.get("types", {}).items():
+        where = known.get("where") or "all"
+        hidden = known.get("hidden_properties")
+        parts = f"{where}{'; without ' + ', '.join(hidden) if hidden else ''}"
+        yield f"  {name}: {parts if known['visible'] else 'nothing'}"
+
+
+def _catalog(graph: str, branch: str | None) -> Catalog:
+    """The schema of a graph, or of a branch of it."""
+    from omnigraph.cli.args.addresses import Address
+
+    return Address(graph).open().snapshot(branch).catalog
 
 
 def _loaded(file: str | None, profile: str | None) -> tuple[str, Policy]:

@@ -9,14 +9,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from omnigraph.core.actors import Action, Caller, Need
+from omnigraph.core.actors import Caller
 from omnigraph.core.calls.arguments import Arguments
-from omnigraph.engine.access.gates import Data, Gate
-from omnigraph.engine.branches import has_branch
+from omnigraph.engine.access.data_rules import check_data_rules
+from omnigraph.engine.access.gates import Gate
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.permits.permit import ANYONE, Permit
-from omnigraph.manifest.branches import find_head
-from omnigraph.manifest.layout import MAIN
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,17 +77,5 @@ def _named_actor(gate: Gate, given: Mapping[str, Any]) -> Caller:
 def _granted(gate: Gate, verb: str, permit: Permit, moments: Moments, given: Mapping[str, Any]) -> Permit:
     needs = tuple(gate.needs(moments, given))
     granted = permit.granting(needs)
-    for need in needs if gate.data is Data.WHOLE else ():
-        if _is_restricted(permit, need, moments):
-            reason = f" for actor {str(permit.actor)!r}: {verb} cannot apply the data rules of the actor"
-            raise need.denied(reason, permit.actor)
+    check_data_rules(gate.data, verb, permit, moments.manifests, needs)
     return granted
-
-
-def _is_restricted(permit: Permit, need: Need, moments: Moments) -> bool:
-    """True if data rules hide entities of the branch from the actor."""
-    branch = need.branch or need.target_branch or MAIN
-    if not has_branch(moments.manifests, branch):
-        return False
-    catalog = moments.manifests.catalog(find_head(moments.manifests, branch).schema_digest)
-    return permit.scope(Action.READ, branch, catalog) is not None

@@ -32,6 +32,8 @@ class Data(Enum):
 
     NONE = "none"
     """It shows and changes no entities."""
+    SCOPED = "scoped"
+    """It applies the data rules itself: entities outside of the actor's scope do not exist for it."""
     WHOLE = "whole"
     """It cannot leave entities out, so it is denied to actors whom data rules restrict."""
 
@@ -145,11 +147,13 @@ def _previewed_merge(moments: Moments, given: Given) -> Iterator[Need]:
 
 _OPEN: Final = Gate(_nothing, Data.NONE)
 _READ: Final = Gate(_at_moment(Action.READ))
+_SCOPED_READ: Final = Gate(_at_moment(Action.READ), Data.SCOPED)
 _READ_HEAD: Final = Gate(_on_branch(Action.READ))
 _READ_ANYWHERE: Final = Gate(_anywhere(Action.READ), Data.NONE)
 _EXPORT: Final = Gate(_at_moment(Action.EXPORT))
 _CHANGE: Final = Gate(_changed)
 _LOAD: Final = Gate(_loaded)
+_SCOPED_LOAD: Final = Gate(_loaded, Data.SCOPED)
 _ADMIN: Final = Gate(_anywhere(Action.ADMIN))
 
 GATES: Final[Mapping[str, Gate]] = {
@@ -166,25 +170,25 @@ GATES: Final[Mapping[str, Gate]] = {
     # Reads.
     "snapshot": _READ,
     "moment": Gate(_named_moment),
-    "query": _READ,
-    "prepare": _READ,
+    "query": _SCOPED_READ,
+    "prepare": _SCOPED_READ,
     "query_with": _READ,
     "sql": _READ,
     "spark_views": _READ,
     "register_tables": _READ,
     "spark_sql": _READ,
-    "explain": _READ,
+    "explain": _SCOPED_READ,
     "analyze": Gate(_nothing),
-    "nodes": _READ,
-    "edges": _READ,
+    "nodes": _SCOPED_READ,
+    "edges": _SCOPED_READ,
     "counts": _READ,
     "to_networkx": _READ,
     "to_igraph": _READ,
     "to_pyg": _READ,
     "nx": _READ,
     "draw": _READ,
-    "read_blob": _READ,
-    "catalog": _READ_HEAD,
+    "read_blob": _SCOPED_READ,
+    "catalog": Gate(_on_branch(Action.READ), Data.SCOPED),
     "schema": _READ_HEAD,
     "schema_text": _READ_HEAD,
     "plan_schema": _READ_HEAD,
@@ -192,9 +196,9 @@ GATES: Final[Mapping[str, Gate]] = {
     "delete_branch_preview": Gate(lambda moments, given: (Need(Action.READ, given["name"]),), Data.NONE),
     "commits": Gate(_on_branch(Action.READ), actor="by"),
     "commit": Gate(_anywhere(Action.READ)),
-    "commit_changes": Gate(_commit),
-    "diff": Gate(_both_moments),
-    "changes": _READ_HEAD,
+    "commit_changes": Gate(_commit, Data.SCOPED),
+    "diff": Gate(_both_moments, Data.SCOPED),
+    "changes": Gate(_on_branch(Action.READ), Data.SCOPED),
     "feed": _READ_HEAD,
     "merge_preview": Gate(_previewed_merge),
     "revert_preview": Gate(_on_branch(Action.READ), actor="by"),
@@ -207,13 +211,13 @@ GATES: Final[Mapping[str, Gate]] = {
     # Writes. A preview runs the statements or reads the input, so it needs what the write needs.
     "mutate": _CHANGE,
     "mutate_preview": _CHANGE,
-    "load": _LOAD,
-    "load_preview": _LOAD,
+    "load": _SCOPED_LOAD,
+    "load_preview": _SCOPED_LOAD,
     "load_spark": _LOAD,
     "load_spark_preview": _LOAD,
     "load_with": _LOAD,
     "preview_with": _LOAD,
-    "earlier_load": _LOAD,
+    "earlier_load": _SCOPED_LOAD,
     "commit_versions": Gate(_committed_versions),
     "revert": Gate(_on_branch(Action.CHANGE), actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),

@@ -15,6 +15,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
 from omnigraph.engine.history.commits import find_with_state
 from omnigraph.engine.history.diff import changes_lines, changes_table, diff_rows
+from omnigraph.engine.history.visible_changes import scope_digest, shown_commit
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
@@ -128,7 +129,8 @@ class Comparer:
 
     def block(self, commit: GraphCommit, parent: GraphCommit | None, done: int, room: Room) -> tuple[ChangeBlock, bool]:
         """The changes of a commit after the first ``done`` ones, as far as there is room, and whether that is all."""
-        key = (commit.id, self.chosen.digest)
+        scope = self._scope_digest(commit, parent)
+        key = (commit.id, f"{self.chosen.digest} {scope}")
         rows = self.compared.get(key) or self._rows(commit, parent)
         changes: list[Change] = []
         left = done
@@ -143,7 +145,7 @@ class Comparer:
                 is_whole = False
                 self.compared.put(key, rows)
                 break
-        return ChangeBlock(commit, tuple(changes)), is_whole
+        return ChangeBlock(shown_commit(commit) if scope else commit, tuple(changes)), is_whole
 
     def sides(self, commit: GraphCommit, parent: GraphCommit) -> tuple[Snapshot, Snapshot]:
         """The snapshots before and after a commit."""
@@ -158,6 +160,12 @@ class Comparer:
         self._snapshots.clear()
         self._snapshots[commit.id] = after
         return tuple(rows for rows in diff_rows(before, after, self.chosen) if len(rows))
+
+    def _scope_digest(self, commit: GraphCommit, parent: GraphCommit | None) -> str:
+        """Identifies the part of the changes that the actor may see; empty if it is all of them."""
+        if self.permit.authorizer is None:
+            return ""
+        return scope_digest(self._at(commit), None if parent is None else self._at(parent))
 
     def _at(self, commit: GraphCommit) -> Snapshot:
         return self._snapshots.get(commit.id) or self.snapshot(self.manifests.at(commit))

@@ -16,11 +16,12 @@ from omnigraph.compare.tables import table_changes
 from omnigraph.core.display import Display, Displayed, counted, html_table
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.change_rows import ChangeRows, Pins, change_rows, kind_of
+from omnigraph.engine.history.visible_changes import restricted, visible_changes
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.schema.catalog import is_named, type_named, types_named
+from omnigraph.schema.catalog import Catalog, is_named, type_named, types_named
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
@@ -211,6 +212,8 @@ class ChangedTable:
     location: str
     entity: Entity
     pins: Pins
+    catalog: Catalog
+    """The schema that has the type: the later one, unless the type was dropped there."""
 
 
 def changed_tables(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangedTable]:
@@ -224,7 +227,8 @@ def changed_tables(before: Snapshot | None, after: Snapshot, chosen: ChangeFilte
         # A renamed type matches by either name.
         is_wanted = any(chosen.wants_type(kind_of(known), item.name) for item in (entity, old_entity) if item)
         if is_wanted and not _is_same(old_pin, pin):
-            yield ChangedTable(location, known, (old_pin, pin))
+            catalog = after.catalog if entity is not None or before is None else before.catalog
+            yield ChangedTable(location, known, (old_pin, pin), catalog)
 
 
 def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
@@ -232,7 +236,10 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
     for table in changed_tables(before, after, chosen):
         with nullcontext() if before is None else before.reading(), after.reading():
             found = change_rows(table_changes(after.store, table.entity, *table.pins), table.location, table.pins)
-        yield found.wanted(chosen)
+            visible = visible_changes(found, before, after, table.catalog)
+        if visible is not None:
+            # Filtered by operation afterwards: an entity that becomes visible is an insert.
+            yield visible.wanted(chosen)
 
 
 def _tables(snapshot: Snapshot | None) -> dict[str, tuple[Entity, TablePin]]:
@@ -253,7 +260,7 @@ def _is_same(before: TablePin | None, after: TablePin | None) -> bool:
 
 def compare(before: Snapshot, after: Snapshot, chosen: ChangeFilter) -> Diff:
     """The difference of two snapshots, computed when it is read."""
-    check_types(chosen, before, after)
+    check_types(chosen, restricted(before), restricted(after))
     return Diff(before, after, chosen)
 
 

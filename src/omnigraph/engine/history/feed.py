@@ -18,6 +18,7 @@ from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Compa
 from omnigraph.engine.history.commit_parts import CommitPart, commit_parts, part_rows
 from omnigraph.engine.history.diff import changes_lines, check_types
 from omnigraph.engine.history.moments import Moments
+from omnigraph.engine.history.visible_changes import restricted
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import ChangeFeedGap, CursorRejected, Hint, HistoryCleaned, NotFoundError
@@ -90,7 +91,7 @@ class Feed(Displayed):
         check_limit(limit)
         if since in (NOW, BEGINNING) or since.startswith(AFTER):
             # A cursor may be older than a type that was dropped; a name that is new now is a mistake.
-            check_types(self.comparer.chosen, self.comparer.snapshot(self.head))
+            check_types(self.comparer.chosen, restricted(self.comparer.snapshot(self.head)))
         start = self._position(since)
         behind, waiting = self._walk(start)
         position = Position(behind.id) if start is None else start

@@ -4,53 +4,69 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
-from omnigraph.engine.load.run import Loader, embedded
+from omnigraph.core.ports import FindEmbedder
+from omnigraph.engine.load import run
 from omnigraph.engine.load.sources import Loadable
 from omnigraph.engine.load_options import LoadOptions
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
+from omnigraph.engine.telemetry import logged
+from omnigraph.write.context import WriteContext
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.reject.file import RejectFile, require_new
 from omnigraph.write.load.reject.rows import Rejection
 
 
-class LoadingGraph(Protocol):
-    """The part of a graph that runs loaders; the graph stands above this module."""
+@dataclass(frozen=True)
+class Loading:
+    """Loads of one graph in this process; every entity that they touch passes the ``guard``."""
 
-    def earlier_load(self, options: LoadOptions) -> LoadResult | None: ...
+    context: WriteContext
+    uri: str
+    find_embedder: FindEmbedder
+    guard: ChangeGuard | None = None
 
-    def load_with(self, loader: Loader, options: LoadOptions) -> LoadResult: ...
+    def earlier(self, options: LoadOptions) -> LoadResult | None:
+        return run.earlier_load(self.context, options)
 
-    def preview_with(self, loader: Loader, options: LoadOptions) -> WritePreview: ...
+    @logged("load")
+    def load(self, data: Loadable, options: LoadOptions, rejection: Rejection | None = None) -> LoadResult:
+        loader = run.embedded(data, options, rejection, self.guard)
+        return run.load(self.context, loader, options, self.find_embedder)
+
+    @logged("load_preview")
+    def preview(self, data: Loadable, options: LoadOptions, rejection: Rejection | None = None) -> WritePreview:
+        loader = run.embedded(data, options, rejection, self.guard)
+        return run.preview(self.context, loader, options, self.find_embedder)
 
 
-def run_load(graph: LoadingGraph, data: Loadable, options: LoadOptions) -> LoadResult:
+def run_load(loading: Loading, data: Loadable, options: LoadOptions) -> LoadResult:
     """Load as one atomic commit; with ``reject_to``, without the invalid rows."""
     options.refuse_spark_only()
-    earlier = graph.earlier_load(options)
+    earlier = loading.earlier(options)
     if earlier is not None:
         return earlier
     if options.reject_to is None:
-        return graph.load_with(embedded(data, options), options)
+        return loading.load(data, options)
     file = RejectFile(os.fspath(options.reject_to))
     require_new(file.path)
     rejection = Rejection(file)
     with file.kept(), closing(rejection.found):
-        result = graph.load_with(embedded(data, options, rejection), options)
+        result = loading.load(data, options, rejection)
     # A repeated load made no commit of its own, so the file would describe nothing.
     if result.repeated:
         file.discard()
     return result if result.repeated else replace(result, rejected=rejection.count)
 
 
-def run_preview(graph: LoadingGraph, data: Loadable, options: LoadOptions) -> WritePreview:
+def run_preview(loading: Loading, data: Loadable, options: LoadOptions) -> WritePreview:
     """Preview a load; with ``reject_to``, with the rows that it would reject. No file is written."""
     options.refuse_spark_only()
     if options.reject_to is None:
-        return graph.preview_with(embedded(data, options), options)
+        return loading.preview(data, options)
     rejection = Rejection(None)
     with closing(rejection.found):
-        seen = graph.preview_with(embedded(data, options, rejection), options)
+        seen = loading.preview(data, options, rejection)
     return replace(seen, rejected=rejection.count, rejections=rejection.shown)

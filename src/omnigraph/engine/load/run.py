@@ -31,6 +31,7 @@ from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.reject.rows import Rejection
@@ -69,7 +70,12 @@ class LoadJob:
 Loader = Callable[[LoadJob], Loaded]
 
 
-def embedded(data: sources.Loadable, options: LoadOptions, rejection: Rejection | None = None) -> Loader:
+def embedded(
+    data: sources.Loadable,
+    options: LoadOptions,
+    rejection: Rejection | None = None,
+    guard: ChangeGuard | None = None,
+) -> Loader:
     """The loader that reads in this process. Invalid rows go into the ``rejection``, if there is one."""
 
     def read(job: LoadJob) -> Loaded:
@@ -99,6 +105,7 @@ def embedded(data: sources.Loadable, options: LoadOptions, rejection: Rejection 
             job.embedding,
             job.finish,
             rejection,
+            guard,
         )
 
     return read

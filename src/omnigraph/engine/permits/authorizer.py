@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from omnigraph.core.actors import Action, Actor
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
+
+
+@runtime_checkable
+class ChecksCatalog(Protocol):
+    """An authorizer whose rules may depend on the schema of a graph."""
+
+    @property
+    def has_data_rules(self) -> bool: ...
+
+    def check_catalog(self, catalog: Catalog) -> None:
+        """Raise PolicyInvalid if its rules do not fit the schema."""
+        ...
 
 
 class Authorizer(Protocol):

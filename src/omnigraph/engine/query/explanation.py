@@ -9,6 +9,7 @@ from typing import assert_never
 from omnigraph.core.display import html_text
 from omnigraph.exec.graph_view import INDEXED_STARTS_MAX, GraphView
 from omnigraph.exec.tables import TableView
+from omnigraph.query.compile import compile_text
 from omnigraph.query.explain import explain
 from omnigraph.query.ir import (
     DeleteEdges,
@@ -26,6 +27,9 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
+from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.data_scope import DataScope
+from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.index.reads import known_indexes
 
 
@@ -72,6 +76,15 @@ def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:
     """The plan on a snapshot; nothing is run, and no more than manifests and the cache directory are read."""
     facts = _read_facts(plan.root, view) if isinstance(plan, QueryIR) else _written_facts(plan, view)
     return Explanation(explain(plan), tuple(facts.values()), plan)
+
+
+def explained_inside(text: str, name: str | None, catalog: Catalog, scope: DataScope) -> Explanation:
+    """The plan of a query inside a scope, without the predicates of the scope and without facts of whole tables.
+
+    Both would tell of entities and properties outside of it.
+    """
+    plan = compile_text(text, visible_catalog(catalog, scope), name=name)
+    return Explanation(f"{explain(plan)}\n  (inside the data rules of the actor)", (), plan)
 
 
 def _read_facts(root: Operator, view: GraphView) -> dict[str, TableFacts]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from omnigraph.core.actors import Action, Need
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.core.profile import OperatorProfile, Profiler
@@ -24,6 +25,7 @@ from omnigraph.query.compile import compile_text
 from omnigraph.query.entity_columns import entity_columns, followed_edges
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import Values, bind_query, bind_values
+from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.io_meter import IoMeter
 
@@ -35,19 +37,25 @@ COMPILED_MAX = 512
 class Compiler:
     """Compiled queries by text, name and schema."""
 
-    _known: Lru[tuple[str, str | None, str], QueryIR | MutationIR] = field(default_factory=lambda: Lru(COMPILED_MAX))
+    _known: Lru[tuple[str, str | None, str, str], QueryIR | MutationIR] = field(
+        default_factory=lambda: Lru(COMPILED_MAX)
+    )
 
-    def plan(self, snapshot: Snapshot, text: str, name: str | None) -> QueryIR | MutationIR:
-        """The plan of a text under the schema of a snapshot."""
-        return self.compile(text, name, snapshot.state.schema_digest, snapshot.catalog)
+    def plan(
+        self, snapshot: Snapshot, text: str, name: str | None, scope: DataScope | None = None
+    ) -> QueryIR | MutationIR:
+        """The plan of a text under the schema of a snapshot, inside a scope."""
+        return self.compile(text, name, snapshot.state.schema_digest, snapshot.catalog, scope)
 
-    def compile(self, text: str, name: str | None, digest: str, catalog: Catalog) -> QueryIR | MutationIR:
+    def compile(
+        self, text: str, name: str | None, digest: str, catalog: Catalog, scope: DataScope | None = None
+    ) -> QueryIR | MutationIR:
         """The plan of a text, or of the named query in it."""
-        key = (text, name, digest)
+        key = (text, name, digest, "" if scope is None else scope.digest)
         known = self._known.get(key)
         if known is not None:
             return known
-        plan = compile_text(text, catalog, name=name)
+        plan = compile_text(text, catalog, name=name, scope=scope)
         self._known.put(key, plan)
         return plan
 
@@ -88,13 +96,18 @@ class NamedParts:
     def of(cls, query: QueryIR, catalog: Catalog) -> NamedParts:
         return cls(entity_columns(query, catalog), followed_edges(query))
 
-    def drawable(self, view: GraphView) -> Drawable:
-        """The nodes that rows of the query at a snapshot name."""
+    def drawable(self, view: GraphView) -> Drawable | None:
+        """The nodes that rows of the query at a snapshot name; None if a picture would show more than the query."""
+        if view.is_restricted:
+            return None
         return Drawable(Snapshot(view.store, view.state, view.catalog), self.columns, self.edges)
 
 
 def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, stats: bool) -> QueryResult:
     """Run one bound query in this process, on the general operators."""
+    if stats and view.is_restricted:
+        # Operators are measured with their predicates, and tables with all of their rows.
+        raise Need(Action.READ, branch).denied(": stats cannot apply the data rules of the actor", None)
     operators: list[OperatorProfile] | None = [] if stats else None
     profiler = Profiler(operators, IoMeter(view.store) if stats else None, view.remarks)
     rows = Shaper(view, budget, profiler).run(query)

@@ -16,6 +16,7 @@ from omnigraph.engine.tabular import BATCH_ROWS, Tabular
 from omnigraph.engine.views.source import ViewSource
 from omnigraph.engine.views.storage_filter import DividedFilter, divide
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
 from omnigraph.rows.arrow_types import Entity, table_schema
@@ -41,6 +42,8 @@ class EntityView(Tabular, Displayed):
     names: tuple[str, ...] | None = None
     skipped: int = 0
     rows_max: int | None = None
+    visible: VisibleRows | None = field(default=None, compare=False)
+    """The data rules of the actor; others do not exist for the view."""
     _known_length: list[int] = field(default_factory=list, compare=False)
 
     @property
@@ -113,7 +116,7 @@ class EntityView(Tabular, Displayed):
         return self.first() is not None
 
     def _counted(self) -> int:
-        if self.predicate == ir.TRUE:
+        if self.predicate == ir.TRUE and self.visible is None:
             return self.snapshot.state.tables[self.entity.table_key].rows
         return sum(batch.num_rows for batch in self._scanned(["id"], BATCH_ROWS))
 
@@ -126,12 +129,17 @@ class EntityView(Tabular, Displayed):
         pin = self.snapshot.state.tables[self.entity.table_key]
         if not pin.rows or self.rows_max == 0:
             return
-        read = list(dict.fromkeys([*names, *self._divided.columns]))
+        tested = () if self.visible is None else self.visible.columns(self.entity)
+        read = list(dict.fromkeys([*names, *self._divided.columns, *tested]))
         # A small limit needs a small first batch; storage reads whole batches.
         size = rows_max if self.rows_max is None else max(1, min(rows_max, self.skipped + self.rows_max))
         with self.snapshot.reading():
             stored = scan(self.snapshot.store, pin, read, self._divided.stored, blobs_as_bytes=True, batch_rows=size)
-            yield from map(self._divided.matching, stored)
+            # The data rules come first: a filter that may fail never sees a hidden entity.
+            yield from map(self._divided.matching, map(self._inside, stored))
+
+    def _inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch if self.visible is None else batch.filter(pa.array(self.visible.mask(self.entity, batch)))
 
     def column_types(self) -> dict[str, PropertyType]:
         """The columns that a filter may name."""

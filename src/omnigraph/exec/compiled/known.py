@@ -50,6 +50,9 @@ OPERATORS: Final[Mapping[type[Any], frozenset[str]]] = {
     Slice: frozenset({"input", "limit", "offset"}),
 }
 
+LEFT: Final[Mapping[type[Any], frozenset[str]]] = {Expand: frozenset({"visible"}), ShortestPath: frozenset({"visible"})}
+"""Fields that make a plan run on the general operators if they are set: a walk over visible edges alone."""
+
 EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
     ir.Constant: frozenset({"value", "type"}),
     ir.Parameter: frozenset({"name", "type"}),

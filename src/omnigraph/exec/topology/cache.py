@@ -220,6 +220,11 @@ def rebuild(topology: Topology, pins: Pins) -> Base:
     return _base(pins, topology.out.whole, has_dangling=topology.base.has_dangling)
 
 
+def topology_of(pins: Pins, out: Adjacency, *, has_dangling: bool) -> Topology:
+    """A topology of some of the edges of three tables. It belongs to no cache of this module: it is not all of them."""
+    return _exact(_base(pins, out, has_dangling=has_dangling))
+
+
 def _base(pins: Pins, out: Adjacency, *, has_dangling: bool) -> Base:
     edge, source, target = (Recorded(table.pin, table.layout) for table in pins)
     return Base(base_key(*pins), edge, source, target, has_dangling, known={"out": narrow(out)})

@@ -91,12 +91,14 @@ class Way:
 
 
 def way_of(step: Expand, graph: GraphView) -> Way:
-    return Way(step, expand.neighbours(graph.topology(step.edge), step.direction, reverse=step.from_target))
+    topology = graph.topology(step.edge, step.visible)
+    return Way(step, expand.neighbours(topology, step.direction, reverse=step.from_target))
 
 
 def _way_from(step: Expand, near: Rows, graph: GraphView) -> Way | None:
     """The lists for these rows; None if the rows are few enough for the edge index."""
-    lists = expand.neighbours(graph.walkable(step.edge, near, ONE_HOP), step.direction, reverse=step.from_target)
+    topology = graph.walkable(step.edge, near, ONE_HOP, step.visible)
+    lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
     return Way(step, lists) if isinstance(lists, Lists) else None
 
 
@@ -159,7 +161,8 @@ def _from_both_ends(steps: tuple[Expand, ...], graph: GraphView, evaluator: Eval
     Example: 0 -> 2, 1 -> 2, 2 -> 3, 2 -> 4 has 2 (into node 2) * 2 (out of it) = 4 walks of two steps.
     """
     first = steps[0]
-    lists = expand.neighbours(graph.topology(first.edge), first.direction, reverse=not first.from_target)
+    topology = graph.topology(first.edge, first.visible)
+    lists = expand.neighbours(topology, first.direction, reverse=not first.from_target)
     back = Way(first, lists)
     if len(back.lists.far.gone):
         # Degrees would count edges from deleted nodes.

@@ -55,7 +55,7 @@ def count_reached(
     counts_nodes = step.new_variable not in demand.variables
     if not counts_nodes and not leaves_only(step, frame, demand):
         return None
-    topology = graph.walkable(step.edge, frame.bindings[near_variable(step)], step.hops)
+    topology = graph.walkable(step.edge, frame.bindings[near_variable(step)], step.hops, step.visible)
     lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
     walk = _Walk(step, frame, lists, topology.loops, graph.node_table(step.new_type), evaluator, budget)
     is_counted = demand.multiplicity is not Multiplicity.EXISTS

@@ -40,7 +40,7 @@ def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Eva
 
 def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> Reached:
     bound = operator.source if operator.closes or not operator.from_target else operator.target
-    topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops)
+    topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops, operator.visible)
     # Lists for an edge bound at its target lead from the target type.
     lists = expand.neighbours(topology, operator.direction, reverse=operator.from_target and not operator.closes)
     keep_edges = operator.edge_variable is not None
@@ -75,7 +75,7 @@ def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, 
 
 def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget: Budget) -> Frame:
     """The rows whose two ends are connected, each with one shortest path."""
-    topology = graph.topology(operator.edge)
+    topology = graph.topology(operator.edge, operator.visible)
     lists = expand.neighbours(topology, operator.direction, reverse=False)
     ends = frame.bindings[operator.source], frame.bindings[operator.target]
     if topology.within_one_type:

@@ -19,7 +19,6 @@ from omnigraph.core.actors import Actor
 from omnigraph.core.ports import Embedder
 from omnigraph.embed.environment import from_environment
 from omnigraph.engine.graph import open_graph
-from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.errors import ClusterInvalid, InputError, OmnigraphError
 from omnigraph.manifest.layout import read_stamp
 from omnigraph.policy.actions import Resource
@@ -106,6 +105,8 @@ class ClusterSource:
             )
             queries = checked_queries(trusted, graph.queries)
             bundle = None if graph.policy is None else _policy(graph.policy, Resource.GRAPH, graph.id)
+            if bundle is not None:
+                bundle.check_catalog(trusted.snapshot().catalog)
         except OmnigraphError as error:
             return error.message
         for query in queries.values():
@@ -156,5 +157,5 @@ def _has_policy(snapshot: ServingSnapshot) -> bool:
     return snapshot.server_policy is not None or any(graph.policy is not None for graph in snapshot.graphs)
 
 
-def _policy(bundle: PolicyText, resource: Resource, graph_id: str | None) -> Authorizer:
+def _policy(bundle: PolicyText, resource: Resource, graph_id: str | None) -> Policy:
     return Policy(parse_bundle(bundle.text, f"policy {bundle.name}", resource), graph_id)

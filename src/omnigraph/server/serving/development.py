@@ -56,6 +56,8 @@ class AddressSource:
 
         def policed(graph: ServedGraph) -> ServedGraph:
             policy = None if bundle is None else Policy(bundle, graph.id)
+            if policy is not None:
+                policy.check_catalog(graph.trusted.snapshot().catalog)
             return replace(graph, authorizer=graph_authorizer(state, policy))
 
         return Serving(

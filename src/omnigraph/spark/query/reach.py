@@ -155,9 +155,10 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
 def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:
     target = tables.view.catalog.edges[operator.edge]
     new_type = target.source if operator.direction is Direction.IN else target.target
-    return Expand(
+    step = Expand(
         operator.input, operator.source, operator.target, operator.edge, operator.direction, operator.hops, new_type
     )
+    return replace(step, visible=operator.visible)
 
 
 def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str, str], hops: HopRange) -> DataFrame:

@@ -11,8 +11,10 @@ from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.lookup import pushed
 from omnigraph.exec.tables import TableView
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Direction, Expand
+from omnigraph.query.ir import Direction, Expand, VisibleEdges
+from omnigraph.query.standalone.formula import OWNER
 from omnigraph.query.variables import may_fail
+from omnigraph.query.visibility.restrict import owned
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
 from omnigraph.spark.cluster.spark_types import arrow_schema, row_bytes, spark_type
@@ -83,18 +85,40 @@ class QueryTables:
         """
         table = self.view.edge_table(step.edge)
         ends, variable = _ends(step), step.edge_variable
+        predicate = step.edge_predicate
+        if step.visible is not None:
+            own = owned(step.visible.edge, variable or "")
+            predicate = ir.conjunction((own,) if predicate is None else (own, predicate))
         extra = (ID, *step.edge_columns) if variable is not None and bind else ()
         repeats = variable is None and (ends is Ends.BOTH or not _is_unique(table))
         frame, names = self._read(
             table,
             variable or "",
             (NEAR, FAR, *extra),
-            step.edge_predicate,
+            predicate,
             ends=ends,
             distinct_by=by if repeats else None,
         )
+        if step.visible is not None:
+            frame = self._between_visible(frame, (names[NEAR], names[FAR]), step, step.visible, ends)
         attributes = {(variable or "", name): names[name] for name in extra}
         return Edges(frame, names[NEAR], names[FAR], attributes)
+
+    def _between_visible(
+        self, frame: DataFrame, ends: tuple[str, str], step: Expand, visible: VisibleEdges, direction: Ends
+    ) -> DataFrame:
+        """The edges whose ends are both visible, so that no hop leads to or from a hidden node."""
+        from pyspark.sql import functions as f
+
+        edge = self.view.catalog.edges[step.edge]
+        sides = [(edge.source, visible.source), (edge.target, visible.target)]
+        if direction is Ends.INTO:
+            sides.reverse()
+        for end, (type_name, predicate) in zip(ends, sides, strict=True):
+            if predicate != ir.TRUE:
+                nodes = self.nodes(type_name, OWNER, (), predicate)
+                frame = frame.join(nodes.frame, f.col(end) == f.col(nodes.id), "left_semi")
+        return frame
 
     def _read(
         self,

@@ -23,6 +23,7 @@ from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.completion import completed, folded
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.remarks import repeated_edges
@@ -114,9 +115,14 @@ def exists_violation(entity: Entity, id_: str, place: Place) -> Violation:
 
 
 def prepare_load(
-    store: Store, capture: Capture, deltas: list[TableDelta], mode: LoadMode, found: Violations
+    store: Store,
+    capture: Capture,
+    deltas: list[TableDelta],
+    mode: LoadMode,
+    found: Violations,
+    guard: ChangeGuard | None = None,
 ) -> PreparedLoad:
-    """Check the input against the graph; raises without any change.
+    """Check the input against the graph, and against the data rules of a ``guard``; raises without any change.
 
     ``found`` are the violations of the input by itself. All of them are reported together.
     """
@@ -129,6 +135,9 @@ def prepare_load(
     violations.absorb(found)
     whole = {key: completed(store, capture, delta, mode, violations) for key, delta in by_key.items()}
     existing = {key: _existing(key, delta, committed) for key, delta in by_key.items() if mode is LoadMode.APPEND}
+    if guard is not None:
+        # Before constraints are checked, whose violations would tell of entities that the actor may not know.
+        guard.check(store, capture, {key: item.delta for key, item in whole.items()})
     check_delta(capture.catalog, {key: item.delta for key, item in whole.items()}, committed, violations)
     _refuse_existing(by_key, existing, violations)
     if violations.total:

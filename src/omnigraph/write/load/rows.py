@@ -13,6 +13,7 @@ from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load
@@ -36,12 +37,14 @@ def load_rows(
     embedding: RowEmbedding | None = None,
     finish: Finish = publish,
     rejection: Rejection | None = None,
+    guard: ChangeGuard | None = None,
 ) -> Loaded:
     """Load rows as one atomic commit, or preview it.
 
     The reader of the rows reports into ``violations``; this adds violations of values. With an ``embedding``, the rows
     were read with its ``reading`` catalog and get their vectors here. With a ``rejection``, which collects those
-    violations, invalid rows are left out; such a load goes through disk, where rows can be removed again.
+    violations, invalid rows are left out; such a load goes through disk, where rows can be removed again. A ``guard``
+    has the data rules of the actor, which a load through disk cannot apply.
     """
     stream = checked(rows, violations, progress, embedding, is_partial=mode.is_partial)
     with context.profiler.step(READ) as step:
@@ -49,6 +52,8 @@ def load_rows(
         # The rows of a larger load are counted when all of them are read.
         step.rows = sum(typed.batch.num_rows for _, typed in buffered) if is_all else 0
     if not is_all:
+        if guard is not None:
+            guard.refuse_unchecked(context.manifests.catalog(context.manifests.warm(incarnation).schema_digest))
         from omnigraph.write.load.bulk import load_bulk
 
         rest = _drained(buffered, stream)
@@ -61,7 +66,7 @@ def load_rows(
     def prepare(capture: Capture) -> PreparedLoad:
         nonlocal last
         with context.profiler.step(CHECK) as step:
-            last = prepare_load(context.store, capture, deltas, mode, violations)
+            last = prepare_load(context.store, capture, deltas, mode, violations, guard)
             step.rows = sum(delta.rows.num_rows for delta in deltas)
         return last
 

@@ -1,0 +1,43 @@
+"""The catalog inside a scope: types and properties outside of it do not exist there.
+
+A query that names one gets the diagnostics of a name that does not exist. The catalog is for compiling only: executors
+read tables with the whole one, because a predicate of the scope may test a property that the actor may not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from omnigraph.query.visibility.data_scope import DataScope
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, constrained_properties
+
+_ENDS = ("src", "dst")
+
+SomeType = TypeVar("SomeType", NodeIR, EdgeIR)
+
+
+def visible_catalog(catalog: Catalog, scope: DataScope) -> Catalog:
+    """The types and properties of a catalog that are inside a scope."""
+    nodes = tuple(
+        _inside(node, scope.types[f"node:{node.name}"].properties)
+        for node in catalog.schema.nodes
+        if f"node:{node.name}" in scope.types
+    )
+    names = {node.name for node in nodes}
+    edges = tuple(
+        _inside(edge, scope.types[f"edge:{edge.name}"].properties)
+        for edge in catalog.schema.edges
+        if f"edge:{edge.name}" in scope.types and {edge.source, edge.target} <= names
+    )
+    # An interface shows properties of the types that implement it, and no query can name it.
+    interfaces: tuple[InterfaceIR, ...] = ()
+    return Catalog(replace(catalog.schema, nodes=nodes, edges=edges, interfaces=interfaces), catalog.order)
+
+
+def _inside(type_: SomeType, shown: frozenset[str]) -> SomeType:
+    properties = tuple(one for one in type_.properties if one.name in shown)
+    known = {*shown, *_ENDS}
+    constraints = tuple(one for one in type_.constraints if known.issuperset(constrained_properties(one)))
+    return replace(type_, properties=properties, constraints=constraints)
