@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import OUTPUT
+from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.run import Runner
 from omnigraph.exec.shape.group import group
@@ -19,8 +21,9 @@ from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader, Shaped
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
-from omnigraph.query.ir import Column, Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
+from omnigraph.query.ir import Column, Distinct, Filter, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
 from omnigraph.query.liveness import shaped_demand
+from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import column_type
 
 RESULT = "Result"
@@ -77,6 +80,8 @@ class Shaper:
                     below = self._projected(projection, under_distinct=True)
                     step.rows = below.length
                 return self._different(below, columns)
+            case Filter():
+                return self._filtered(self._shaped(operator.input, columns), operator.predicate)
             case Distinct():
                 return self._different(self._shaped(operator.input, columns), columns)
             case Sort():
@@ -95,6 +100,14 @@ class Shaper:
         reader = FrameReader(frame, self._runner.evaluator)
         reads = [reader.read(column.expression) for column in operator.columns]
         return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)
+
+    def _filtered(self, shaped: Shaped, predicate: ir.Expr) -> Shaped:
+        """The rows whose columns satisfy a predicate; only the columns that it reads are read."""
+        read = {part.position for part in walk(predicate) if isinstance(part, ir.Output)}
+        values = {f"{OUTPUT}{place}": shaped.reads[place](shaped.rows) for place in sorted(read)}
+        frame = Frame(shaped.length, {}, {}, values)
+        self.budget.hold(shaped.held + frame.nbytes, f"{shaped.length:,} groups")
+        return shaped.at(shaped.rows[self._runner.evaluator.mask(predicate, frame)])
 
     def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
         size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held, self._tuning)

@@ -24,6 +24,7 @@ from omnigraph.lang.gq_expression_ast import (
     PropertyAccess,
     Quantified,
     Slice,
+    Star,
     Variable,
     children,
     with_children,
@@ -68,6 +69,7 @@ __all__ = [
     "QueryFile",
     "ReadBody",
     "Slice",
+    "Star",
     "Statement",
     "Traversal",
     "Update",
@@ -178,15 +180,16 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
-    """``match {} return {} order {} limit n offset m``."""
+    """``match {} return {} having {} order {} limit n offset m``; a parameter may stand for the numbers."""
 
     clauses: tuple[Clause, ...]
     projections: tuple[Projection, ...]
     distinct: bool
     order: tuple[OrderKey, ...]
-    limit: int | None
-    offset: int | None
+    limit: int | Variable | None
+    offset: int | Variable | None
     span: Span = field(compare=False)
+    having: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ class MutationBody:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``query name($p: T) @description("...") { body }``."""
+    """``query name($p: T) @description("...") { body }``, or a read without a header, which is ``bare``."""
 
     name: Name
     parameters: tuple[Parameter, ...]
@@ -257,6 +260,7 @@ class Query:
     instruction: str | None
     body: ReadBody | MutationBody
     span: Span = field(compare=False)
+    bare: bool = False
 
     @property
     def is_mutation(self) -> bool:

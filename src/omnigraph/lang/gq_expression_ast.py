@@ -80,13 +80,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """The ``*`` of ``count(*)``: the rows themselves."""
+
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate, such as ``count(distinct $f)``."""
+    """An aggregate, such as ``count(distinct $f)``; ``second`` is the other argument of those that have two."""
 
     function: AggregateFunction
     argument: Expr
     distinct: bool
     span: Span = field(compare=False)
+    second: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +198,7 @@ Expr = (
     | AliasRef
     | Call
     | Aggregate
+    | Star
     | Binary
     | Negate
     | IsNull
@@ -213,8 +222,8 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return items
         case Call(_, arguments):
             return arguments
-        case Aggregate(_, argument):
-            return (argument,)
+        case Aggregate(_, argument, _, _, second):
+            return (argument,) if second is None else (argument, second)
         case Case(subject, branches, otherwise):
             tested = (part for branch in branches for part in (branch.condition, branch.value))
             return tuple(part for part in (subject, *tested, otherwise) if part is not None)
@@ -224,7 +233,7 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return tuple(part for part in (operand, start, stop) if part is not None)
         case Quantified(_, _, items, predicate):
             return (items, predicate)
-        case Literal() | Variable() | PropertyAccess() | AliasRef():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
             return ()
         case _:
             assert_never(expression)
@@ -242,7 +251,8 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Call():
             return replace(expression, arguments=tuple(map(change, expression.arguments)))
         case Aggregate():
-            return replace(expression, argument=change(expression.argument))
+            second = _changed(expression.second, change)
+            return replace(expression, argument=change(expression.argument), second=second)
         case Case():
             return replace(
                 expression,
@@ -260,7 +270,7 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expression, operand=change(expression.operand), start=bounds[0], stop=bounds[1])
         case Quantified():
             return replace(expression, items=change(expression.items), predicate=change(expression.predicate))
-        case Literal() | Variable() | PropertyAccess() | AliasRef():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
             return expression
         case _:
             assert_never(expression)

@@ -28,6 +28,7 @@ from omnigraph.lang.gq_ast import (
     Statement,
     Traversal,
     Update,
+    Variable,
 )
 from omnigraph.lang.gq_expression_format import spell_expression, spell_filter
 from omnigraph.lang.gq_parser import ParsedQueries
@@ -67,6 +68,9 @@ class _Formatter:
 
     def query(self, query: Query) -> Iterator[Line]:
         start, end = query.span
+        if query.bare and isinstance(query.body, ReadBody):
+            yield from self._read(query.body, query.span, 0)
+            return
         opening = self._places.find("(", query.name.span.end, end)
         closing = self._places.find(")", _end_of(query.parameters, opening.end), end)
         brace = self._places.find("{", closing.end, end)
@@ -88,7 +92,7 @@ class _Formatter:
         yield from self._bracketed(parameters, 0, uncounted=len(notes), opens=True, separate=True)
         match query.body:
             case ReadBody():
-                yield from self._read(query.body, Span(brace.end, end))
+                yield from self._read(query.body, Span(brace.end, end), 1)
             case MutationBody(statements):
                 for statement in statements:
                     yield from self._statement(statement)
@@ -123,28 +127,33 @@ class _Formatter:
         block = _Bracketed(f"{head} ", "{", parts, "}", tail, " ", span.start, opening, closing, span.end)
         yield from self._bracketed(block, depth)
 
-    def _read(self, body: ReadBody, within: Span) -> Iterator[Line]:
+    def _read(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
         find = self._places.find
         opening = find("{", body.span.start, within.end)
         closing = find("}", _end_of(body.clauses, opening.end), within.end)
-        yield Line("match {", 1, Span(body.span.start, opening.end), opens=True)
-        yield from self._clauses(body.clauses, 2)
-        yield Line("}", 1, closing, closes=True)
+        yield Line("match {", depth, Span(body.span.start, opening.end), opens=True)
+        yield from self._clauses(body.clauses, depth + 1)
+        yield Line("}", depth, closing, closes=True)
 
         end = closing.end
         start = find("return", end, within.end)
         end = find("}", _end_of(body.projections, start.end), within.end).end
         head = "return distinct" if body.distinct else "return"
-        yield from self._braces(head, body.projections, Span(start.start, end), start.end, 1)
+        yield from self._braces(head, body.projections, Span(start.start, end), start.end, depth)
+        if body.having is not None:
+            start = find("having", end, within.end)
+            end = find("}", body.having.span.end, within.end).end
+            yield Line(f"having {{ {spell_expression(body.having)} }}", depth, Span(start.start, end))
         if body.order:
             start = find("order", end, within.end)
             end = find("}", _end_of(body.order, start.end), within.end).end
-            yield from self._braces("order", body.order, Span(start.start, end), start.end, 1)
+            yield from self._braces("order", body.order, Span(start.start, end), start.end, depth)
         for word, number in (("limit", body.limit), ("offset", body.offset)):
             if number is not None:
                 start = find(word, end, within.end)
                 end = self._places.next_token(start.end).end
-                yield Line(f"{word} {number}", 1, Span(start.start, end))
+                text = f"${number.name}" if isinstance(number, Variable) else str(number)
+                yield Line(f"{word} {text}", depth, Span(start.start, end))
 
     def _clauses(self, clauses: Sequence[Clause], depth: int) -> Iterator[Line]:
         texts = _filter_texts(clauses)

@@ -99,7 +99,9 @@ def describe(operator: Operator) -> str:
             return f"Sort {', '.join(keys)}"
         case Slice():
             limit = "all" if operator.limit is None else operator.limit
-            return f"Slice limit {limit} offset {operator.offset}"
+            shown = f"${operator.limit_parameter}" if operator.limit_parameter else limit
+            offset = f"${operator.offset_parameter}" if operator.offset_parameter else operator.offset
+            return f"Slice limit {shown} offset {offset}"
         case _:
             assert_never(operator)
 
@@ -195,7 +197,9 @@ def render(expression: ir.Expr) -> str:
             return f"rrf({', '.join(render(arm) for arm in expression.arms)}, {render(expression.k)})"
         case ir.Aggregate():
             distinct = "distinct " if expression.distinct else ""
-            return f"{expression.function.value}({distinct}{render(expression.argument)})"
+            fraction = [] if expression.fraction is None else [str(expression.fraction)]
+            others = "".join(f", {item}" for item in (*fraction, *map(render, expression.by)))
+            return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
         case ir.Output():
             return f"column {expression.position + 1}"
         case ir.ScoreColumn():

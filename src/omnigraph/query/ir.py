@@ -187,11 +187,13 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Skips ``offset`` rows and keeps at most ``limit``."""
+    """Skips ``offset`` rows and keeps at most ``limit``. Binding replaces the parameters by their values."""
 
     input: Operator
     limit: int | None
     offset: int = 0
+    limit_parameter: str | None = None
+    offset_parameter: str | None = None
 
 
 Operator = (

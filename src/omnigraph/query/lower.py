@@ -26,7 +26,6 @@ from omnigraph.query.ir import (
     Scan,
     Score,
     ShortestPath,
-    Slice,
     Sort,
     SortKey,
 )
@@ -44,18 +43,20 @@ def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     if read.distinct:
         root, columns, order = _with_scores(root, read.columns, read.order)
         shaped: Operator = Distinct(Project(root, columns))
-        return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
+        return read.counts.applied(_sorted(shaped, order, _output_ties(columns))), columns
     root, columns, order = _with_scores(root, read.columns, read.order)
     root = _sorted(root, order, _entity_ties(read.block))
-    return Project(_slice(root, read), columns), columns
+    return Project(read.counts.applied(root), columns), columns
 
 
 def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
     root, columns, order = _with_scores(root, read.columns, read.order)
     shaped: Operator = Group(root, columns)
+    if read.having is not None:
+        shaped = Filter(shaped, read.having)
     if read.distinct:
         shaped = Distinct(shaped)
-    return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
+    return read.counts.applied(_sorted(shaped, order, _output_ties(columns))), columns
 
 
 def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> Operator:
@@ -64,12 +65,6 @@ def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...
         return root
     known = {key.expression for key in order}
     return Sort(root, (*order, *(tie for tie in ties if tie.expression not in known)))
-
-
-def _slice(root: Operator, read: CheckedRead) -> Operator:
-    if read.limit is None and not read.offset:
-        return root
-    return Slice(root, read.limit, read.offset)
 
 
 def _entity_ties(block: MatchBlock) -> tuple[SortKey, ...]:

@@ -1,19 +1,19 @@
-"""``return``, ``order``, ``limit``: projections to columns, order keys to sort keys (T8, T9, T17, T18, T21, T28)."""
+"""``return`` and ``order``: projections to columns, order keys to sort keys (T8, T9, T17, T18, T21, T28)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnigraph.core.operators import AggregateFunction
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import MatchBlock
-from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
+from omnigraph.query.scope import UNCODED, Context, Scope
+from omnigraph.query.shaping.aggregate_calls import check_aggregate
+from omnigraph.query.shaping.counts import RowCounts, check_counts
+from omnigraph.query.shaping.having import check_having
 from omnigraph.query.typecheck import Position, check_expression
-from omnigraph.query.types.calls import described
 from omnigraph.query.variables import replace_rankings
 
 _LIMIT_HINT = "write `limit 10` behind the order"
@@ -27,9 +27,9 @@ class CheckedRead:
     columns: tuple[Column, ...]
     aggregates: bool
     distinct: bool
+    having: ir.Expr | None
     order: tuple[SortKey, ...]
-    limit: int | None
-    offset: int
+    counts: RowCounts
 
 
 def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
@@ -44,14 +44,16 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
         return None
     aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
     order = _Orders(context, scope, body, known, aggregates).check()
-    return CheckedRead(block, known, aggregates, body.distinct, order, body.limit, body.offset or 0)
+    having = check_having(context, scope, body, known, aggregates=aggregates)
+    counts = check_counts(context, body)
+    return CheckedRead(block, known, aggregates, body.distinct, having, order, counts)
 
 
 def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> Column | None:
     node = projection.expression
     expression: ir.Expr | None
     if isinstance(node, ast.Aggregate):
-        expression = _check_aggregate(context, scope, node)
+        expression = check_aggregate(context, scope, node)
     else:
         expression = check_expression(context, scope, node, Position.RETURN)
     if expression is None:
@@ -69,39 +71,14 @@ def column_name(node: ast.Expr) -> str:
             return f"{node.variable.name}.{node.property.text}"
         case ast.Literal() | ast.ListLiteral():
             return "literal"
+        case ast.Aggregate(argument=ast.Star()):
+            return node.function.value
         case ast.Aggregate():
             return column_name(node.argument)
         case ast.Call():
             return node.function
         case _:
             return "expression"
-
-
-def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
-    if isinstance(node.argument, ast.Variable) and node.function is AggregateFunction.COUNT:
-        argument = _check_counted_variable(context, scope, node.argument)
-    else:
-        argument = check_expression(context, scope, node.argument, Position.RETURN)
-    if argument is None:
-        return None
-    rule = AGGREGATES[node.function]
-    type_ = rule.result(argument)
-    if type_ is None:
-        message = f"`{node.function.value}` takes {rule.expects}, not {described(argument)}"
-        context.error("T8", message, node.argument.span)
-        return None
-    return ir.Aggregate(node.function, argument, node.distinct, type_)
-
-
-def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) -> ir.Expr | None:
-    """The argument of ``count($v)``; a bare edge is not a value and is reported."""
-    bound = scope.lookup(node.name)
-    if bound is not None and bound.kind is VariableKind.EDGE:
-        context.error(
-            "T23", f"the edge `${node.name}` cannot be used as a value", node.span, "count a node or a property"
-        )
-        return None
-    return check_expression(context, scope, node, Position.RETURN)
 
 
 @dataclass(slots=True)
@@ -140,7 +117,7 @@ class _Orders:
             if position is None:
                 return None
         elif isinstance(node, ast.Aggregate):
-            aggregate = _check_aggregate(self.context, self.scope, node)
+            aggregate = check_aggregate(self.context, self.scope, node)
             position = None if aggregate is None else self._column_position(aggregate)
             if aggregate is not None and position is None:
                 message = "an aggregate in `order` must be returned too"

@@ -55,6 +55,9 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Posi
             return None
         case ast.Call():
             return _check_call(context, scope, node, place)
+        case ast.Star():
+            context.error("T7", "`*` stands for rows in `count(*)` only", node.span)
+            return None
         case ast.Aggregate():
             message = f"`{node.function.value}` can only be a whole projection, not part of an expression"
             context.error("T7", message, node.span)

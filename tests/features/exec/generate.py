@@ -50,6 +50,17 @@ class Property:
         return f"{self.name}: {name}{'?' if self.nullable else ''}{wish}"
 
 
+_SAME_ARGUMENT = {
+    "avg": "sum",
+    "stddev": "sum",
+    "percentile": "sum",
+    "max": "min",
+    "first": "collect",
+    "last": "collect",
+}
+"""Aggregates that take what another one takes."""
+
+
 def kind_of(scalar: str) -> str:
     return "number" if scalar in NUMBERS else scalar
 
@@ -235,6 +246,8 @@ class Writer:
     patterns: int = 0
     depth: int = 0
     """Of functions in functions."""
+    is_compiled: bool = False
+    """Writes what the compiled form runs."""
 
     # --- clauses ---------------------------------------------------------------------------------------
 
@@ -302,8 +315,9 @@ class Writer:
             return f"return distinct {{ {chosen} }}{self.ending([chosen] if chosen in nodes else [])}"
         keys = rng.sample(nodes, min(len(nodes), rng.choice([0, 0, 1, 1, 2])))
         function, argument = self.aggregated() if rng.random() < 0.3 else ("count", rng.choice(nodes))
-        columns = [*keys, f"{function}({argument}) as n"]
-        return f"return {{ {', '.join(columns)} }}{self.ending([*keys, *(['n'] if function != 'collect' else [])])}"
+        columns = [*keys, f"{function}({argument}{self.second(function)}) as n"]
+        ordered = [] if function in ("collect", "stddev") else ["n"]
+        return f"return {{ {', '.join(columns)} }}{self.ending([*keys, *ordered])}"
 
     def fresh(self, type_: Type, *, is_node: bool = True) -> Variable:
         self.names += 1
@@ -735,6 +749,7 @@ class Writer:
     def grouped(self) -> str:
         rng = self.rng
         projections, names = [], []
+        numbers: list[str] = []
         keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
         for number in range(rng.choice([0, 1, 1, 2])):
             if keys:
@@ -745,26 +760,66 @@ class Writer:
         for number in range(rng.randint(1, 3)):
             function, argument = self.aggregated()
             distinct = "distinct " if rng.random() < 0.25 else ""
-            projections.append(f"{function}({distinct}{argument}) as a{number}")
-            if function != "collect":
+            if not self.is_compiled and rng.random() < 0.1:
+                function, distinct, argument = "count", "", "*"
+            second = self.second(function)
+            projections.append(f"{function}({distinct}{argument}{second}) as a{number}")
+            if function not in ("collect", "stddev"):
                 names.append(f"a{number}")
+                if function in ("count", "sum", "percentile"):
+                    numbers.append(f"a{number}")
         rng.shuffle(projections)
         distinct = " distinct" if rng.random() < 0.1 else ""
-        return f"return{distinct} {{ {', '.join(projections)} }}" + self.ending(names)
+        having = f" having {{ {self.having(names, numbers)} }}" if names and not self.is_compiled and rng.random() < 0.3 else ""
+        return f"return{distinct} {{ {', '.join(projections)} }}{having}" + self.ending(names)
+
+    def second(self, function: str) -> str:
+        """The other argument of an aggregate that has one."""
+        if function == "percentile":
+            # Quarters of halves are exact.
+            return f", {self.rng.choice(['0', '0.25', '0.5', '1'])}"
+        keys = self.properties(lambda p: not p.is_list)
+        if function in ("first", "last") and keys and self.rng.random() < 0.6:
+            return f", {self.rng.choice(keys)}"
+        return ""
+
+    def having(self, names: list[str], numbers: list[str]) -> str:
+        """A condition on what is returned."""
+        rng = self.rng
+        tests = [f"({rng.choice(names)}) is {rng.choice(['', 'not '])}null"]
+        if numbers:
+            tests.append(f"({rng.choice(numbers)}) {rng.choice(['>', '<=', '!='])} {self.number()}")
+            tests.append(f"({rng.choice(numbers)}) >= {rng.choice(numbers)}")
+        chosen = rng.sample(tests, rng.randint(1, len(tests)))
+        return f" {rng.choice(['and', 'or'])} ".join(chosen)
 
     def aggregated(self) -> tuple[str, str]:
         rng = self.rng
-        function = rng.choice(["count", "count", "sum", "avg", "min", "max", "collect"])
+        names = ["count", "count", "sum", "avg", "min", "max", "collect"]
+        function = rng.choice(names if self.is_compiled else [*names, "stddev", "percentile", "first", "last"])
         fitting = {
             "count": self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node],
             "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
             "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
             "collect": self.properties(lambda p: not p.is_list) + [f"${v.name}" for v in self.scope if v.is_node],
-        }[{"avg": "sum", "max": "min"}.get(function, function)] + self.lengths
-        if function in ("sum", "avg"):
+        }[_SAME_ARGUMENT.get(function, function)] + self.lengths
+        if function in ("sum", "avg", "stddev", "percentile"):
             # A quotient is not exact, so its sums depend on their order.
             fitting = [text for text in fitting if "/" not in text]
         return (function, rng.choice(fitting)) if fitting else ("count", "1")
+
+    def count(self, choices: list[int]) -> str:
+        """A number of rows, written or given."""
+        number: int | None = self.rng.choice(choices)
+        if self.is_compiled or self.rng.random() < 0.7:
+            return str(number)
+        self.names += 1
+        name = f"n{self.names}"
+        is_optional = self.rng.random() < 0.3
+        number = None if is_optional and self.rng.random() < 0.5 else number
+        self.declared.append(f"${name}: {self.rng.choice(['I32', 'I64', 'U32', 'U64'])}{'?' if is_optional else ''}")
+        self.params[name] = self.values[name] = number
+        return f"${name}"
 
     def ending(self, keys: list[str]) -> str:
         rng = self.rng
@@ -773,7 +828,7 @@ class Writer:
             chosen = rng.sample(keys, min(len(keys), rng.randint(1, 3)))
             text += f" order {{ {', '.join(key + rng.choice(['', ' asc', ' desc']) for key in chosen)} }}"
         if rng.random() < 0.3:
-            text += f" limit {rng.choice([0, 1, 2, 5, 100])}"
+            text += f" limit {self.count([0, 1, 2, 5, 100])}"
         if rng.random() < 0.2:
-            text += f" offset {rng.choice([0, 1, 3, 50])}"
+            text += f" offset {self.count([0, 1, 3, 50])}"
         return text

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.types import PropertyType
-from tests.features.exec.naive_values import Data, Edge, Node, Path, Row, Values
+from tests.features.exec.naive_values import Data, Edge, Item, Node, Path, Row, Values
 
 SHORTEST_HOPS_MAX = 64
 WORK_MAX = 20_000
@@ -38,6 +40,8 @@ class Answer:
     offset: int
     collected: set[int] = field(default_factory=set)
     """Columns whose lists are in no order; here they are sorted."""
+    rounded: set[int] = field(default_factory=set)
+    """Columns of numbers that depend on the order of additions in their last digits."""
 
 
 @dataclass
@@ -77,10 +81,14 @@ class Naive(Values):
         columns = [p.alias.text if p.alias else column_name(p.expression) for p in body.projections]
         if any(isinstance(expression, ast.Aggregate) for expression in expressions):
             shaped = self._grouped(expressions, rows)
+            if body.having is not None:
+                shaped = [row for row in shaped if self._having(body, row)]
             answer = self._shaped(body, columns, expressions, _distinct(shaped) if body.distinct else shaped)
             for place, node in enumerate(expressions):
                 if isinstance(node, ast.Aggregate) and node.function is AggregateFunction.COLLECT:
                     answer.collected.add(place)
+                if isinstance(node, ast.Aggregate) and node.function is AggregateFunction.STDDEV:
+                    answer.rounded.add(place)
             return answer
         values = [tuple(self.value(expression, row) for expression in expressions) for row in rows]
         if body.distinct:
@@ -93,6 +101,20 @@ class Naive(Values):
             for row in rows
         ]
         return self._ordered(body, columns, values, keys, len(body.order))
+
+    def _having(self, body: ast.ReadBody, row: tuple[Any, ...]) -> bool:
+        """Whether the condition holds, with the columns as values."""
+
+        def column(node: ast.Expr) -> ast.Expr:
+            for place, projection in enumerate(body.projections):
+                alias = projection.alias.text if projection.alias else None
+                if node == projection.expression or (isinstance(node, ast.AliasRef) and node.name.text == alias):
+                    return ast.Variable(f"#{place}", node.span)
+            return ast.with_children(node, column)
+
+        assert body.having is not None
+        values = {f"#{place}": Item(cell, Scalar.F64) for place, cell in enumerate(row)}
+        return self.value(column(body.having), values) is True
 
     def _order_expression(self, node: ast.Expr, body: ast.ReadBody) -> ast.Expr:
         if isinstance(node, ast.AliasRef):
@@ -131,7 +153,12 @@ class Naive(Values):
                 together.sort(key=lambda pair: _sortable(pair[0][place]), reverse=down)
         ordered_rows = [row for _, row in together]
         ordered_keys = [key for key, _ in together]
-        return Answer(columns, ordered_rows, bool(body.order), ordered_keys, body.limit, body.offset or 0)
+        limit, offset = self._number(body.limit), self._number(body.offset)
+        return Answer(columns, ordered_rows, bool(body.order), ordered_keys, limit, offset or 0)
+
+    def _number(self, written: int | ast.Variable | None) -> int | None:
+        number: int | None = self.params[written.name] if isinstance(written, ast.Variable) else written
+        return number
 
     # --- aggregates ------------------------------------------------------------------------------------
 
@@ -156,6 +183,10 @@ class Naive(Values):
         return result
 
     def _aggregate(self, node: ast.Aggregate, rows: list[Row]) -> Any:
+        if isinstance(node.argument, ast.Star):
+            return len(rows)
+        if node.function in (AggregateFunction.FIRST, AggregateFunction.LAST):
+            return self._placed(node, rows)
         values = [value for row in rows if (value := self.value(node.argument, row)) is not None]
         if node.distinct:
             values = [value for (value,) in _distinct([(value,) for value in values])]
@@ -172,6 +203,26 @@ class Naive(Values):
                 return max(values, default=None)
             case AggregateFunction.COLLECT:
                 return sorted(values, key=_sortable)
+            case AggregateFunction.STDDEV:
+                return statistics.stdev(map(float, values)) if len(values) > 1 else None
+            case AggregateFunction.PERCENTILE:
+                assert isinstance(node.second, ast.Literal)
+                return _percentile(sorted(map(float, values)), float(node.second.value))  # type: ignore[arg-type] # a number
+
+    def _placed(self, node: ast.Aggregate, rows: list[Row]) -> Any:
+        """The value of the first or last row, in the order of the second argument, or of the ids of all entities."""
+        placed = []
+        for row in rows:
+            value = self.value(node.argument, row)
+            if node.second is not None:
+                keys = [self.value(node.second, row)]
+            else:
+                entities = [name for name in sorted(row) if not name.startswith("_#")]
+                keys = [None if row[name] is None else row[name].id for name in entities if not _is_path(row[name])]
+            if value is not None:
+                placed.append(([_sortable(key) for key in (*keys, value)], value))
+        ends = min if node.function is AggregateFunction.FIRST else max
+        return ends(placed, key=lambda pair: pair[0])[1] if placed else None
 
     # --- blocks ----------------------------------------------------------------------------------------
 
@@ -406,6 +457,18 @@ class Naive(Values):
         return ends and all(b in self.neighbours(edge, path.direction, a) for a, b in steps)
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, Path)
+
+
+def _percentile(values: list[float], fraction: float) -> float | None:
+    if not values:
+        return None
+    position = fraction * (len(values) - 1)
+    low, high = math.floor(position), math.ceil(position)
+    return values[low] + (values[high] - values[low]) * (position - low)
+
+
 def column_name(node: ast.Expr) -> str:
     """Section 4.6."""
     match node:
@@ -415,6 +478,8 @@ def column_name(node: ast.Expr) -> str:
             return node.name
         case ast.Literal() | ast.ListLiteral():
             return "literal"
+        case ast.Aggregate(argument=ast.Star()):
+            return "count"
         case ast.Aggregate():
             return column_name(node.argument)
         case ast.Call():

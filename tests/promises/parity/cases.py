@@ -27,10 +27,14 @@ class Case:
         return f"query q({self.params}) {{ match {{ {self.match} }} {word} {{ {self.returns} }} {rest} }}"
 
 
-AGGREGATES = "count($p.age), sum($p.age), avg($p.score), min($p.name), max($p.age), collect($p.age)"
+AGGREGATES = (
+    "count($p.age), sum($p.age), avg($p.score), min($p.name), max($p.age), collect($p.age), "
+    "count(*), stddev($p.age), percentile($p.age, 0.4), first($p.name), last($p.nick, $p.age), first($p.born, $p.score)"
+)
 DISTINCT = (
     "count(distinct $p.age), sum(distinct $p.age), avg(distinct $p.age), min(distinct $p.age), "
-    "max(distinct $p.name), collect(distinct $p.age)"
+    "max(distinct $p.name), collect(distinct $p.age), stddev(distinct $p.age), percentile(distinct $p.age, 0.3), "
+    "first(distinct $p.age), last(distinct $p.age, $q.name)"
 )
 
 CASES = {
@@ -85,5 +89,18 @@ CASES = {
     "distinct groups": Case("$p: Person maybe { $p knows $q }", f"$p.active, {DISTINCT}"),
     "no rows": Case("$p: Person $p.age > 99", AGGREGATES),
     "distinct": Case("$p: Person", "$p.age", "distinct order { $p.age desc }"),
+    "having": Case(
+        "$p: Person maybe { $p knows $q }",
+        "$p.name, count($q) as n, sum($q.age) as total",
+        "having { n > $least and (total is null or total < 60.5) or $p.name starts_with \"A\" } order { n, $p.name }",
+        params="$least: I32",
+        values={"least": 0},
+    ),
+    "counted walks": Case(
+        "$p: Person $p knows $q $q <knows>{1,2} $r", "count(*), stddev($p.age), percentile($p.age, 0.7), first($p.age)"
+    ),
+    "sizes": Case(
+        "$p: Person", "$p", "order { $p.name } limit $n offset $m", "$n: I32, $m: U64?", {"n": 2, "m": None}
+    ),
     "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
 }

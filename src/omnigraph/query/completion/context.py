@@ -28,6 +28,7 @@ class Block(Enum):
     BODY = auto()
     MATCH = auto()
     RETURN = auto()
+    HAVING = auto()
     ORDER = auto()
     PROPERTIES = auto()
     """Braces of a binding, an insert or a ``set``."""
@@ -42,6 +43,7 @@ _BLOCKS: Final = {
     "maybe": Block.MATCH,
     "return": Block.RETURN,
     "distinct": Block.RETURN,
+    "having": Block.HAVING,
     "order": Block.ORDER,
     "set": Block.PROPERTIES,
 }

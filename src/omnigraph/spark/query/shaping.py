@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
-from omnigraph.query.ir import Distinct, Group, Operator, Project, Slice, Sort
+from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort
 from omnigraph.query.liveness import counts_matches, shaped_demand
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
-from omnigraph.spark.query.expressions import column, comparable
+from omnigraph.spark.query.expressions import OUTPUT, column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.ordering import sliced, sort_columns
@@ -50,6 +50,11 @@ class ShapeOperators:
                 return self._grouped(operator)
             case Distinct(input=Project() as projection):
                 return self._projected(projection, under_distinct=True).distinct()
+            case Filter():
+                frame = self._shaped(operator.input)
+                places = range(len(frame.columns))
+                rows = BoundRows(frame, {(OUTPUT, str(place)): _name(place) for place in places})
+                return frame.where(column(operator.predicate, rows))
             case Distinct():
                 return self._shaped(operator.input).distinct()
             case Sort():
@@ -149,6 +154,55 @@ def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Colu
     return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))
 
 
+def _deviation(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The standard deviation of a sample; null for fewer than two values."""
+    from pyspark.sql import functions as f
+
+    if rows.multiplicity is None and not expression.distinct:
+        return f.stddev_samp(value.cast("double"))
+    items = _sorted_values(expression, rows, value)
+    mean = f.aggregate(items, f.lit(0.0), lambda sum_, item: sum_ + item) / f.size(items)
+    squares = f.aggregate(
+        f.transform(items, lambda item: (item - mean) * (item - mean)), f.lit(0.0), lambda sum_, item: sum_ + item
+    )
+    return f.when(f.size(items) > 1, f.sqrt(squares / (f.size(items) - 1)))
+
+
+def _percentile(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The value at a fraction of the sorted values, interpolated between its two neighbours."""
+    from pyspark.sql import functions as f
+
+    assert expression.fraction is not None
+    if not expression.distinct:
+        return f.percentile(value.cast("double"), expression.fraction, rows.multiplicities)
+    items = _sorted_values(expression, rows, value)
+    position = f.lit(expression.fraction) * (f.size(items) - 1)
+    low, high = f.floor(position), f.ceil(position)
+    below, above = f.get(items, low.cast("int")), f.get(items, high.cast("int"))
+    between = (high - position) * below + (position - low) * above
+    return f.when((low == high) | (below == above), below).otherwise(between)
+
+
+def _sorted_values(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The values of a group as sorted doubles, each as often as it counts."""
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        return f.sort_array(f.collect_set(comparable(expression.argument, rows)).cast("array<double>"))
+    repeated = f.array_repeat(value.cast("double"), rows.multiplicities.cast("int"))
+    return f.sort_array(f.flatten(f.collect_list(f.when(value.isNotNull(), repeated))))
+
+
+def _placed(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The value of the first or last row. Rows with equal keys are ordered by the value, so that tasks do not matter."""
+    from pyspark.sql import functions as f
+
+    keys = [column(key, rows).alias(f"k{place}") for place, key in enumerate(expression.by)]
+    # A null order leaves a row out: nulls are not chosen.
+    order = f.when(value.isNotNull(), f.struct(*keys, value.alias("value")))
+    return (f.min_by if expression.function is AggregateFunction.FIRST else f.max_by)(value, order)
+
+
 AGGREGATES: Mapping[AggregateFunction, Callable[[ir.Aggregate, BoundRows, Column], Column]] = {
     AggregateFunction.COUNT: _count,
     AggregateFunction.SUM: _sum,
@@ -156,5 +210,9 @@ AGGREGATES: Mapping[AggregateFunction, Callable[[ir.Aggregate, BoundRows, Column
     AggregateFunction.MIN: _smallest,
     AggregateFunction.MAX: _largest,
     AggregateFunction.COLLECT: _collected,
+    AggregateFunction.STDDEV: _deviation,
+    AggregateFunction.PERCENTILE: _percentile,
+    AggregateFunction.FIRST: _placed,
+    AggregateFunction.LAST: _placed,
 }
 """One row per aggregate function; ``query/aggregates.py`` has the type rules."""
