@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.gq_expression_ast import (
+    EVERY_PROPERTY,
     Aggregate,
     AliasRef,
     Binary,
@@ -27,12 +28,14 @@ from omnigraph.lang.gq_expression_ast import (
     Star,
     Variable,
     children,
+    is_entity,
     with_children,
 )
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
 __all__ = [
+    "EVERY_PROPERTY",
     "Aggregate",
     "AliasRef",
     "Assignment",
@@ -57,6 +60,7 @@ __all__ = [
     "MutationBody",
     "Negate",
     "Not",
+    "Name",
     "NotBlock",
     "OrderKey",
     "Parameter",
@@ -75,6 +79,7 @@ __all__ = [
     "Update",
     "Variable",
     "children",
+    "is_entity",
     "with_children",
 ]
 
@@ -111,7 +116,7 @@ class Hops:
 class Traversal:
     """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
 
-    With ``shortest`` the variable before the colon binds the path instead of an edge.
+    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the colon binds the path instead of an edge.
     """
 
     left: Variable
@@ -122,6 +127,11 @@ class Traversal:
     hops: Hops | None
     shortest: bool
     span: Span = field(compare=False)
+
+    @property
+    def is_any(self) -> bool:
+        """True for ``$a <$e> $b``, an edge of any type."""
+        return not self.edge.text
 
 
 @dataclass(frozen=True, slots=True)

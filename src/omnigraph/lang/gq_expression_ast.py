@@ -12,6 +12,10 @@ from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
 
+EVERY_PROPERTY = "*"
+"""The name of the property in ``$variable.*``, which stands for the whole entity."""
+
+
 class LiteralKind(Enum):
     """The written form of a literal; it determines the type, independent of the Python value."""
 
@@ -55,11 +59,16 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class PropertyAccess:
-    """``$variable.property``."""
+    """``$variable.property``, or ``$variable.*``."""
 
     variable: Variable
     property: Name
     span: Span = field(compare=False)
+
+
+def is_entity(access: PropertyAccess) -> bool:
+    """True for ``$variable.*``."""
+    return access.property.text == EVERY_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)

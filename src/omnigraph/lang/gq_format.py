@@ -225,6 +225,8 @@ def _filter_texts(clauses: Sequence[Clause]) -> dict[int, str]:
 
 
 def _traversal(traversal: Traversal) -> str:
+    if traversal.is_any and traversal.edge_variable is not None:
+        return f"${traversal.left.name} <${traversal.edge_variable.name}> ${traversal.right.name}"
     edge = f"<{traversal.edge.text}>" if traversal.undirected else traversal.edge.text
     if traversal.hops is not None:
         edge += f"{{{traversal.hops.low},{'' if traversal.hops.high is None else traversal.hops.high}}}"

@@ -11,6 +11,8 @@ from omnigraph.lang.source import Source, is_file_name
 from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
 from omnigraph.query.mutations import check_mutation
+from omnigraph.query.polymorphic.expand import is_polymorphic
+from omnigraph.query.polymorphic.plan import plan_union
 from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, Context
@@ -73,10 +75,14 @@ def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) ->
     if isinstance(query.body, ast.MutationBody):
         statements = check_mutation(context, query.body)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
-    read = check_read(context, query.body)
-    if read is None or diagnostics.has_errors:
+    if is_polymorphic(context, query.body.clauses):
+        plan = plan_union(context, query.body)
+    else:
+        read = check_read(context, query.body)
+        plan = None if read is None or diagnostics.has_errors else lower_read(read)
+    if plan is None or diagnostics.has_errors:
         return None
-    root, columns = lower_read(read)
+    root, columns = plan
     return QueryIR(query.name.text, parameters, columns, rewrite(root))
 
 

@@ -16,6 +16,7 @@ from omnigraph.query.ir import (
     TARGET,
     AntiJoin,
     AssignmentIR,
+    Column,
     CrossJoin,
     DeleteEdges,
     DeleteNodes,
@@ -38,6 +39,7 @@ from omnigraph.query.ir import (
     Slice,
     Sort,
     StatementIR,
+    Union,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
@@ -89,8 +91,10 @@ def describe(operator: Operator) -> str:
             parts = zip(operator.rankings, operator.required, strict=True)
             shown = [f"#{i} {render(item)}{' required' if must else ''}" for i, (item, must) in enumerate(parts)]
             return f"Score {', '.join(shown)}"
+        case Union():
+            return f"Union of {len(operator.inputs)} patterns"
         case Group() | Project():
-            columns = ", ".join(f"{render(column.expression)} as {column.name}" for column in operator.columns)
+            columns = ", ".join(f"{render(column.expression)} as {_column(column)}" for column in operator.columns)
             return f"{type(operator).__name__} {columns}"
         case Distinct():
             return "Distinct"
@@ -99,11 +103,15 @@ def describe(operator: Operator) -> str:
             return f"Sort {', '.join(keys)}"
         case Slice():
             limit = "all" if operator.limit is None else operator.limit
-            shown = f"${operator.limit_parameter}" if operator.limit_parameter else limit
+            count = f"${operator.limit_parameter}" if operator.limit_parameter else limit
             offset = f"${operator.offset_parameter}" if operator.offset_parameter else operator.offset
-            return f"Slice limit {shown} offset {offset}"
+            return f"Slice limit {count} offset {offset}"
         case _:
             assert_never(operator)
+
+
+def _column(column: Column) -> str:
+    return column.name if column.field is None else f"{column.name}.{column.field}"
 
 
 def _expand(operator: Expand) -> str:

@@ -9,6 +9,7 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
+    Column,
     DeleteEdges,
     DeleteNodes,
     Expand,
@@ -22,6 +23,7 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
+from omnigraph.query.shaping.entities import result_columns
 from omnigraph.schema.catalog import Catalog
 
 KINDS: Final = {
@@ -68,8 +70,9 @@ def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Ca
     if isinstance(plan, QueryIR):
         _collect_reads(plan.root, catalog, reads)
         assert isinstance(query.body, ast.ReadBody)
-        for projection, column in zip(query.body.projections, plan.columns, strict=True):
-            result.append(_result_column(projection, column.expression))
+        groups = [group for _, group in result_columns(plan.columns)]
+        for projection, group in zip(query.body.projections, groups, strict=True):
+            result.append(_result_column(projection, group[0]))
     else:
         _collect_writes(plan, catalog, reads, writes)
     return Operation(tuple(result), _sorted_types(reads), _sorted_types(writes))
@@ -79,9 +82,10 @@ def _sorted_types(types: set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(types, key=lambda item: (item[0] != "node", item[1])))
 
 
-def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultColumn:
+def _result_column(projection: ast.Projection, column: Column) -> ResultColumn:
     name = projection.alias.text if projection.alias else _static_name(projection.expression)
-    if isinstance(expression, ir.EntityId):
+    expression = column.expression
+    if isinstance(expression, ir.EntityId) or column.field is not None:
         return ResultColumn(name, "object", expression.type.nullable)
     type_ = expression.type
     nullable = type_.nullable or isinstance(expression, ir.Aggregate)
@@ -93,7 +97,7 @@ def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultCol
 def _static_name(node: ast.Expr) -> str:
     match node:
         case ast.PropertyAccess():
-            return node.property.text
+            return node.variable.name if ast.is_entity(node) else node.property.text
         case ast.Variable():
             return node.name
         case ast.Aggregate():

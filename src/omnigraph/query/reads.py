@@ -12,6 +12,7 @@ from omnigraph.query.pattern import MatchBlock
 from omnigraph.query.scope import UNCODED, Context, Scope
 from omnigraph.query.shaping.aggregate_calls import check_aggregate
 from omnigraph.query.shaping.counts import RowCounts, check_counts
+from omnigraph.query.shaping.entities import entity_columns
 from omnigraph.query.shaping.having import check_having
 from omnigraph.query.typecheck import Position, check_expression
 from omnigraph.query.variables import replace_rankings
@@ -38,20 +39,26 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     if bound is None:
         return None
     block, scope = bound
-    columns = [_check_projection(context, scope, projection) for projection in body.projections]
-    known = tuple(column for column in columns if column is not None)
-    if len(known) < len(columns):
+    made = [_check_projection(context, scope, projection) for projection in body.projections]
+    groups = [group for group in made if group is not None]
+    if len(groups) < len(made):
         return None
+    known = tuple(column for group in groups for column in group)
+    # The first column of every projection: an entity has several.
+    places = tuple(sum(map(len, groups[:number])) for number in range(len(groups)))
     aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
-    order = _Orders(context, scope, body, known, aggregates).check()
-    having = check_having(context, scope, body, known, aggregates=aggregates)
+    order = _Orders(context, scope, body, known, places, aggregates).check()
+    having = check_having(context, scope, body, known, places, aggregates=aggregates)
     counts = check_counts(context, body)
     return CheckedRead(block, known, aggregates, body.distinct, having, order, counts)
 
 
-def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> Column | None:
+def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> tuple[Column, ...] | None:
     node = projection.expression
     expression: ir.Expr | None
+    if isinstance(node, ast.PropertyAccess) and ast.is_entity(node):
+        name = projection.alias.text if projection.alias else node.variable.name
+        return entity_columns(context, scope, node, name)
     if isinstance(node, ast.Aggregate):
         expression = check_aggregate(context, scope, node)
     else:
@@ -59,7 +66,7 @@ def _check_projection(context: Context, scope: Scope, projection: ast.Projection
     if expression is None:
         return None
     name = projection.alias.text if projection.alias else column_name(node)
-    return Column(name, expression)
+    return (Column(name, expression),)
 
 
 def column_name(node: ast.Expr) -> str:
@@ -89,6 +96,7 @@ class _Orders:
     scope: Scope
     body: ast.ReadBody
     columns: tuple[Column, ...]
+    places: tuple[int, ...]
     aggregates: bool
     positions: dict[ir.Expr, int] = field(default_factory=dict)
 
@@ -140,7 +148,11 @@ class _Orders:
     def _alias_position(self, node: ast.AliasRef) -> int | None:
         aliases = [projection.alias.text if projection.alias else None for projection in self.body.projections]
         if node.name.text in aliases:
-            return aliases.index(node.name.text)
+            place = self.places[aliases.index(node.name.text)]
+            if self.columns[place].field is None:
+                return place
+            self.context.error("T7", f"rows cannot be ordered by the entity `{node.name.text}`", node.span)
+            return None
         hint = self.context.suggest(node.name.text, [alias for alias in aliases if alias])
         if hint is None and self.scope.lookup(node.name.text):
             hint = f"write `${node.name.text}`"

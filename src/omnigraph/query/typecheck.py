@@ -178,7 +178,9 @@ def check_property(
     if declared is None:
         kind = "edge" if bound.kind is VariableKind.EDGE else "node"
         hint = context.suggest(node.property.text, entity_type(context.catalog, bound).properties)
-        if node.property.text == "id" and kind == "node":
+        if ast.is_entity(node):
+            hint = f"`${name}.*` is a whole projection of `return`"
+        elif node.property.text == "id" and kind == "node":
             hint = f"its id is `id(${name})`"
         elif node.property.text in ("src", "dst", "from", "to") and kind == "edge":
             hint = "its endpoints are the variables on both sides of it"

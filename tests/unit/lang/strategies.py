@@ -50,6 +50,7 @@ from omnigraph.lang.gq_ast import (
     QueryFile,
     ReadBody,
     Slice,
+    Star,
     Traversal,
     Update,
     Variable,
@@ -82,7 +83,7 @@ NAME_REST = string.ascii_letters + string.digits + "_"
 # Words with a meaning somewhere in a grammar: none is reserved, so each must work as a name.
 KEYWORDS = tuple(
     """
-    query match return order limit offset distinct not maybe insert update delete set where and or in is as asc desc
+    query match return having order limit offset distinct not maybe insert update delete set where and or in is as asc desc
     null true false contains starts_with count sum min shortest date datetime now nearest node edge interface
     implements enum key unique index range check not_found ends_with case when then else end cast any all if exists
     """.split()  # noqa: SIM905 - as a list of literals nobody would read it
@@ -239,7 +240,22 @@ def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         | st.builds(Binary, st.sampled_from(BinaryOperator), inner, inner, st.just(NOWHERE))
         | inner.map(_negate)
         | st.builds(IsNull, inner, st.booleans(), st.just(NOWHERE))
-        | st.builds(Aggregate, st.sampled_from(AggregateFunction), inner, st.booleans(), st.just(NOWHERE))
+        | st.builds(
+            Aggregate,
+            st.sampled_from([item for item in AggregateFunction if item is not AggregateFunction.PERCENTILE]),
+            inner,
+            st.booleans(),
+            st.just(NOWHERE),
+        )
+        | st.builds(
+            Aggregate,
+            st.sampled_from([AggregateFunction.PERCENTILE, AggregateFunction.FIRST, AggregateFunction.LAST]),
+            inner,
+            st.booleans(),
+            st.just(NOWHERE),
+            inner,
+        )
+        | st.just(Aggregate(AggregateFunction.COUNT, Star(NOWHERE), False, NOWHERE))
         | st.builds(Call, st.sampled_from(["search", "match_text", "bm25"]), st.tuples(inner, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("fuzzy"), st.tuples(inner, inner, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("nearest"), st.tuples(property_accesses, inner), st.just(NOWHERE))
@@ -313,9 +329,10 @@ read_bodies = st.builds(
     _tuples(st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE)), least=1),
     st.booleans(),
     _tuples(st.builds(_order_key, expressions, st.none() | st.booleans()), most=3),
-    st.none() | integers,
-    st.none() | integers,
+    st.none() | integers | variables,
+    st.none() | integers | variables,
     st.just(NOWHERE),
+    st.none() | expressions,
 )
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
 assignments = st.builds(Assignment, names, values | _null, st.just(NOWHERE))

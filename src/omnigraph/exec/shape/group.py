@@ -117,7 +117,7 @@ def _entities(names: tuple[str, ...], expression: ir.Expr, frame: Frame) -> tupl
 
 
 def _is_score(expression: ir.Expr) -> bool:
-    return any(isinstance(part, ir.ScoreColumn) for part in walk(expression))
+    return any(isinstance(part, ir.ScoreColumn | ir.Output) for part in walk(expression))
 
 
 def _identifies(expression: ir.Expr, frame: Frame) -> bool:

@@ -13,7 +13,7 @@ TRANSLATED_MAX: Final = 2000
 """Characters of a text that are looked at: a message shows a line, and the patterns are not linear."""
 
 _CYPHER: Final = re.compile(r"(?:optional\s+)?match\s*(?:\w+\s*=\s*)?\(|(?:unwind|merge|create)\s*[\[(]", re.I)
-_SQL: Final = re.compile(r"(?:select|with|from)\b", re.I)
+_SQL: Final = re.compile(r"(?:select|with|from)\s+[\w*\"(]", re.I)
 
 _CYPHER_EXAMPLE: Final = "match { $p: Person $p knows $f $f.age > 30 } return { $p.name, $f.name } limit 10"
 _SQL_EXAMPLE: Final = "match { $p: Person $p.age > 30 } return { $p.name } order { $p.name } limit 10"

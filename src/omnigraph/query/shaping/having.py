@@ -18,7 +18,7 @@ _COLUMN = "#column"
 
 
 def check_having(
-    context: Context, scope: Scope, body: ast.ReadBody, columns: tuple[Column, ...], *, aggregates: bool
+    context: Context, scope: Scope, body: ast.ReadBody, columns: tuple[Column, ...], places: tuple[int, ...], *, aggregates: bool
 ) -> ir.Expr | None:
     """The condition over ``Output`` columns, or None if there is none or an error was reported."""
     if body.having is None:
@@ -31,7 +31,7 @@ def check_having(
     values = Scope()
     for name, column in names.items():
         values.bind(BoundVariable(name, VariableKind.VALUE, "", type=column.expression.type))
-    written = _Returned(context, scope, body).replaced(body.having)
+    written = _Returned(context, scope, body, places).replaced(body.having)
     predicate = None if written is None else check_predicate(context, values, written)
     return None if predicate is None else transform(predicate, _by_position)
 
@@ -45,8 +45,8 @@ def _by_position(part: ir.Expr) -> ir.Expr:
 class _Returned:
     """Replaces the parts of an expression that are returned by variables of their columns."""
 
-    def __init__(self, context: Context, scope: Scope, body: ast.ReadBody) -> None:
-        self._context, self._scope, self._body = context, scope, body
+    def __init__(self, context: Context, scope: Scope, body: ast.ReadBody, places: tuple[int, ...]) -> None:
+        self._context, self._scope, self._body, self._places = context, scope, body, places
         self._failed = False
 
     def replaced(self, node: ast.Expr) -> ast.Expr | None:
@@ -54,7 +54,7 @@ class _Returned:
         return None if self._failed else changed
 
     def _replace(self, node: ast.Expr) -> ast.Expr:
-        for place, projection in enumerate(self._body.projections):
+        for place, projection in zip(self._places, self._body.projections, strict=True):
             named = isinstance(node, ast.AliasRef) and projection.alias is not None
             if projection.expression == node or (named and projection.alias == getattr(node, "name", None)):
                 return ast.Variable(f"{_COLUMN}{place}", node.span)

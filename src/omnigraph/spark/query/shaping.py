@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
-from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort
-from omnigraph.query.liveness import counts_matches, shaped_demand
+from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Union
+from omnigraph.query.liveness import counts_matches, is_shaped, shaped_demand
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
@@ -44,17 +45,22 @@ class ShapeOperators:
         from pyspark.sql import functions as f
 
         match operator:
+            case Union():
+                return self._united(operator)
+            case Project() if is_shaped(operator.input):
+                rows = _over(self._shaped(operator.input))
+                return _selected(operator, rows)
             case Project():
                 return self._projected(operator, under_distinct=False)
+            case Group() if is_shaped(operator.input):
+                return _grouped(operator, _over(self._shaped(operator.input)))
             case Group():
-                return self._grouped(operator)
+                return _grouped(operator, self.rows.rows(operator.input, shaped_demand(operator)))
             case Distinct(input=Project() as projection):
                 return self._projected(projection, under_distinct=True).distinct()
             case Filter():
-                frame = self._shaped(operator.input)
-                places = range(len(frame.columns))
-                rows = BoundRows(frame, {(OUTPUT, str(place)): _name(place) for place in places})
-                return frame.where(column(operator.predicate, rows))
+                rows = _over(self._shaped(operator.input))
+                return rows.frame.where(column(operator.predicate, rows))
             case Distinct():
                 return self._shaped(operator.input).distinct()
             case Sort():
@@ -70,21 +76,39 @@ class ShapeOperators:
 
     def _projected(self, operator: Project, *, under_distinct: bool) -> DataFrame:
         rows = self.rows.rows(operator.input, shaped_demand(operator, under_distinct=under_distinct))
-        return rows.frame.select(
-            *(column(item.expression, rows).alias(_name(place)) for place, item in enumerate(operator.columns))
-        )
+        return _selected(operator, rows)
 
-    def _grouped(self, operator: Group) -> DataFrame:
-        """One row per group; exactly one row without grouping keys."""
-        rows = self.rows.rows(operator.input, shaped_demand(operator))
-        keys, totals = [], []
-        for place, item in enumerate(operator.columns):
-            expression = item.expression
-            if isinstance(expression, ir.Aggregate):
-                totals.append(aggregate(expression, rows).alias(_name(place)))
-            else:
-                keys.append(column(expression, rows).alias(_name(place)))
-        return rows.frame.groupBy(*keys).agg(*totals)
+    def _united(self, operator: Union) -> DataFrame:
+        """The rows of all inputs, in the types of the union."""
+        from pyspark.sql import functions as f
+
+        types = [spark_type(item.expression.type) for item in operator.columns]
+        columns = [f.col(_name(place)).cast(type_).alias(_name(place)) for place, type_ in enumerate(types)]
+        first, *others = (self._shaped(below).select(*columns) for below in operator.inputs)
+        return reduce(lambda left, right: left.unionAll(right), others, first)
+
+
+def _over(frame: DataFrame) -> BoundRows:
+    """Shaped rows, whose columns expressions read by ``Output``."""
+    return BoundRows(frame, {(OUTPUT, str(place)): _name(place) for place in range(len(frame.columns))})
+
+
+def _selected(operator: Project, rows: BoundRows) -> DataFrame:
+    return rows.frame.select(
+        *(column(item.expression, rows).alias(_name(place)) for place, item in enumerate(operator.columns))
+    )
+
+
+def _grouped(operator: Group, rows: BoundRows) -> DataFrame:
+    """One row per group; exactly one row without grouping keys."""
+    keys, totals = [], []
+    for place, item in enumerate(operator.columns):
+        expression = item.expression
+        if isinstance(expression, ir.Aggregate):
+            totals.append(aggregate(expression, rows).alias(_name(place)))
+        else:
+            keys.append(column(expression, rows).alias(_name(place)))
+    return rows.frame.groupBy(*keys).agg(*totals)
 
 
 def _name(place: int) -> str:
