@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -72,6 +72,7 @@ class Type:
     key: Property | None = None
     source: str = ""
     target: str = ""
+    implements: str = ""
 
     @property
     def every(self) -> list[Property]:
@@ -82,13 +83,14 @@ class Type:
 class Schema:
     nodes: dict[str, Type]
     edges: dict[str, Type]
+    interface: Type
 
     @property
     def text(self) -> str:
-        lines = []
+        lines = [f"interface {self.interface.name} {{ {' '.join(item.text for item in self.interface.properties)} }}"]
         for node in self.nodes.values():
             body = [prop.text for prop in node.properties] + ([f"{node.key.text} @key"] if node.key else [])
-            lines.append(f"node {node.name} {{ {' '.join(body)} }}")
+            lines.append(f"node {node.name}{node.implements} {{ {' '.join(body)} }}")
         for edge in self.edges.values():
             body = [prop.text for prop in edge.properties]
             lines.append(f"edge {edge.name}: {edge.source} -> {edge.target} {{ {' '.join(body)} }}")
@@ -133,7 +135,11 @@ def make_schema(rng: Random) -> Schema:
         target = source if rng.random() < 0.6 else rng.choice(list(nodes))
         properties = _properties(rng, rng.randint(0, 3))
         edges[f"E{number}"] = Type(f"E{number}", properties, None, source, target)
-    return Schema(nodes, edges)
+    shared = [replace(prop, name=f"q{number}") for number, prop in enumerate(_properties(rng, 2))]
+    for node in rng.sample(list(nodes.values()), min(len(nodes), rng.randint(1, 3))):
+        node.properties += shared
+        node.implements = " implements Shared"
+    return Schema(nodes, edges, Type("Shared", shared))
 
 
 def _properties(rng: Random, count: int) -> list[Property]:
@@ -228,6 +234,8 @@ class Variable:
     name: str
     type: Type
     is_node: bool
+    is_varying: bool = False
+    """Of a type that differs from row to row: alone it is the entity and no id."""
 
 
 @dataclass
@@ -257,7 +265,7 @@ class Writer:
             rest = self.counted()
             text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
             return Query(text, self.params, self.values)
-        clauses = self.match()
+        clauses = self.of_several_types() if not self.is_compiled and self.rng.random() < 0.2 else self.match()
         shape = self.rng.random()
         if shape < 0.25:
             rest = self.grouped()
@@ -265,6 +273,41 @@ class Writer:
             rest = self.plain(distinct=shape < 0.45)
         text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
         return Query(text, self.params, self.values)
+
+    def of_several_types(self) -> str:
+        """A pattern over an interface, any type and any edge; their variables have the properties of the interface."""
+        rng = self.rng
+        clauses = []
+        nowhere = Type("", [])
+        if rng.random() < 0.75:
+            first = self.fresh(self.schema.interface)
+            clauses.append(f"${first.name}: Shared{self.inline(first)}")
+        else:
+            first = self.fresh(nowhere)
+            clauses.append(f"${first.name}")
+        first.is_varying = True
+        if rng.random() < 0.5:
+            edge, other = self.fresh(nowhere, is_node=False), self.fresh(nowhere)
+            other.is_varying = True
+            ends = [first.name, other.name] if rng.random() < 0.5 else [other.name, first.name]
+            clauses.append(f"${ends[0]} <${edge.name}> ${ends[1]}")
+        elif rng.random() < 0.5:
+            implementers = [name for name, node in self.schema.nodes.items() if node.implements]
+            fitting = [edge for edge in self.schema.edges.values() if edge.source in implementers]
+            if fitting and first.type is self.schema.interface:
+                edge_type = rng.choice(fitting)
+                end = self.fresh(self.schema.nodes[edge_type.target])
+                clauses.append(f"${first.name} {self.walk(edge_type)} ${end.name}")
+        for _ in range(rng.choice([0, 0, 1])):
+            clauses.append(self.filter())
+        if rng.random() < 0.3:
+            shape = rng.random()
+            if shape < 0.5:
+                clauses.append(f"not {{ ${first.name} <$no> $other }}")
+            elif self.schema.interface in [v.type for v in self.scope]:
+                name = next(v.name for v in self.scope if v.type is self.schema.interface)
+                clauses.append(f"not {{ $twin: Shared $twin.q0 = ${name}.q1 }}")
+        return "\n    ".join(clauses)
 
     def match(self) -> str:
         rng = self.rng
@@ -309,7 +352,7 @@ class Writer:
     def counted(self) -> str:
         """Few keys, and a number of rows; or only which rows there are."""
         rng = self.rng
-        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        nodes = [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
         if rng.random() < 0.2:
             chosen = rng.choice([*nodes, *self.properties(lambda p: True)])
             return f"return distinct {{ {chosen} }}{self.ending([chosen] if chosen in nodes else [])}"
@@ -327,7 +370,7 @@ class Writer:
         return variable
 
     def node(self, type_name: str | None = None) -> Variable | None:
-        fitting = [v for v in self.scope if v.is_node and type_name in (None, v.type.name)]
+        fitting = [v for v in self.scope if v.is_node and not v.is_varying and type_name in (None, v.type.name)]
         return self.rng.choice(fitting) if fitting else None
 
     def binding(self) -> str:
@@ -644,7 +687,9 @@ class Writer:
         if shape < 0.55:
             return self.comparison()
         if shape < 0.65:
-            every = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node]
+            every = self.properties(lambda p: True) + [
+                f"${v.name}" for v in self.scope if v.is_node and not v.is_varying
+            ]
             return f"({rng.choice(every)}) {rng.choice(['is null', 'is not null'])}" if every else "1 = 1"
         if shape < 0.75:
             return self.membership()
@@ -704,28 +749,31 @@ class Writer:
         rng = self.rng
         projections, names = [], []
         for number in range(rng.randint(1, 4)):
-            expression = self.projection()
+            expression = self.projection(distinct=distinct)
             if rng.random() < 0.4:
-                names.append(f"c{number}")
+                if not expression.endswith("*"):
+                    names.append(f"c{number}")
                 expression += f" as c{number}"
-            elif expression.startswith("$") and "[" not in expression:
+            elif expression.startswith("$") and "[" not in expression and "*" not in expression:
                 names.append(expression)
             projections.append(expression)
         text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
         keys = list(names)
         if not distinct:
             keys += self.properties(lambda p: not p.is_list)
-            keys += [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
+            keys += [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying] + self.lengths
             if rng.random() < 0.2:
                 keys.append(self.arithmetic())
         return text + self.ending(keys)
 
-    def projection(self) -> str:
+    def projection(self, *, distinct: bool) -> str:
         rng = self.rng
         shape = rng.random()
-        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        nodes = [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
         if shape < 0.15 and nodes:
             return rng.choice(nodes)
+        if shape < 0.17 and not self.is_compiled and self.scope and not distinct:
+            return rng.choice([f"${v.name}.*" for v in self.scope if not v.is_varying] or ["1"])
         if shape < 0.2 and self.paths:
             return f"${rng.choice(self.paths)}.{rng.choice(['length', 'nodes'])}"
         if shape < 0.28:
@@ -750,7 +798,11 @@ class Writer:
         rng = self.rng
         projections, names = [], []
         numbers: list[str] = []
-        keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
+        keys = (
+            self.properties(lambda p: True)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
+            + self.lengths
+        )
         for number in range(rng.choice([0, 1, 1, 2])):
             if keys:
                 key = rng.choice(keys)
@@ -770,7 +822,11 @@ class Writer:
                     numbers.append(f"a{number}")
         rng.shuffle(projections)
         distinct = " distinct" if rng.random() < 0.1 else ""
-        having = f" having {{ {self.having(names, numbers)} }}" if names and not self.is_compiled and rng.random() < 0.3 else ""
+        having = (
+            f" having {{ {self.having(names, numbers)} }}"
+            if names and not self.is_compiled and rng.random() < 0.3
+            else ""
+        )
         return f"return{distinct} {{ {', '.join(projections)} }}{having}" + self.ending(names)
 
     def second(self, function: str) -> str:
@@ -798,10 +854,12 @@ class Writer:
         names = ["count", "count", "sum", "avg", "min", "max", "collect"]
         function = rng.choice(names if self.is_compiled else [*names, "stddev", "percentile", "first", "last"])
         fitting = {
-            "count": self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node],
+            "count": self.properties(lambda p: True)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
             "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
             "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
-            "collect": self.properties(lambda p: not p.is_list) + [f"${v.name}" for v in self.scope if v.is_node],
+            "collect": self.properties(lambda p: not p.is_list)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
         }[_SAME_ARGUMENT.get(function, function)] + self.lengths
         if function in ("sum", "avg", "stddev", "percentile"):
             # A quotient is not exact, so its sums depend on their order.

@@ -20,6 +20,8 @@ from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.types import PropertyType
 from tests.features.exec.naive_values import Data, Edge, Item, Node, Path, Row, Values
 
+ANY = "*"
+"""The type of a variable without one."""
 SHORTEST_HOPS_MAX = 64
 WORK_MAX = 20_000
 
@@ -51,7 +53,7 @@ class Step:
     clause: ast.Traversal
     left: str
     right: str
-    edge: EdgeType
+    edge: EdgeType | None
     direction: str
 
 
@@ -255,12 +257,16 @@ class Naive(Values):
             visible.update(learnt)
             found = [{**dict.fromkeys(learnt), **row} for row in extended]
         for clause in clauses:
-            if isinstance(clause, ast.Filter):
+            if isinstance(clause, ast.Filter) and not self._is_node(clause.predicate, types):
                 found = [row for row in found if self.value(clause.predicate, row) is True]
         for clause in clauses:
             if isinstance(clause, ast.NotBlock):
                 found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]
         yield from found
+
+    @staticmethod
+    def _is_node(node: ast.Expr, types: Mapping[str, tuple[str, str]]) -> bool:
+        return isinstance(node, ast.Variable) and types.get(node.name, ("", ""))[0] == "node"
 
     def _learn(self, clauses: tuple[ast.Clause, ...], types: dict[str, tuple[str, str]]) -> None:
         self._resolve(clauses, types, set())
@@ -280,26 +286,52 @@ class Naive(Values):
             if name not in types:
                 types[name] = (kind, type_name)
             if name not in outer and types[name][0] == kind:
-                own[name] = (kind, type_name)
+                own.setdefault(name, types[name])
 
         for clause in clauses:
             if isinstance(clause, ast.Binding):
                 bind(self._name(clause.variable), "node", clause.type_name.text)
+            elif isinstance(clause, ast.Filter) and self._is_binding(clause, types):
+                assert isinstance(clause.predicate, ast.Variable)
+                bind(clause.predicate.name, "node", ANY)
+            elif isinstance(clause, ast.Traversal) and clause.is_any:
+                assert clause.edge_variable is not None
+                left, right = self._name(clause.left), self._name(clause.right)
+                bind(left, "node", ANY)
+                bind(right, "node", ANY)
+                bind(clause.edge_variable.name, "edge", ANY)
+                steps.append(Step(clause, left, right, None, "any"))
             elif isinstance(clause, ast.Traversal) and not clause.shortest:
                 step = self._step(clause, types)
                 ends = self._end_types(step)
                 bind(step.left, "node", ends[0])
                 bind(step.right, "node", ends[1])
                 if clause.edge_variable is not None and not clause.edge_variable.is_anonymous:
+                    assert step.edge is not None
                     bind(clause.edge_variable.name, "edge", step.edge.name)
                 steps.append(step)
         for clause in clauses:
             if isinstance(clause, ast.Traversal) and clause.shortest:
                 assert clause.edge_variable is not None
                 step = self._step(clause, types)
+                assert step.edge is not None
                 types[clause.edge_variable.name] = ("path", step.edge.name)
                 shortest.append(step)
         return own, steps, shortest
+
+    def _is_binding(self, clause: ast.Filter, types: Mapping[str, tuple[str, str]]) -> bool:
+        """True for ``$x`` alone, which is a node of any type."""
+        node = clause.predicate
+        return isinstance(node, ast.Variable) and node.name not in self.params and node.name not in types
+
+    def _types_of(self, kind: str, type_name: str) -> list[str]:
+        """The concrete types of a type, an interface or any type."""
+        if kind == "edge":
+            return list(self.catalog.edges) if type_name == ANY else [type_name]
+        nodes = self.catalog.nodes
+        if type_name in nodes:
+            return [type_name]
+        return [name for name, node in nodes.items() if type_name == ANY or type_name in node.ir.implements]
 
     def _name(self, variable: ast.Variable) -> str:
         if not variable.is_anonymous:
@@ -315,7 +347,7 @@ class Naive(Values):
         if clause.undirected:
             direction = "both"
         elif left_type is not None:
-            direction = "out" if left_type == edge.source else "in"
+            direction = "out" if edge.source in self._types_of("node", left_type) else "in"
         elif right_type is not None:
             direction = "out" if right_type == edge.target else "in"
         else:
@@ -324,6 +356,7 @@ class Naive(Values):
 
     @staticmethod
     def _end_types(step: Step) -> tuple[str, str]:
+        assert step.edge is not None
         ends = (step.edge.source, step.edge.target)
         return ends if step.direction != "in" else (ends[1], ends[0])
 
@@ -345,10 +378,11 @@ class Naive(Values):
         ]
         name = (linked or free)[0]
         kind, type_name = own[name]
-        entities: Any = self.data.nodes[type_name] if kind == "node" else self.data.edges[type_name]
-        for id_ in entities:
-            entity: Any = Node(type_name, id_) if kind == "node" else Edge(type_name, id_)
-            yield from self._assign(own, steps, bindings, {**row, name: entity})
+        for concrete in self._types_of(kind, type_name):
+            entities: Any = self.data.nodes[concrete] if kind == "node" else self.data.edges[concrete]
+            for id_ in entities:
+                entity: Any = Node(concrete, id_) if kind == "node" else Edge(concrete, id_)
+                yield from self._assign(own, steps, bindings, {**row, name: entity})
 
     @staticmethod
     def _names(step: Step) -> list[str]:
@@ -379,6 +413,10 @@ class Naive(Values):
         left, right = row[step.left], row[step.right]
         if left is None or right is None:
             return False
+        if step.edge is None:
+            return self._any_holds(step, row)
+        if (left.type, right.type) != self._end_types(step):
+            return False
         variable = step.clause.edge_variable
         if variable is not None and not variable.is_anonymous:
             edge = row[variable.name]
@@ -388,11 +426,22 @@ class Naive(Values):
             forward, backward = (source, target) == (left.id, right.id), (target, source) == (left.id, right.id)
             return {"out": forward, "in": backward, "both": forward or backward}[step.direction]
         low, high = self._bounds(step)
+        assert step.edge is not None
         return right.id in self.reach(step.edge, step.direction, left.id, low, high)
+
+    def _any_holds(self, step: Step, row: Row) -> bool:
+        """Whether the edge, of whatever type, leads from one end to the other."""
+        assert step.clause.edge_variable is not None
+        edge = row[step.clause.edge_variable.name]
+        source, target, _ = self.data.edges[edge.type][edge.id]
+        declared = self.catalog.edges[edge.type]
+        ends = (Node(declared.source, source), Node(declared.target, target))
+        return (row[step.left], row[step.right]) in (ends, ends[::-1])
 
     def _bounds(self, step: Step) -> tuple[int, int]:
         hops = step.clause.hops
         low = hops.low if hops else 1
+        assert step.edge is not None
         high = (hops.high or 0) if hops else (SHORTEST_HOPS_MAX if step.clause.shortest else 1)
         return low, high if step.edge.source == step.edge.target else min(high, 1)
 
@@ -440,6 +489,7 @@ class Naive(Values):
     def _paths(self, step: Step, rows: list[Row]) -> Iterator[Row]:
         low, high = self._bounds(step)
         assert step.clause.edge_variable is not None
+        assert step.edge is not None
         for row in rows:
             left, right = row[step.left], row[step.right]
             if left is None or right is None:
@@ -472,6 +522,8 @@ def _percentile(values: list[float], fraction: float) -> float | None:
 def column_name(node: ast.Expr) -> str:
     """Section 4.6."""
     match node:
+        case ast.PropertyAccess() if ast.is_entity(node):
+            return node.variable.name
         case ast.PropertyAccess():
             return f"{node.variable.name}.{node.property.text}"
         case ast.Variable():
@@ -494,6 +546,8 @@ def _sortable(value: Any) -> tuple[bool, Any]:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, _hashable(item)) for name, item in value.items())
     return tuple(_hashable(item) for item in value) if isinstance(value, list | tuple) else value
 
 

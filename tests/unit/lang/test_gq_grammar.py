@@ -388,8 +388,12 @@ def _header(text: str, message: str, hint: str | None = None) -> Broken:
 NUMBER_MAX = "18446744073709551615"
 BROKEN = [
     # file and header
-    Broken("match { $p: P } return { $p } ¦query q() { delete P where a = 1 }", "expected the end of the read", "names"),
-    Broken("match { $p: P } return { $p } ¦where $p.a = 1", "expected the end of the read, found `where`", "filters belong"),
+    Broken(
+        "match { $p: P } return { $p } ¦query q() { delete P where a = 1 }", "expected the end of the read", "names"
+    ),
+    Broken(
+        "match { $p: P } return { $p } ¦where $p.a = 1", "expected the end of the read, found `where`", "filters belong"
+    ),
     Broken("¦MATCH { $p: P }", "expected `query`", "lower case: `match`"),
     Broken("¦MATCH (p:P)-[:KNOWS]->(q) RETURN q", "this is Cypher", "match { $p: P $p knows $q } return { $q }"),
     Broken("¦SELECT name FROM P WHERE age > 3", "this is SQL", "match { $p: P $p.age > 3 } return { $p.name }"),

@@ -151,8 +151,6 @@ def _columns_of(text: str, name: str) -> str:
 
     pieces = re.split(r'("[^"]*"|\bas\s+\w+)', re.sub(rf"\b{name}\.", "", quoted), flags=re.I)
     return "".join(
-        re.sub(r"\b[A-Za-z_]\w*\b", word, piece)
-        if number % 2 == 0
-        else re.sub(r"(?i)^as\b", "as", piece)
+        re.sub(r"\b[A-Za-z_]\w*\b", word, piece) if number % 2 == 0 else re.sub(r"(?i)^as\b", "as", piece)
         for number, piece in enumerate(pieces)
     )

@@ -217,7 +217,9 @@ class _Place:
     def _in_expression(self, block: Block) -> Iterator[Candidate]:
         after_value = back(self.before, 1).kind is Kind.VARIABLE or self._last(2) == "." or self._last(1) == ")"
         if after_value:
-            yield from _keywords({Block.RETURN: ("as",), Block.HAVING: _CONDITIONS, Block.ORDER: ("asc", "desc")}.get(block, ()))
+            yield from _keywords(
+                {Block.RETURN: ("as",), Block.HAVING: _CONDITIONS, Block.ORDER: ("asc", "desc")}.get(block, ())
+            )
         elif self._last(1) != "as":
             yield from self.variables()
             yield from _functions(function.value for function in AggregateFunction)

@@ -7,7 +7,7 @@ of types that no edge connects is left out. In ``not`` a pattern is absent if al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
@@ -89,15 +89,45 @@ class _Expansion:
 
     context: Context
     outer: Types
+    _possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The types that variables may have before any is chosen."""
 
     def patterns(self, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
         domains = self._domains(clauses)
+        self._widen(clauses, domains)
         steps = [clause for clause in clauses if isinstance(clause, ast.Traversal)]
         open_steps = [step for step in steps if step.is_any]
         for edges, types in self._edges(open_steps, domains, {}, {}):
             for complete in self._types(list(domains), domains, steps, types):
                 chosen = {name: complete[name] for name in domains if name in complete}
-                yield Pattern(tuple(self._clauses(clauses, edges, {**self.outer, **complete})), chosen)
+                known = self._inferred(clauses, complete)
+                yield Pattern(tuple(self._clauses(clauses, edges, complete, known)), chosen)
+
+    def _widen(self, clauses: tuple[ast.Clause, ...], domains: Mapping[str, tuple[str, ...]]) -> None:
+        """Learn the types that variables may have, for the direction of edges."""
+        self._possible = {name: (type_,) for name, type_ in self.outer.items()}
+        for clause in clauses:
+            if isinstance(clause, ast.Binding) and clause.type_name.text in self.context.catalog.nodes:
+                self._possible[clause.variable.name] = (clause.type_name.text,)
+        self._possible.update(domains)
+
+    def _inferred(self, clauses: tuple[ast.Clause, ...], types: Types) -> dict[str, str]:
+        """The types of all variables of the block, as its bindings and edges tell them."""
+        known = {**self.outer, **types}
+        for clause in clauses:
+            match clause:
+                case ast.Binding(variable, type_name) if type_name.text in self.context.catalog.nodes:
+                    known.setdefault(variable.name, type_name.text)
+                case ast.Traversal(left, edge, right) if not clause.is_any and not clause.shortest:
+                    found = self.context.catalog.edge(edge.text)
+                    if found is not None:
+                        source, target = (left, right) if self._is_forward(clause, found) else (right, left)
+                        known.setdefault(source.name, found.source)
+                        known.setdefault(target.name, found.target)
+                case _:
+                    continue
+        known.pop("_", None)
+        return known
 
     def _domains(self, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, ...]]:
         """The node types that each variable of a polymorphic clause may have; of several clauses, those that fit all."""
@@ -143,7 +173,11 @@ class _Expansion:
                 self.context.error("T2", message, match.property.span, hint)
 
     def _edges(
-        self, steps: list[ast.Traversal], domains: Mapping[str, tuple[str, ...]], types: Types, chosen: dict[int, EdgeType]
+        self,
+        steps: list[ast.Traversal],
+        domains: Mapping[str, tuple[str, ...]],
+        types: Types,
+        chosen: dict[int, EdgeType],
     ) -> Iterator[tuple[dict[int, EdgeType], dict[str, str]]]:
         """Every choice of an edge type for the steps over any edge, with the types of their ends."""
         if not steps:
@@ -168,7 +202,11 @@ class _Expansion:
         return known.setdefault(name, type_) == type_
 
     def _types(
-        self, names: list[str], domains: Mapping[str, tuple[str, ...]], steps: list[ast.Traversal], types: dict[str, str]
+        self,
+        names: list[str],
+        domains: Mapping[str, tuple[str, ...]],
+        steps: list[ast.Traversal],
+        types: dict[str, str],
     ) -> Iterator[dict[str, str]]:
         """Every choice of types for the other variables that the edges of the block connect."""
         waiting = [name for name in names if name not in types]
@@ -187,31 +225,34 @@ class _Expansion:
         if edge is None:
             return True
         left, right = types.get(step.left.name), types.get(step.right.name)
-        ends = ((edge.source, edge.target), (edge.target, edge.source))
-        return any(left in (None, first) and right in (None, second) for first, second in ends)
+        ends = (edge.source, edge.target) if self._is_forward(step, edge) else (edge.target, edge.source)
+        return left in (None, ends[0]) and right in (None, ends[1])
+
+    def _is_forward(self, step: ast.Traversal, edge: EdgeType) -> bool:
+        """True if an edge is followed as written. It is unless the types of the ends admit only the other direction."""
+        left, right = (self._possible.get(end.name) for end in (step.left, step.right))
+        return (left is None or edge.source in left) and (right is None or edge.target in right)
 
     def _clauses(
-        self, clauses: tuple[ast.Clause, ...], edges: Mapping[int, EdgeType], types: Types
+        self, clauses: tuple[ast.Clause, ...], edges: Mapping[int, EdgeType], types: Types, known: Types
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
                 case ast.Binding() if clause.variable.name in types:
                     yield replace(clause, type_name=Name(types[clause.variable.name], clause.type_name.span))
-                case ast.Filter(ast.Variable(name) as variable) if name in types and name not in self.outer:
+                case ast.Filter(ast.Variable(name) as variable) if name in types:
                     yield _binding(variable, types[name])
                 case ast.Traversal() if clause.is_any:
                     # The types of the ends decide the direction.
-                    yield from (_binding(end, types[end.name]) for end in (clause.left, clause.right) if end.name in types)
+                    yield from (
+                        _binding(end, types[end.name]) for end in (clause.left, clause.right) if end.name in types
+                    )
                     edge = edges[id(clause)]
                     word = Name(as_edge_word(edge.name), clause.edge.span)
                     yield replace(clause, edge=word, undirected=edge.is_homogeneous)
                 case ast.NotBlock():
-                    for inner in _Expansion(self.context, types).patterns(clause.clauses):
+                    for inner in _Expansion(self.context, known).patterns(clause.clauses):
                         yield replace(clause, clauses=inner.clauses)
-                case ast.MaybeBlock() if is_polymorphic(self.context, clause.clauses):
-                    hint = "bind its variable to a node type, or write the pattern without `maybe`"
-                    message = "a `maybe` block cannot contain an interface, any type or any edge"
-                    self.context.error("T26", message, clause.span, hint)
                 case _:
                     yield clause
 

@@ -20,17 +20,20 @@ from omnigraph.query.variables import replace_rankings
 def plan_union(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
     """The operators and columns of a polymorphic read; None if an error was reported."""
     check_reads(context, body)
-    patterns = expand(context, body)
+    patterns = None if context.diagnostics.has_errors else expand(context, body)
     if patterns is None:
         return None
     # A variable whose type is the same everywhere is like any other one.
     varying = frozenset(
         name for name in patterns[0].types if len({pattern.types.get(name) for pattern in patterns}) > 1
     )
-    polymorphic = varying | interfaces_of(context, body.clauses).keys()
+    interfaces = {name: properties for name, (_, properties) in interfaces_of(context, body.clauses).items()}
+    polymorphic = varying | interfaces.keys()
+    shared = {name: _shared(context, {pattern.types[name] for pattern in patterns}) for name in varying}
+    own = replace(context, interfaces={**shared, **interfaces})
     reads: list[CheckedRead] = []
     for pattern in patterns:
-        read = _check(context, body, pattern, polymorphic)
+        read = _check(own, body, pattern, polymorphic)
         if read is None:
             return None
         reads.append(read)
@@ -44,14 +47,22 @@ def _check(context: Context, body: ast.ReadBody, pattern: Pattern, polymorphic: 
     found = Diagnostics(context.diagnostics.source)
     projections = tuple(spelled_out(projection, polymorphic) for projection in body.projections)
     concrete = replace(body, clauses=pattern.clauses, projections=projections)
-    interfaces = {name: properties for name, (_, properties) in interfaces_of(context, body.clauses).items()}
-    own = replace(context, diagnostics=found, interfaces=interfaces)
-    read = check_read(own, concrete)
+    read = check_read(replace(context, diagnostics=found), concrete)
     if read is not None and not found.has_errors and _fuses(read):
         found.error("T21", "`rrf` ranks within one type", body.span, "order by `bm25` or `nearest`, or name the type")
     for item in found.report():
         context.error(item.code, item.message, item.span, item.hint)
     return None if found.has_errors else read
+
+
+def _shared(context: Context, types: set[str]) -> frozenset[str]:
+    """The properties that all of these node types have, with one type."""
+    declared = [context.catalog.nodes[name].properties for name in sorted(types)]
+    kinds = [
+        {name: (item.type.scalar, item.type.is_list, item.type.dimension) for name, item in properties.items()}
+        for properties in declared
+    ]
+    return frozenset(name for name, kind in kinds[0].items() if all(other.get(name) == kind for other in kinds))
 
 
 def _fuses(read: CheckedRead) -> bool:

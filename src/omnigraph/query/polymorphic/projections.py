@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
-from omnigraph.query.polymorphic.expand import interface_properties
+from omnigraph.query.polymorphic.expand import interface_properties, is_polymorphic
 from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]
@@ -47,6 +47,10 @@ def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Inter
             case ast.Binding(matches=matches):
                 for match in matches:
                     _check_expression(context, match.value, interfaces)
+            case ast.MaybeBlock(inner) if is_polymorphic(context, inner):
+                hint = "bind its variable to a node type, or write the pattern without `maybe`"
+                message = "a `maybe` block cannot contain an interface, any type or any edge"
+                context.error("T26", message, clause.span, hint)
             case ast.NotBlock(inner) | ast.MaybeBlock(inner):
                 _check_block(context, inner, interfaces)
             case _:

@@ -13,11 +13,11 @@ from omnigraph.schema.types import PropertyType
 FIRST = "id"
 """The first field of every entity. No property has this name, so it also marks where an entity starts."""
 TYPE = "type"
+ENDS = (("src", "from"), ("dst", "to"))
+"""The stored names of the ends of an edge, and those in the language."""
 
 
-def entity_columns(
-    context: Context, scope: Scope, node: ast.PropertyAccess, name: str
-) -> tuple[Column, ...] | None:
+def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, name: str) -> tuple[Column, ...] | None:
     """The columns of ``$v.*``: id, type and all properties but Blobs; of an interface only its own properties."""
     properties = context.interfaces.get(node.variable.name)
     bound = scope.lookup(node.variable.name)
@@ -28,6 +28,8 @@ def entity_columns(
         return None
     text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
     columns = [Column(name, ir.EntityId(bound.name, text, is_text=True), FIRST)]
+    if bound.kind is VariableKind.EDGE:
+        columns += [Column(name, ir.Property(bound.name, end, text), field) for end, field in ENDS]
     declared = entity_type(context.catalog, bound).properties
     if TYPE not in declared:
         columns.append(Column(name, ir.TypeName(bound.name, bound.type_name, text), TYPE))

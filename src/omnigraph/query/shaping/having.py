@@ -18,7 +18,13 @@ _COLUMN = "#column"
 
 
 def check_having(
-    context: Context, scope: Scope, body: ast.ReadBody, columns: tuple[Column, ...], places: tuple[int, ...], *, aggregates: bool
+    context: Context,
+    scope: Scope,
+    body: ast.ReadBody,
+    columns: tuple[Column, ...],
+    places: tuple[int, ...],
+    *,
+    aggregates: bool,
 ) -> ir.Expr | None:
     """The condition over ``Output`` columns, or None if there is none or an error was reported."""
     if body.having is None:
