@@ -58,9 +58,9 @@ __all__ = [
     "LiteralKind",
     "MaybeBlock",
     "MutationBody",
+    "Name",
     "Negate",
     "Not",
-    "Name",
     "NotBlock",
     "OrderKey",
     "Parameter",
@@ -116,7 +116,8 @@ class Hops:
 class Traversal:
     """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
 
-    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the colon binds the path instead of an edge.
+    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the
+    colon binds the path instead of an edge.
     """
 
     left: Variable

@@ -11,7 +11,6 @@ from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifi
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
-
 EVERY_PROPERTY = "*"
 """The name of the property in ``$variable.*``, which stands for the whole entity."""
 

@@ -109,6 +109,6 @@ CASES = {
         "having { n > 0 } order { t, e }",
     ),
     "distinct over any type": Case("$x", "type($x) as t", "distinct order { t }"),
-    "not any edge": Case("$n: Named not { $n <$e> $other $other.name = $n.name }", "$n.name, type($n)"),
+    "not any edge": Case("$n: Named not { $n <$e> $other $other: Named $other.name > $n.name }", "$n.name, type($n)"),
     "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
 }

@@ -83,9 +83,10 @@ NAME_REST = string.ascii_letters + string.digits + "_"
 # Words with a meaning somewhere in a grammar: none is reserved, so each must work as a name.
 KEYWORDS = tuple(
     """
-    query match return having order limit offset distinct not maybe insert update delete set where and or in is as asc desc
+    query match return order limit offset distinct not maybe insert update delete set where and or in is as asc desc
     null true false contains starts_with count sum min shortest date datetime now nearest node edge interface
     implements enum key unique index range check not_found ends_with case when then else end cast any all if exists
+    having percentile first last
     """.split()  # noqa: SIM905 - as a list of literals nobody would read it
 )
 

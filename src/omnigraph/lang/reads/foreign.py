@@ -134,8 +134,11 @@ def _expression(text: str, names: list[str]) -> str:
 
 
 _SQL_WORDS: Final = frozenset(
-    "and or not in is null as desc asc count sum avg min max distinct true false like between case when then else end "
-    "lower upper trim length coalesce cast".split()
+    re.findall(
+        r"\w+",
+        "and or not in is null as desc asc count sum avg min max distinct true false like between case when then else "
+        "end lower upper trim length coalesce cast",
+    )
 )
 
 

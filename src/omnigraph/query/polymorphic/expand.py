@@ -93,6 +93,8 @@ class _Expansion:
     """The types that variables may have before any is chosen."""
 
     def patterns(self, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
+        if any(self._contradicts(clause) for clause in clauses):
+            return
         domains = self._domains(clauses)
         self._widen(clauses, domains)
         steps = [clause for clause in clauses if isinstance(clause, ast.Traversal)]
@@ -102,6 +104,12 @@ class _Expansion:
                 chosen = {name: complete[name] for name in domains if name in complete}
                 known = self._inferred(clauses, complete)
                 yield Pattern(tuple(self._clauses(clauses, edges, complete, known)), chosen)
+
+    def _contradicts(self, clause: ast.Clause) -> bool:
+        """True for a binding of an outer variable to a type that it does not have here: nothing matches it."""
+        if not isinstance(clause, ast.Binding) or clause.type_name.text not in self.context.catalog.nodes:
+            return False
+        return self.outer.get(clause.variable.name, clause.type_name.text) != clause.type_name.text
 
     def _widen(self, clauses: tuple[ast.Clause, ...], domains: Mapping[str, tuple[str, ...]]) -> None:
         """Learn the types that variables may have, for the direction of edges."""
@@ -130,7 +138,7 @@ class _Expansion:
         return known
 
     def _domains(self, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, ...]]:
-        """The node types that each variable of a polymorphic clause may have; of several clauses, those that fit all."""
+        """The node types that each variable of a polymorphic clause may have: those that fit all of its clauses."""
         catalog, found = self.context.catalog, dict[str, tuple[str, ...]]()
         every = tuple(catalog.nodes)
 

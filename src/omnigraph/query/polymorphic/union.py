@@ -11,8 +11,22 @@ from dataclasses import dataclass, replace
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Column, Distinct, Expand, Filter, Group, Operator, OptionalJoin, Outer, Project, Scan
-from omnigraph.query.ir import ShortestPath, Sort, SortKey, Union
+from omnigraph.query.ir import (
+    Column,
+    Distinct,
+    Expand,
+    Filter,
+    Group,
+    Operator,
+    OptionalJoin,
+    Outer,
+    Project,
+    Scan,
+    ShortestPath,
+    Sort,
+    SortKey,
+    Union,
+)
 from omnigraph.query.lower import lower_rows, output_ties
 from omnigraph.query.reads import CheckedRead
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs

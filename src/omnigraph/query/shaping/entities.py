@@ -1,4 +1,4 @@
-"""Entities as values: ``$p.*`` is one column per property for the executors, and one column of structs in the result."""
+"""Entities as values: ``$p.*`` is one column per property for the executors, and one struct in the result."""
 
 from __future__ import annotations
 

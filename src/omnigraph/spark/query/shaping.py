@@ -218,7 +218,7 @@ def _sorted_values(expression: ir.Aggregate, rows: BoundRows, value: Column) -> 
 
 
 def _placed(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
-    """The value of the first or last row. Rows with equal keys are ordered by the value, so that tasks do not matter."""
+    """The value of the first or last row. Equal rows are ordered by the value, so that tasks do not matter."""
     from pyspark.sql import functions as f
 
     keys = [column(key, rows).alias(f"k{place}") for place, key in enumerate(expression.by)]
