@@ -201,6 +201,10 @@ class ReadBody:
     offset: int | Variable | None
     span: Span = field(compare=False)
     having: Expr | None = None
+    union: tuple[ReadBody, ...] = ()
+    """Further reads whose rows are added; order, limit and offset belong to all of them."""
+    keeps_duplicates: bool = False
+    """``union all`` instead of ``union``."""
 
 
 @dataclass(frozen=True, slots=True)

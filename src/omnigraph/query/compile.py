@@ -8,9 +8,10 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source, is_file_name
-from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
+from omnigraph.query.ir import Column, MutationIR, Operator, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
 from omnigraph.query.mutations import check_mutation
+from omnigraph.query.polymorphic.added import plan_added
 from omnigraph.query.polymorphic.expand import is_polymorphic
 from omnigraph.query.polymorphic.plan import plan_union
 from omnigraph.query.reads import check_read
@@ -75,15 +76,19 @@ def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) ->
     if isinstance(query.body, ast.MutationBody):
         statements = check_mutation(context, query.body)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
-    if is_polymorphic(context, query.body.clauses):
-        plan = plan_union(context, query.body)
-    else:
-        read = check_read(context, query.body)
-        plan = None if read is None or diagnostics.has_errors else lower_read(read)
+    plan = plan_added(context, query.body, _plan) if query.body.union else _plan(context, query.body)
     if plan is None or diagnostics.has_errors:
         return None
     root, columns = plan
     return QueryIR(query.name.text, parameters, columns, rewrite(root))
+
+
+def _plan(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
+    """The operators and columns of one read; None if an error was reported."""
+    if is_polymorphic(context, body.clauses):
+        return plan_union(context, body)
+    read = check_read(context, body)
+    return None if read is None or context.diagnostics.has_errors else lower_read(read)
 
 
 def _declare_parameters(context: Context, query: ast.Query) -> None:

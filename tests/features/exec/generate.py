@@ -265,6 +265,9 @@ class Writer:
             rest = self.counted()
             text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
             return Query(text, self.params, self.values)
+        if not self.is_compiled and self.rng.random() < 0.05:
+            reads = self.united()
+            return Query(f"query q({', '.join(self.declared)}) {{ {reads} }}", self.params, self.values)
         clauses = self.of_several_types() if not self.is_compiled and self.rng.random() < 0.2 else self.match()
         shape = self.rng.random()
         if shape < 0.25:
@@ -273,6 +276,19 @@ class Writer:
             rest = self.plain(distinct=shape < 0.45)
         text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
         return Query(text, self.params, self.values)
+
+    def united(self) -> str:
+        """Two reads of nodes, and the union of their rows."""
+        parts = []
+        for _ in range(2):
+            clauses, node = self.match(), self.rng.choice([v for v in self.scope if v.is_node])
+            number = self.rng.choice(["1", "2"])
+            parts.append(
+                f"match {{ {clauses} }} return {{ type(${node.name}) as t, id(${node.name}) as i, {number} as n }}"
+            )
+            self.scope, self.paths, self.patterns = [], [], 0
+        word = self.rng.choice([" union ", " union all "])
+        return word.join(parts) + self.ending(["t", "i", "n"])
 
     def of_several_types(self) -> str:
         """A pattern over an interface, any type and any edge; their variables have the properties of the interface."""

@@ -10,7 +10,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.core.operators import AggregateFunction
@@ -76,6 +76,8 @@ class Naive(Values):
     # --- the whole query -------------------------------------------------------------------------------
 
     def run(self, body: ast.ReadBody) -> Answer:
+        if body.union:
+            return self._united(body)
         types: dict[str, tuple[str, str]] = {}
         rows = list(self._block(body.clauses, {}, types))
         named = sorted(name for name, (kind, _) in types.items() if kind != "path" and not name.startswith("_#"))
@@ -103,6 +105,14 @@ class Naive(Values):
             for row in rows
         ]
         return self._ordered(body, columns, values, keys, len(body.order))
+
+    def _united(self, body: ast.ReadBody) -> Answer:
+        """The rows of all reads; without ``all`` each once."""
+        alone = replace(body, union=(), order=(), limit=None, offset=None)
+        parts = [self.run(part) for part in (alone, *body.union)]
+        rows = [row for part in parts for row in part.rows]
+        expressions = [projection.expression for projection in body.projections]
+        return self._shaped(body, parts[0].columns, expressions, rows if body.keeps_duplicates else _distinct(rows))
 
     def _having(self, body: ast.ReadBody, row: tuple[Any, ...]) -> bool:
         """Whether the condition holds, with the columns as values."""

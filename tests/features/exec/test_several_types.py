@@ -111,12 +111,16 @@ def test_search_and_ranking_work_over_an_interface(graph: Graph) -> None:
 
 
 def test_an_edge_reaches_the_types_that_are_its_ends(graph: Graph) -> None:
-    assert rows(graph, "match { $p: Person $p said $m $m: Message } return { type($m), id($m) } order { id($m) }") == [
+    assert rows(
+        graph, "match { $p: Person $p said $m $m: Message } return { type($m) as t, id($m) as i } order { i }"
+    ) == [
         ("Comment", "7"),
         ("Comment", "9"),
     ]
     # Followed as written: the message is replied to.
-    assert rows(graph, "match { $m: Message $c replies $m } return { type($m), type($c) }") == [("Post", "Comment")]
+    assert rows(graph, "match { $m: Message $c replies $m } return { type($m) as m, type($c) as c }") == [
+        ("Post", "Comment")
+    ]
 
 
 def test_any_edge_connects_in_either_direction(graph: Graph) -> None:

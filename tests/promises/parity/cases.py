@@ -110,5 +110,11 @@ CASES = {
     ),
     "distinct over any type": Case("$x", "type($x) as t", "distinct order { t }"),
     "not any edge": Case("$n: Named not { $n <$e> $other $other: Named $other.name > $n.name }", "$n.name, type($n)"),
+    "union": Case(
+        "$p: Person",
+        "$p.name as name, $p.age as number",
+        "union match { $c: Company } return { $c.name, $c.founded } order { number desc, name } limit 4",
+    ),
+    "union all": Case("$p: Person", "$p.*", "union all match { $p: Person $p knows $q } return { $q.* }"),
     "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
 }

@@ -317,6 +317,10 @@ READS = [
     ("return{$p}limit 10", "return { $p }\n  limit 10"),
     ("return{$p}limit 0 offset 5", "return { $p }\n  limit 0\n  offset 5"),
     ("return{$p}offset 5", "return { $p }\n  offset 5"),
+    (
+        "return{$p}union all match{$q:Q}return{$q}having{a}order{a}",
+        "return { $p }\n  union all\n  match {\n    $q: Q\n  }\n  return { $q }\n  having { a }\n  order { a }",
+    ),
     ("return{$p}limit $n offset $m", "return { $p }\n  limit $n\n  offset $m"),
     ("return{count( * )as n}having{n>3}", "return { count(*) as n }\n  having { n > 3 }"),
     ("return{first($p.a,$p.b) percentile($p.a,0.5)}", "return { first($p.a, $p.b), percentile($p.a, 0.5) }"),

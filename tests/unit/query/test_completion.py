@@ -71,7 +71,7 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("match { $p: Person } |", ["return"]),
         ("match { $p: Person } return |", ["distinct"]),
         ("match { $p: Person } return { $p.name |", ["as"]),
-        ("match { $p: Person } return { $p.name } |", ["having", "order", "limit", "offset"]),
+        ("match { $p: Person } return { $p.name } |", ["having", "union", "order", "limit", "offset"]),
         ("match { $p: Person } return { $p.name } order { $p.name } |", ["limit", "offset"]),
         ("match { $p: Person } return { $p.name } limit 3 |", ["offset"]),
         ("match { $p: Person } return { $p.name } order { $p.age |", ["asc", "desc"]),

@@ -1,6 +1,8 @@
-"""The sections of a read: ``match``, ``return``, ``having``, ``order``, ``limit`` and ``offset``."""
+"""The sections of a read: ``match``, ``return``, ``having``, ``union``, ``order``, ``limit`` and ``offset``."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
@@ -9,12 +11,40 @@ from omnigraph.lang.gq_clauses import at_operand, parse_block, parse_clauses
 from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Kind
 
-SECTIONS = ("having", "order", "limit", "offset")
+SECTIONS = ("having", "union", "order", "limit", "offset")
 """The sections that may follow ``return``, in their order."""
 
 
 def parse_read(cursor: Cursor) -> ReadBody:
-    """A read from ``match`` to its last section."""
+    """A read from ``match`` to its last section, with the reads of a ``union``."""
+    first = _part(cursor)
+    others: list[ReadBody] = []
+    keeps: bool | None = None
+    while cursor.at("union"):
+        word = cursor.advance()
+        every = cursor.take("all")
+        if keeps not in (None, every):
+            raise SyntaxProblem("`union` and `union all` cannot be mixed", word.span, "write the same for all reads")
+        keeps = every
+        others.append(_part(cursor))
+    order: tuple[OrderKey, ...] = ()
+    if cursor.take("order"):
+        order = _order(cursor)
+    limit = _number_after(cursor, "limit")
+    offset = _number_after(cursor, "offset")
+    return replace(
+        first,
+        order=order,
+        limit=limit,
+        offset=offset,
+        span=cursor.since(first.span),
+        union=tuple(others),
+        keeps_duplicates=bool(keeps),
+    )
+
+
+def _part(cursor: Cursor) -> ReadBody:
+    """``match {} return {} having {}``."""
     start = cursor.expect("match", "to start a read").span
     cursor.expect("{", "after `match`")
     clauses = parse_clauses(cursor, "match")
@@ -23,18 +53,15 @@ def parse_read(cursor: Cursor) -> ReadBody:
     cursor.expect("{", "after `return`")
     projections = parse_block(cursor, _projection, _at_projection_boundary, _at_section, "return")
     having = _having(cursor) if cursor.take("having") else None
-    order: tuple[OrderKey, ...] = ()
-    if cursor.take("order"):
-        order = _order(cursor)
-    limit = _number_after(cursor, "limit")
-    offset = _number_after(cursor, "offset")
-    return ReadBody(clauses, projections, distinct, order, limit, offset, cursor.since(start), having)
+    return ReadBody(clauses, projections, distinct, (), None, None, cursor.since(start), having)
 
 
 def tail_hint(cursor: Cursor) -> str | None:
     """A hint for tokens after the last section of a body."""
     if cursor.token.text in (*SECTIONS, "where"):
-        return "the order is `match`, `return`, `having`, `order`, `limit`, `offset`; filters belong in `match`"
+        return (
+            "the order is `match`, `return`, `having`, `union`, `order`, `limit`, `offset`; filters belong in `match`"
+        )
     return cursor.case_hint(*SECTIONS)
 
 

@@ -28,8 +28,9 @@ from omnigraph.schema.catalog import Catalog, EdgeType, EntityType
 _WORD: Final = re.compile(r"\$?[A-Za-z0-9_]*\Z")
 _CONDITIONS: Final = (*WORD_COMPARISONS, "not in", "is null", "is not null", "and", "or")
 _CLAUSES: Final = {
-    "": ("having", "order", "limit", "offset"),
-    "having": ("order", "limit", "offset"),
+    "": ("having", "union", "order", "limit", "offset"),
+    "having": ("union", "order", "limit", "offset"),
+    "union": ("match", "all"),
     "order": ("limit", "offset"),
     "limit": ("offset",),
 }

@@ -61,7 +61,7 @@ def lower_union(
         columns = _typed(branches[0].columns, union)
         root: Operator = Distinct(union)
         # After a union the columns of every branch are results, so order keys are outputs already.
-        root = Sort(root, _with_ties(read.order, output_ties(columns))) if read.order else root
+        root = Sort(root, with_ties(read.order, output_ties(columns))) if read.order else root
         return read.counts.applied(root), columns
     extra = [[*(key.expression for key in branch.order), *branch.ties] for branch in branches] if read.order else None
     if extra is None:
@@ -87,7 +87,7 @@ def _grouped(read: CheckedRead, branches: Sequence[Branch]) -> tuple[Operator, t
         root = Filter(root, read.having)
     if read.distinct:
         root = Distinct(root)
-    root = Sort(root, _with_ties(read.order, output_ties(columns))) if read.order else root
+    root = Sort(root, with_ties(read.order, output_ties(columns))) if read.order else root
     return read.counts.applied(root), columns
 
 
@@ -104,7 +104,8 @@ def _above(expression: ir.Expr, outputs: Iterator[ir.Output]) -> ir.Expr:
     return replace(expression, argument=argument, by=tuple(next(outputs) for _ in expression.by))
 
 
-def _with_ties(order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> tuple[SortKey, ...]:
+def with_ties(order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> tuple[SortKey, ...]:
+    """Order keys, and those of the ties that are not among them."""
     known = {key.expression for key in order}
     return (*order, *(tie for tie in ties if tie.expression not in known))
 
@@ -113,7 +114,7 @@ def _branch(read: CheckedRead, number: int) -> Branch:
     root, columns, order, ties = lower_rows(read)
     # Ids are unique within a type only: the number of the pattern decides between equal ones.
     every = (*ties, ir.Constant(number, ir.INTEGER))
-    renamed = _Renaming(f"@{number + 1}")
+    renamed = Renaming(f"@{number + 1}")
     return Branch(
         renamed.operator(root),
         tuple(replace(column, expression=renamed.expression(column.expression)) for column in columns),
@@ -123,7 +124,7 @@ def _branch(read: CheckedRead, number: int) -> Branch:
 
 
 def _union(branches: Sequence[Branch], parts: Sequence[Sequence[ir.Expr]]) -> Union:
-    types = [_common([part.type for part in same]) for same in zip(*parts, strict=True)]
+    types = [common_type([part.type for part in same]) for same in zip(*parts, strict=True)]
     columns = tuple(Column(f"c{place}", ir.Output(place, type_)) for place, type_ in enumerate(types))
     inputs = tuple(
         Project(branch.root, tuple(Column(f"c{place}", part) for place, part in enumerate(own)))
@@ -132,7 +133,8 @@ def _union(branches: Sequence[Branch], parts: Sequence[Sequence[ir.Expr]]) -> Un
     return Union(inputs, columns)
 
 
-def _common(types: Sequence[PropertyType]) -> PropertyType:
+def common_type(types: Sequence[PropertyType]) -> PropertyType:
+    """The type of a column of a union, whose inputs differ in null and enum values only."""
     first = types[0]
     return PropertyType(first.scalar, first.is_list, any(type_.nullable for type_ in types), first.dimension)
 
@@ -143,6 +145,11 @@ def _typed(columns: tuple[Column, ...], union: Union) -> tuple[Column, ...]:
         replace(column, expression=ir.Output(place, made.expression.type))
         for place, (column, made) in enumerate(zip(columns, union.columns, strict=False))
     )
+
+
+def is_same_kind(left: PropertyType, right: PropertyType) -> bool:
+    """True for types that differ in null and enum values only."""
+    return (left.scalar, left.is_list, left.dimension) == (right.scalar, right.is_list, right.dimension)
 
 
 def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch]) -> bool:
@@ -156,7 +163,7 @@ def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch
         pairs = [(a.expression.type, b.expression.type) for a, b in zip(first.columns, other.columns, strict=True)]
         pairs += [(a.expression.type, b.expression.type) for a, b in zip(first.order, other.order, strict=True)]
         for left, right in pairs:
-            if (left.scalar, left.is_list, left.dimension) != (right.scalar, right.is_list, right.dimension):
+            if not is_same_kind(left, right):
                 message = f"a value of this pattern is {left} for one type of node and {right} for another"
                 context.error("T7", message, body.span, "cast it, or name a type")
                 return False
@@ -164,8 +171,8 @@ def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch
 
 
 @dataclass(frozen=True, slots=True)
-class _Renaming:
-    """Other names for the variables of a pattern: in every pattern a variable has another type."""
+class Renaming:
+    """Other names for the variables of a pattern: in another pattern a variable may have another type."""
 
     suffix: str
 
