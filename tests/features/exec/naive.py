@@ -130,7 +130,8 @@ class Naive(Values):
 
     def _order_expression(self, node: ast.Expr, body: ast.ReadBody) -> ast.Expr:
         if isinstance(node, ast.AliasRef):
-            return next(p.expression for p in body.projections if p.alias and p.alias.text == node.name.text)
+            aliases = [p.alias.text if p.alias else None for p in body.projections]
+            return body.projections[aliases.index(node.name.text)].expression
         return node
 
     def _shaped(
