@@ -50,7 +50,7 @@ def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     return Project(read.counts.applied(root), columns), columns
 
 
-def lower_rows(
+def lower_matches(
     read: CheckedRead,
 ) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...], tuple[ir.Expr, ...]]:
     """The rows of a read before shaping, its columns and order keys over them, and the ids that break ties."""

@@ -254,12 +254,12 @@ def _sized(operator: Operator, values: Values) -> Operator:
     below = map_inputs(operator, lambda item: _sized(item, values))
     if not isinstance(below, Slice) or (below.limit_parameter is None and below.offset_parameter is None):
         return below
-    limit = below.limit if below.limit_parameter is None else _rows(below.limit_parameter, values)
-    offset = below.offset if below.offset_parameter is None else _rows(below.offset_parameter, values) or 0
+    limit = below.limit if below.limit_parameter is None else _size(below.limit_parameter, values)
+    offset = below.offset if below.offset_parameter is None else _size(below.offset_parameter, values) or 0
     return Slice(below.input, limit, offset)
 
 
-def _rows(name: str, values: Values) -> int | None:
+def _size(name: str, values: Values) -> int | None:
     value = values[name].value
     assert value is None or isinstance(value, int), "the checker admits integers only"
     if value is not None and value < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
@@ -11,7 +12,7 @@ from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import MatchBlock
 from omnigraph.query.scope import UNCODED, Context, Scope
 from omnigraph.query.shaping.aggregate_calls import check_aggregate
-from omnigraph.query.shaping.counts import RowCounts, check_counts
+from omnigraph.query.shaping.counts import Sizes, check_counts
 from omnigraph.query.shaping.entities import entity_columns
 from omnigraph.query.shaping.having import check_having
 from omnigraph.query.typecheck import Position, check_expression
@@ -30,7 +31,7 @@ class CheckedRead:
     distinct: bool
     having: ir.Expr | None
     order: tuple[SortKey, ...]
-    counts: RowCounts
+    counts: Sizes
 
 
 def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
@@ -45,7 +46,7 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
         return None
     known = tuple(column for group in groups for column in group)
     # The first column of every projection: an entity has several.
-    places = tuple(sum(map(len, groups[:number])) for number in range(len(groups)))
+    places = (0, *accumulate(map(len, groups)))[:-1]
     aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
     order = _Orders(context, scope, body, known, places, aggregates).check()
     having = check_having(context, scope, body, known, places, aggregates=aggregates)

@@ -32,6 +32,8 @@ def parse_read(cursor: Cursor) -> ReadBody:
         order = _order(cursor)
     limit = _number_after(cursor, "limit")
     offset = _number_after(cursor, "offset")
+    if not (order or others) and limit is None and offset is None:
+        return first
     return replace(
         first,
         order=order,

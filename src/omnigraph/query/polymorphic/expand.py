@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import assert_never
 
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
 from omnigraph.lang import gq_ast as ast
@@ -38,25 +39,25 @@ def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
 
 def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...]) -> bool:
     """True if a clause names an interface or any edge, or binds a variable without a type."""
-    catalog = context.catalog
-    for clause in clauses:
-        match clause:
-            case ast.Binding():
-                name = clause.type_name.text
-                if name not in catalog.nodes and interface_properties(catalog, name) is not None:
-                    return True
-            case ast.Traversal():
-                if clause.is_any:
-                    return True
-            case ast.Filter(ast.Variable(name)):
-                if name not in context.parameters and name not in set(_bound(clauses)):
-                    return True
-            case ast.NotBlock() | ast.MaybeBlock():
-                if is_polymorphic(context, clause.clauses):
-                    return True
-            case _:
-                continue
-    return False
+    return any(_is_polymorphic(context, clause, clauses) for clause in clauses)
+
+
+def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Clause, ...]) -> bool:
+    match clause:
+        case ast.Binding():
+            name = clause.type_name.text
+            return name not in context.catalog.nodes and interface_properties(context.catalog, name) is not None
+        case ast.Traversal():
+            return clause.is_any
+        case ast.Filter():
+            alone = clause.predicate
+            if not isinstance(alone, ast.Variable) or alone.name in context.parameters:
+                return False
+            return alone.name not in set(_bound(clauses))
+        case ast.NotBlock() | ast.MaybeBlock():
+            return is_polymorphic(context, clause.clauses)
+        case _:
+            assert_never(clause)
 
 
 def _bound(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from omnigraph.query.ir import (
     SortKey,
     Union,
 )
-from omnigraph.query.lower import lower_rows, output_ties
+from omnigraph.query.lower import lower_matches, output_ties
 from omnigraph.query.reads import CheckedRead
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs
 from omnigraph.query.scope import Context
@@ -111,7 +111,7 @@ def with_ties(order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> tuple[So
 
 
 def _branch(read: CheckedRead, number: int) -> Branch:
-    root, columns, order, ties = lower_rows(read)
+    root, columns, order, ties = lower_matches(read)
     # Ids are unique within a type only: the number of the pattern decides between equal ones.
     every = (*ties, ir.Constant(number, ir.INTEGER))
     renamed = Renaming(f"@{number + 1}")

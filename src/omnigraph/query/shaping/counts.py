@@ -11,7 +11,7 @@ from omnigraph.query.scope import UNCODED, Context
 
 
 @dataclass(frozen=True, slots=True)
-class RowCounts:
+class Sizes:
     """The rows that a read keeps and skips."""
 
     limit: int | None = None
@@ -21,17 +21,17 @@ class RowCounts:
 
     def applied(self, root: Operator) -> Operator:
         """The rows of an operator, cut as written."""
-        if self == RowCounts():
+        if self == Sizes():
             return root
         return Slice(root, self.limit, self.offset, self.limit_parameter, self.offset_parameter)
 
 
-def check_counts(context: Context, body: ast.ReadBody) -> RowCounts:
+def check_counts(context: Context, body: ast.ReadBody) -> Sizes:
     """The row counts of a read; a parameter must be an integer."""
     for word, number in (("limit", body.limit), ("offset", body.offset)):
         if isinstance(number, ast.Variable):
             _check_parameter(context, word, number)
-    return RowCounts(
+    return Sizes(
         body.limit if isinstance(body.limit, int) else None,
         body.offset if isinstance(body.offset, int) else 0,
         body.limit.name if isinstance(body.limit, ast.Variable) else None,
