@@ -32,8 +32,8 @@ INTEGER_LITERAL_MAX: Final = 2**64 - 1
 """Largest integer literal: the largest U64."""
 
 TYPE_COMBINATIONS_MAX: Final = 128
-"""Concrete patterns that one query over interfaces, any type or any edge may stand for. Each is planned and run. Also the reads of a
-union."""
+"""Concrete patterns that one query over interfaces, any type or any edge may stand for, and reads of a union. Each is
+planned and run."""
 
 PATTERNS_MAX: Final = 128
 """Bindings, traversals and inner blocks of one query. Each becomes a level of the operator tree, which passes walk by

@@ -204,16 +204,20 @@ def render(expression: ir.Expr) -> str:
         case ir.Rrf():
             return f"rrf({', '.join(render(arm) for arm in expression.arms)}, {render(expression.k)})"
         case ir.Aggregate():
-            distinct = "distinct " if expression.distinct else ""
-            fraction = [] if expression.fraction is None else [str(expression.fraction)]
-            others = "".join(f", {item}" for item in (*fraction, *map(render, expression.by)))
-            return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
+            return _aggregate(expression)
         case ir.Output():
             return f"column {expression.position + 1}"
         case ir.ScoreColumn():
             return f"score #{expression.number}"
         case _:
             assert_never(expression)
+
+
+def _aggregate(expression: ir.Aggregate) -> str:
+    distinct = "distinct " if expression.distinct else ""
+    fraction = [] if expression.fraction is None else [str(expression.fraction)]
+    others = "".join(f", {item}" for item in (*fraction, *map(render, expression.by)))
+    return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
 
 
 TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}

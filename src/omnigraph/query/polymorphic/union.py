@@ -92,7 +92,7 @@ def _grouped(read: CheckedRead, branches: Sequence[Branch]) -> tuple[Operator, t
 
 
 def _inputs(expression: ir.Expr) -> tuple[ir.Expr, ...]:
-    """What a column of a group reads of a row."""
+    """The parts that a column of a group reads of a row."""
     return (expression.argument, *expression.by) if isinstance(expression, ir.Aggregate) else (expression,)
 
 

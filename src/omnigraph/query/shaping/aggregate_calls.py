@@ -57,7 +57,7 @@ def _check_fraction(context: Context, node: ast.Aggregate) -> float | None:
 
 
 def _check_order(context: Context, scope: Scope, node: ast.Aggregate) -> tuple[ir.Expr, ...] | None:
-    """What orders the rows: the second argument, or the ids of all named entities by the name of their variable."""
+    """The order of the rows: the second argument, or the ids of all named entities by the names of variables."""
     if node.second is None:
         entities = (VariableKind.NODE, VariableKind.EDGE)
         named = sorted(name for name, bound in scope.variables.items() if bound.kind in entities)
