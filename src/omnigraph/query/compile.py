@@ -76,15 +76,17 @@ def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) ->
     if isinstance(query.body, ast.MutationBody):
         statements = check_mutation(context, query.body)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
-    plan = plan_added(context, query.body, _plan) if query.body.union else _plan(context, query.body)
+    plan = plan_read(context, query.body)
     if plan is None or diagnostics.has_errors:
         return None
     root, columns = plan
     return QueryIR(query.name.text, parameters, columns, rewrite(root))
 
 
-def _plan(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
-    """The operators and columns of one read; None if an error was reported."""
+def plan_read(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
+    """The operators of a read before any rewrite, and its columns; None if an error was reported."""
+    if body.union:
+        return plan_added(context, body, plan_read)
     if is_polymorphic(context, body.clauses):
         return plan_union(context, body)
     read = check_read(context, body)
