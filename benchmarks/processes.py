@@ -26,8 +26,12 @@ def timed(work: Callable[[], object], used: Callable[[], float] | None = None) -
     return Cost(time.perf_counter() - start, used() - before)
 
 
-def processor_seconds() -> float:
-    """Processor time of this process and its descendants; an ended one counts with the parent that waited for it."""
+def processor_seconds(root: int | None = None) -> float:
+    """Processor time of a process, by default this one, and its descendants.
+
+    An ended one counts with the parent that waited for it.
+    """
+    root = os.getpid() if root is None else root
     parents, used = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -39,7 +43,7 @@ def processor_seconds() -> float:
             used[int(entry.name)] = sum(int(field) for field in fields[11:15])
 
     def is_ours(process: int) -> bool:
-        while process not in (0, os.getpid()):
+        while process not in (0, root):
             process = parents.get(process, 0)
         return process != 0
 

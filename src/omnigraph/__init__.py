@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.schema.result import SchemaResult
     from omnigraph.engine.schema.text import SchemaText
     from omnigraph.engine.snapshot import Snapshot
+    from omnigraph.engine.tabular import ReturnedRows
     from omnigraph.engine.upkeep.cleanup_result import CleanupResult
     from omnigraph.engine.upkeep.doctor import Finding
     from omnigraph.engine.upkeep.optimize_result import OptimizeResult
@@ -121,6 +122,7 @@ _MODULES = {
     "QueryResult": "engine.query.result",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
+    "ReturnedRows": "engine.tabular",
     "RevertPreview": "engine.revert.result",
     "RevertResult": "engine.revert.result",
     "SchemaResult": "engine.schema.result",
@@ -192,6 +194,7 @@ __all__ = [
     "QueryResult",
     "RepairReport",
     "Resolution",
+    "ReturnedRows",
     "RevertPreview",
     "RevertResult",
     "SchemaResult",

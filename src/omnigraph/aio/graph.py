@@ -130,6 +130,8 @@ class AsyncGraph:
     prepare = awaited(Graph.prepare)
     sql = awaited(Graph.sql)
     spark_views = awaited(Graph.spark_views)
+    register_tables = awaited(Graph.register_tables)
+    spark_sql = awaited(Graph.spark_sql)
     explain = awaited(Graph.explain)
     read_blob = awaited(Graph.read_blob)
     nodes = awaited(Graph.nodes)

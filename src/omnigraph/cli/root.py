@@ -51,7 +51,13 @@ COMMANDS: Final = {
         "omnigraph.cli.commands.mirror",
         "Show a branch as ordinary Lance datasets, without a copy.",
     ),
+    "mcp": Entry(_GRAPHS, "omnigraph.cli.commands.mcp", "Serve tools for agents over the Model Context Protocol."),
     "serve": Entry(_GRAPHS, "omnigraph.cli.commands.serve", "Serve graphs over HTTP."),
+    "cluster": Entry(
+        _GRAPHS,
+        "omnigraph.cli.commands.cluster",
+        "Plan and apply graphs and policies declared in a directory.",
+    ),
     "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
     "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Expire old commits and delete unreferenced files."),

@@ -21,6 +21,8 @@ from omnigraph.cluster.resources import (
     policy_path,
     provider_address,
     query_of,
+    token_of,
+    token_path,
 )
 from omnigraph.cluster.state import ClusterState, Resource, read_state
 from omnigraph.errors import ClusterInvalid
@@ -57,6 +59,8 @@ class ServingSnapshot:
     quarantined: Mapping[str, str]
     """Graphs that cannot be served, with the reason."""
     server_policy: PolicyText | None = None
+    tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """References to tokens by actor: the name of a variable, or the digest of the token."""
 
 
 def read_snapshot(root: str, storage_options: Mapping[str, str] | None = None) -> ServingSnapshot:
@@ -100,7 +104,21 @@ class _Reader:
             tuple(servable),
             quarantined,
             None if server is None else self._server_policy(server),
+            self._tokens(),
         )
+
+    def _tokens(self) -> dict[str, str]:
+        """A reference that cannot be read is a problem of the cluster: without its token an actor is locked out."""
+        found: dict[str, str] = {}
+        for address, resource in sorted(self._resources.items()):
+            actor = token_of(address)
+            if actor is None:
+                continue
+            try:
+                found[actor] = self._content(token_path(actor, resource.digest), resource.digest)
+            except _Unservable as problem:
+                raise ClusterInvalid(f"token of {actor!r}: {problem}", reason="catalog_payload_missing") from None
+        return found
 
     def _bindings(self) -> dict[str, str]:
         """The policy of each scope; one scope has one policy."""

@@ -34,10 +34,13 @@ class AppliedRevision(_Closed):
     resources: dict[str, Resource] = Field(default_factory=dict)
 
 
+StatusWord = Literal["pending", "planned", "applying", "applied", "drifted", "blocked", "error"]
+
+
 class ResourceStatus(_Closed):
     """The status of a resource, as the last run of ``apply`` or ``refresh`` saw it."""
 
-    status: Literal["pending", "planned", "applying", "applied", "drifted", "blocked", "error"]
+    status: StatusWord
     conditions: list[Any] = Field(default_factory=list)
     message: str | None = None
 
@@ -63,13 +66,18 @@ def read_state(store: Store) -> ClusterState:
             hint="apply the cluster's configuration first",
             reason="cluster_state_missing",
         )
+    return parse_state(content, str(store.root))
+
+
+def parse_state(content: bytes, root: str) -> ClusterState:
+    """The state in a text; raises ClusterInvalid."""
     try:
         state = ClusterState.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise ClusterInvalid(
-            f"{STATE_PATH} at {store.root} is invalid: {place}: {first['msg']}", reason="invalid_state_json"
+            f"{STATE_PATH} at {root} is invalid: {place}: {first['msg']}", reason="invalid_state_json"
         ) from error
     if state.version != VERSION:
         raise ClusterInvalid(
@@ -78,3 +86,8 @@ def read_state(store: Store) -> ClusterState:
             reason="unsupported_state_version",
         )
     return state
+
+
+def state_content(state: ClusterState) -> bytes:
+    """The text of a state. Members without a value are left out, as Omnigraph 0.10 does."""
+    return state.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"

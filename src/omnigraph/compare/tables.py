@@ -19,7 +19,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import BLOB_METADATA, Entity, stored_fields, table_schema
 from omnigraph.rows.compare import differs, match
 from omnigraph.storage.tables.blobs import blob_places, blob_values
-from omnigraph.storage.tables.difference import ADDRESS, Piece, count_rows, difference, read_pieces
+from omnigraph.storage.tables.difference import ADDRESS, Difference, Piece, count_rows, difference, read_pieces
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers, numbers_within
 
@@ -91,10 +91,15 @@ def table_changes(
 
     Holds the rows that can differ in memory.
     """
-    pieces = difference(store, before, after, _apart(store, entity, before, after))
+    pieces = table_pieces(store, entity, before, after)
     old = read_changes(store, entity, before, pieces.before, ids)
     new = read_changes(store, entity, after, pieces.after, ids)
     return compared(store, entity, (before, after), (old, new))
+
+
+def table_pieces(store: Store, entity: Entity, before: TablePin | None, after: TablePin | None) -> Difference:
+    """Rows of two versions that can differ in the columns of a type. Reads no row."""
+    return difference(store, before, after, _apart(store, entity, before, after))
 
 
 def compared(store: Store, entity: Entity, pins: Pins, rows: Images) -> TableChanges:

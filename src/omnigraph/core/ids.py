@@ -45,3 +45,11 @@ def _leading(number: int) -> str:
 def is_ulid(text: str) -> bool:
     """Tell if a text has the form of a ULID."""
     return len(text) == ULID_LENGTH and text[0] in "01234567" and all(char in _ALPHABET for char in text)
+
+
+def ulid_milliseconds(text: str) -> int:
+    """The time of a ULID: milliseconds since 1970."""
+    number = 0
+    for character in text[:10]:
+        number = number * len(_ALPHABET) + _ALPHABET.index(character)
+    return number

@@ -320,7 +320,7 @@ class Graph:
         from omnigraph.engine.query.prepared import PreparedQuery
 
         plan = readable(self._compiler.plan(self._at(branch, at), text, name))
-        types = {parameter.name: str(parameter.type) for parameter in plan.parameters}
+        types = {parameter.name: parameter.spelled_type for parameter in plan.parameters}
         columns = tuple(column.name for column in plan.columns)
         return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
 
@@ -386,6 +386,36 @@ class Graph:
         Views are named as in ``sql``, after the prefix. ``spark`` is a session; by default one of this machine.
         """
         return plugs.cluster().views(self, branch, at=at, prefix=prefix, spark=spark)
+
+    def spark_sql(
+        self,
+        text: str,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        spark: Any = None,
+        actor: Caller = None,
+    ) -> Any:
+        """A lazy DataFrame of a query in Spark SQL over the tables of one commit, named as in ``sql``.
+
+        Spark plans it twice, so that only the needed columns and rows are read.
+        """
+        return plugs.cluster().sql_frame(self, text, branch, at=at, spark=spark)
+
+    def register_tables(
+        self,
+        database: str,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        spark: Any = None,
+        actor: Caller = None,
+    ) -> dict[str, str]:
+        """Create tables for all types in a database of Spark's catalog; returns name -> table.
+
+        They read the head of the branch when a query is planned, or the commit of ``at``, and take ``INSERT INTO``.
+        """
+        return plugs.cluster().tables(self, database, branch, at=at, spark=spark)
 
     def explain(
         self,
@@ -775,7 +805,7 @@ class Graph:
 
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if stats else self._context
-        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
         return mutate(context, mutation, branch, options)
 
     def retry(
@@ -813,7 +843,8 @@ class Graph:
         """The counts per table that ``mutate`` would commit. Statements run, texts are embedded, nothing is written."""
         from omnigraph.engine.load.mutations import Mutation, preview
 
-        return preview(self._context, Mutation(self._compiler, text, params, name, lambda: self.embedder), branch)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
+        return preview(self._context, mutation, branch)
 
     @takes(LoadOptions, unless="mapping")
     def load(self, data: Loadable, options: LoadOptions) -> LoadResult:
@@ -901,19 +932,21 @@ class Graph:
     @logged("mirror")
     def mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         branch: str = MAIN,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> MirrorResult:
         """Make or refresh ordinary Lance datasets, one for each type, that show the head of a branch.
 
-        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs.
+        Data is referred to, not copied. Cleanup keeps the files that the newest refresh needs. With ``in_place`` the
+        datasets are the tables of the graph: their newest ordinary version becomes the head of the branch.
         """
-        from omnigraph.engine.mirror.run import refresh
+        from omnigraph.engine.mirror.places import refresh_at
 
-        return refresh(self._manifests, os.fspath(target), branch, storage_options)
+        return refresh_at(self._manifests, target, branch, storage_options, in_place=in_place)
 
     def mirrors(self, *, actor: Caller = None) -> list[Mirror]:
         """The mirrors of this graph, with the branch and the commit that each shows."""
@@ -923,15 +956,16 @@ class Graph:
 
     def remove_mirror(
         self,
-        target: str | os.PathLike[str],
+        target: str | os.PathLike[str] | None = None,
         *,
+        in_place: bool = False,
         storage_options: Mapping[str, str] | None = None,
         actor: Caller = None,
     ) -> None:
-        """Delete the datasets of a mirror; cleanup no longer keeps files for it."""
-        from omnigraph.engine.mirror.run import remove
+        """Delete the datasets of a mirror, or the ordinary versions of one in place; cleanup keeps no files for it."""
+        from omnigraph.engine.mirror.places import remove_at
 
-        remove(self._manifests, os.fspath(target), storage_options)
+        remove_at(self._manifests, target, storage_options, in_place=in_place)
 
     def plan_schema(
         self,

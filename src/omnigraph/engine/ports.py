@@ -53,6 +53,18 @@ class QueryExecutor(Protocol[Graph_contra]):
         """Temporary views over the tables of a commit: view name -> table."""
         ...
 
+    def sql_frame(
+        self, graph: Graph_contra, text: str, branch: str | None, *, at: str | datetime | None, spark: Session
+    ) -> Any:
+        """The lazy result of a query in Spark SQL over the tables of a commit."""
+        ...
+
+    def tables(
+        self, graph: Graph_contra, database: str, branch: str | None, *, at: str | datetime | None, spark: Session
+    ) -> dict[str, str]:
+        """Tables of a database in Spark's catalog: name -> table."""
+        ...
+
 
 class BulkLoader(Protocol[Graph_contra]):
     """Loads files and frames as one commit."""

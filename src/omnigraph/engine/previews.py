@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.tables import TableCounts, changes_display
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.write.preview import Previewed
 
 
@@ -20,6 +21,8 @@ class WritePreview(Displayed):
     """Rows that the load would reject, where the caller wants that."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and a reason."""
+    returned: ReturnedRows | None = field(default=None, compare=False)
+    """The rows that ``returning`` of a mutation would give."""
 
     @classmethod
     def of(cls, branch: str, seen: Previewed) -> WritePreview:
@@ -36,4 +39,5 @@ class WritePreview(Displayed):
         rejected = f", {counted(self.rejected, 'row')} rejected" if self.rejected else ""
         title = f"WritePreview on {self.branch}: {counted(self.total, 'entity', 'entities')} would change{rejected}"
         shown = changes_display(title, self.tables)
-        return replace(shown, notes=[*shown.notes, *(f"rejected {line}" for line in self.rejections)])
+        rows = [] if self.returned is None else [repr(self.returned)]
+        return replace(shown, notes=[*shown.notes, *(f"rejected {line}" for line in self.rejections), *rows])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.core.tables import changes_display
 from omnigraph.engine.profile_text import Profiled
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.manifest.refs import Damaged
 
 
@@ -24,12 +25,15 @@ class MutationResult(Displayed, Profiled):
     actor: str | None
     commit: GraphCommit | None
     operators: tuple[OperatorProfile, ...] = field(default=(), compare=False)
+    returned: ReturnedRows | None = field(default=None, compare=False)
+    """The rows of ``returning``; None if the mutation has none, or was answered by an earlier commit of its key."""
 
     def _display(self) -> Display:
         made = "nothing to change" if self.commit is None else f"commit {self.commit.id}"
         changed = f"{counted(self.affected_nodes, 'node')}, {counted(self.affected_edges, 'edge')}"
         title = f"MutationResult {self.query_name} on {self.branch}: {changed}, {made}"
-        return changes_display(title, () if self.commit is None else self.commit.tables)
+        shown = changes_display(title, () if self.commit is None else self.commit.tables)
+        return shown if self.returned is None else replace(shown, notes=[*shown.notes, repr(self.returned)])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -153,7 +157,7 @@ class VerifyReport(Displayed):
     bytes: int
     problems: tuple[VerifyProblem, ...] = field(default=())
     remarks: tuple[VerifyProblem, ...] = field(default=())
-    """Files that are missing or damaged and hurt no commit, such as what a power cut leaves of a mark."""
+    """Findings that hurt no commit: a mark that a power cut damaged, a version that another program wrote."""
 
     @property
     def is_clean(self) -> bool:

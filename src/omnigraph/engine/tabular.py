@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, SupportsIndex, TypeVar, overloa
 import pyarrow as pa
 
 from omnigraph.core.calls.arguments import checked_methods
+from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.rows.results import python_rows, python_values
+from omnigraph.rows.results import python_rows, python_values, result_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="Tabular")
 
 BATCH_ROWS = 65_536
+SHOWN_ROWS = 10
 
 Row = dict[str, Any]
 """One row by column, with Python values."""
@@ -185,3 +187,47 @@ def _require(library: str) -> None:
     """Raise UsageError if a library that the caller asks for is not installed."""
     if importlib.util.find_spec(library) is None:
         raise UsageError(f"this needs {library}, which is not installed", hint=f"pip install {library}")
+
+
+class ReturnedRows(Tabular, Displayed):
+    """Rows that a mutation returns, in memory."""
+
+    def __init__(self, query_name: str, table: pa.Table) -> None:
+        self.query_name = query_name
+        self.table = table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their Arrow types."""
+        return self.table.schema
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of JSON values: dates and times as ISO texts. ``to_dicts`` has Python's values."""
+        return result_rows(self.table)
+
+    def batches(self, rows_max: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """The rows in Arrow batches."""
+        yield from self.table.to_batches(max_chunksize=rows_max)
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self.table
+
+    def to_arrow(self) -> pa.Table:
+        """The same as ``arrow``."""
+        return self.table
+
+    def _sliced(self, start: int, stop: int) -> ReturnedRows:
+        return ReturnedRows(self.query_name, self.table.slice(start, stop - start))
+
+    def _selected(self, names: Sequence[str]) -> ReturnedRows:
+        return ReturnedRows(self.query_name, self.table.select(list(names)))
+
+    def _display(self) -> Display:
+        shown = [list(row.values()) for row in python_rows(self.table.slice(0, SHOWN_ROWS))]
+        title = f"{self.query_name}: {counted(len(self), 'row')} returned"
+        return Display(title, self.columns, shown, len(self) - len(shown))

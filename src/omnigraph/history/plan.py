@@ -21,6 +21,8 @@ class WriteMode(Enum):
     """Adds entities, after checking that their ids are unused."""
     UPSERT = "upsert"
     """Adds or replaces whole entities by id."""
+    ADJUST = "adjust"
+    """Changes entities by expressions over their own values."""
     MODIFY = "modify"
     """Changes or deletes entities that were found by reading."""
     OVERWRITE = "overwrite"

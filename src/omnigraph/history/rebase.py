@@ -49,6 +49,12 @@ _WRITE_DECISIONS: dict[tuple[WriteMode, Movement], Decision] = {
     **{(mode, Movement.MAINTENANCE): Decision.RESTAGE for mode in WriteMode},
     (WriteMode.APPEND, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.UPSERT, Movement.LOGICAL): Decision.RESTAGE,
+    # Proof: such an update is a function of the entity's state, its parameters and constants, `x := f(x)`, and the
+    # caller saw no value of x before choosing f. Prepared again on the winner's state, it selects by its condition,
+    # computes and validates from that state alone. The result is the one of running it after the winner, which is a
+    # serial order, and no increment is lost. A set to a constant is not covered: the caller may have derived it from
+    # a value that it read earlier (lost update), so it stays MODIFY.
+    (WriteMode.ADJUST, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.MODIFY, Movement.LOGICAL): Decision.RECHECK,
     (WriteMode.OVERWRITE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.REWRITE, Movement.LOGICAL): Decision.RESTAGE,

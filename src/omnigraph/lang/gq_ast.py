@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.gq_expression_ast import (
     EVERY_PROPERTY,
     Aggregate,
@@ -49,6 +48,7 @@ __all__ = [
     "Delete",
     "Expr",
     "Filter",
+    "ForEach",
     "Hops",
     "Index",
     "Insert",
@@ -56,6 +56,7 @@ __all__ = [
     "ListLiteral",
     "Literal",
     "LiteralKind",
+    "Matched",
     "MaybeBlock",
     "MutationBody",
     "Name",
@@ -64,7 +65,6 @@ __all__ = [
     "NotBlock",
     "OrderKey",
     "Parameter",
-    "Predicate",
     "Projection",
     "PropertyAccess",
     "PropertyMatch",
@@ -164,11 +164,12 @@ Clause = Binding | Traversal | Filter | NotBlock | MaybeBlock
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``$name: Type``."""
+    """``$name: Type``; a list of records, ``[{ name: Type, ... }]``, has ``fields``, and its type means nothing."""
 
     variable: Variable
     type: TypeRef
     span: Span = field(compare=False)
+    fields: tuple[tuple[Name, TypeRef], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,50 +219,66 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """``insert Type { ... }``."""
+    """``insert Type { ... }``, or ``upsert``, which keeps the properties that it does not name."""
 
     type_name: Name
     assignments: tuple[Assignment, ...]
     span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """The single comparison after ``where``."""
-
-    property: Name
-    operator: BinaryOperator
-    value: Expr
-    span: Span = field(compare=False)
+    is_upsert: bool = False
+    returning: tuple[Projection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """``update Type set { ... } where property op value``."""
+    """``update Type set { ... } where condition``; behind a match also ``update $variable set { ... }``.
 
-    type_name: Name
+    A bare name is a property of the entity.
+    """
+
+    target: Name | Variable
     assignments: tuple[Assignment, ...]
-    where: Predicate
+    where: Expr | None
     span: Span = field(compare=False)
+    returning: tuple[Projection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """``delete Type where property op value``."""
+    """``delete Type where condition``; behind a match also ``delete $variable``."""
 
-    type_name: Name
-    where: Predicate
+    target: Name | Variable
+    where: Expr | None
     span: Span = field(compare=False)
+    returning: tuple[Projection, ...] = ()
 
 
 Statement = Insert | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """``match { ... }`` and the statements behind it, which run for the rows of the match."""
+
+    clauses: tuple[Clause, ...]
+    statements: tuple[Statement, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """``for $row in $rows { ... }``: statements that run for the items of a list of records."""
+
+    variable: Variable
+    rows: Variable
+    statements: tuple[Statement, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MutationBody:
     """Statements that run in order as one commit."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement | Matched | ForEach, ...]
     span: Span = field(compare=False)
 
 

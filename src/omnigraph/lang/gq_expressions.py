@@ -13,7 +13,7 @@ from math import copysign
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.gq_calls import parse_call, parse_called, parse_case
+from omnigraph.lang.gq_calls import parse_called, parse_case
 from omnigraph.lang.gq_expression_ast import (
     EVERY_PROPERTY,
     AliasRef,
@@ -69,14 +69,19 @@ def parse_expression(cursor: Cursor) -> Expr:
 def _disjunction(cursor: Cursor) -> Expr:
     with cursor.nested():
         left = _conjunction(cursor)
-        while cursor.take("or"):
+        while _takes(cursor, "or"):
             left = _binary(cursor, BinaryOperator.OR, left, _conjunction(cursor))
         return left
 
 
+def _takes(cursor: Cursor, word: str) -> bool:
+    """Consume the operator if it stands here. Before a colon the word is the name of the next assignment."""
+    return cursor.at(word) and cursor.peek().text != ":" and cursor.take(word)
+
+
 def _conjunction(cursor: Cursor) -> Expr:
     left = _negation(cursor)
-    while cursor.take("and"):
+    while _takes(cursor, "and"):
         left = _binary(cursor, BinaryOperator.AND, left, _negation(cursor))
     return left
 
@@ -256,31 +261,6 @@ def _variable_or_property(cursor: Cursor) -> Expr:
         return PropertyAccess(variable, Name(EVERY_PROPERTY, star.span), cursor.since(variable.span))
     name = cursor.name("a property after the dot")
     return PropertyAccess(variable, name, cursor.since(variable.span))
-
-
-def parse_value(cursor: Cursor, *, allow_null: bool) -> Expr:
-    """The value after a colon or in a ``where``: a literal, a variable or ``now()``."""
-    token = cursor.token
-    if token.kind is Kind.VARIABLE:
-        variable = parse_variable(cursor, "a variable")
-        if cursor.at("."):
-            raise cursor.problem("expected a value", "only literals, parameters and `now()` are allowed here")
-        return variable
-    if allow_null and cursor.take("null"):
-        return Literal(LiteralKind.NULL, None, token.span)
-    if cursor.at("now") and cursor.peek().text == "(":
-        return parse_call(cursor, _disjunction)
-    if _at_negative_number(cursor):
-        return _unary(cursor)
-    literal = _literal(cursor)
-    if literal is None:
-        hint = "null equals nothing; use a filter in `match`: `$x.property is null`" if cursor.at("null") else None
-        raise cursor.problem("expected a value: a literal, a parameter or `now()`", hint)
-    return literal
-
-
-def _at_negative_number(cursor: Cursor) -> bool:
-    return cursor.at("-") and cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT)
 
 
 def _literal(cursor: Cursor) -> Literal | ListLiteral | None:

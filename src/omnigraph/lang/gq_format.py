@@ -14,13 +14,14 @@ from omnigraph.lang.gq_ast import (
     Clause,
     Delete,
     Filter,
+    ForEach,
     Insert,
+    Matched,
     MaybeBlock,
     MutationBody,
     NotBlock,
     OrderKey,
     Parameter,
-    Predicate,
     Projection,
     PropertyMatch,
     Query,
@@ -34,6 +35,7 @@ from omnigraph.lang.gq_expression_format import spell_expression, spell_filter
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.lang.source import Span
 from omnigraph.lang.spelling import spell_string, spell_type
+from omnigraph.lang.syntax import Name
 
 _Part = Parameter | PropertyMatch | Projection | OrderKey | Assignment
 
@@ -95,7 +97,7 @@ class _Formatter:
                 yield from self._read(query.body, Span(brace.end, end), 1)
             case MutationBody(statements):
                 for statement in statements:
-                    yield from self._statement(statement)
+                    yield from self._statement(statement, 1)
             case _:
                 assert_never(query.body)
         yield Line("}", 0, Span(end - 1, end), closes=True)
@@ -209,18 +211,49 @@ class _Formatter:
         yield from inner
         yield Line("}", depth, Span(end - 1, end), closes=True)
 
-    def _statement(self, statement: Statement) -> Iterator[Line]:
-        name = statement.type_name
+    def _statement(self, statement: Statement | Matched | ForEach, depth: int) -> Iterator[Line]:
+        start, end = statement.span
         match statement:
-            case Insert(assignments=assignments):
-                yield from self._braces(f"insert {name.text}", assignments, statement.span, name.span.end, 1)
-            case Update(assignments=assignments, where=where):
-                head, tail = f"update {name.text} set", f" {_predicate(where)}"
-                yield from self._braces(head, assignments, statement.span, name.span.end, 1, tail)
-            case Delete(where=where):
-                yield Line(f"delete {name.text} {_predicate(where)}", 1, statement.span)
+            case Insert(name, assignments):
+                word = "upsert" if statement.is_upsert else "insert"
+                tail = _returning(statement)
+                yield from self._braces(f"{word} {name.text}", assignments, statement.span, name.span.end, depth, tail)
+            case Update(target, assignments):
+                tail = f"{_condition(statement)}{_returning(statement)}"
+                head = f"update {_target(target)} set"
+                yield from self._braces(head, assignments, statement.span, target.span.end, depth, tail)
+            case Delete(target):
+                text = f"delete {_target(target)}{_condition(statement)}{_returning(statement)}"
+                yield Line(text, depth, statement.span)
+            case Matched(clauses, statements):
+                opening = self._places.find("{", start, end)
+                closing = self._places.find("}", _end_of(clauses, opening.end), end)
+                yield Line("match {", depth, Span(start, opening.end), opens=True)
+                yield from self._clauses(clauses, depth + 1)
+                yield Line("}", depth, closing, closes=True)
+                for inner in statements:
+                    yield from self._statement(inner, depth)
+            case ForEach(variable, rows, statements):
+                opening = self._places.find("{", rows.span.end, end)
+                head = f"for ${variable.name} in ${rows.name} {{"
+                yield Line(head, depth, Span(start, opening.end), opens=True)
+                for inner in statements:
+                    yield from self._statement(inner, depth + 1)
+                yield Line("}", depth, Span(end - 1, end), closes=True)
             case _:
                 assert_never(statement)
+
+
+def _target(target: Name | Variable) -> str:
+    return target.text if isinstance(target, Name) else f"${target.name}"
+
+
+def _condition(statement: Update | Delete) -> str:
+    return "" if statement.where is None else f" where {spell_expression(statement.where)}"
+
+
+def _returning(statement: Statement) -> str:
+    return f" returning {{ {', '.join(map(_part, statement.returning))} }}" if statement.returning else ""
 
 
 def _end_of(parts: Sequence[_Part | Clause], otherwise: int) -> int:
@@ -259,7 +292,8 @@ def _traversal(traversal: Traversal) -> str:
 def _part(part: _Part) -> str:
     match part:
         case Parameter(variable, type_ref):
-            return f"${variable.name}: {spell_type(type_ref)}"
+            inside = ", ".join(f"{name.text}: {spell_type(field)}" for name, field in part.fields)
+            return f"${variable.name}: {f'[{{ {inside} }}]' if inside else spell_type(type_ref)}"
         case PropertyMatch(name, value) | Assignment(name, value):
             return f"{name.text}: {spell_expression(value)}"
         case Projection(expression, alias):
@@ -269,7 +303,3 @@ def _part(part: _Part) -> str:
             return spell_expression(expression) + direction
         case _:
             assert_never(part)
-
-
-def _predicate(predicate: Predicate) -> str:
-    return f"where {predicate.property.text} {predicate.operator.value} {spell_expression(predicate.value)}"

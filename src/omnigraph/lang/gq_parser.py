@@ -1,6 +1,7 @@
-"""Recursive-descent parser of ``.gq`` files: queries, clauses, statements.
+"""Recursive-descent parser of ``.gq`` files: queries and their sections.
 
-Accepts exactly the grammar; names and types are checked by ``query``. Expressions live in ``gq_expressions``. After an
+Accepts exactly the grammar; names and types are checked by ``query``. Expressions live in ``gq_expressions``,
+statements in ``mutation``. After an
 error it resumes at the next clause, statement or query, so that one run reports all errors.
 """
 
@@ -11,33 +12,22 @@ from dataclasses import dataclass
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.gq_ast import (
-    Assignment,
-    Delete,
     Expr,
-    Insert,
     MutationBody,
     Parameter,
-    Predicate,
     Query,
     QueryFile,
     ReadBody,
-    Statement,
-    Update,
 )
 from omnigraph.lang.gq_clauses import at_query
-from omnigraph.lang.gq_expressions import (
-    COMPARISONS,
-    parse_expression,
-    parse_value,
-    parse_variable,
-)
+from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Comment, Kind
+from omnigraph.lang.mutation.parser import STATEMENTS, at_mutation, parse_mutation, parse_record_fields
 from omnigraph.lang.reads.body import parse_read, tail_hint
 from omnigraph.lang.reads.foreign import TRANSLATED_MAX, foreign_text
 from omnigraph.lang.source import Source
-from omnigraph.lang.syntax import Name
+from omnigraph.lang.syntax import Name, TypeRef
 
-_STATEMENTS = ("insert", "update", "delete")
 _EXAMPLE = "a query is like `query q() { match { $p: Person } return { $p.name } }`"
 
 
@@ -128,13 +118,13 @@ def _query(cursor: Cursor) -> Query:
     annotations = _query_annotations(cursor)
     cursor.expect("{", "to open the query's body")
     body: ReadBody | MutationBody
-    if cursor.at("match"):
+    if at_mutation(cursor):
+        body = parse_mutation(cursor)
+    elif cursor.at("match"):
         body = parse_read(cursor)
-    elif cursor.token.text in _STATEMENTS:
-        body = _mutation_body(cursor)
     else:
         _refuse_foreign(cursor)
-        hint = cursor.case_hint("match", *_STATEMENTS) or _body_hint(cursor)
+        hint = cursor.case_hint("match", *STATEMENTS) or _body_hint(cursor)
         raise cursor.problem("expected `match`, `insert`, `update` or `delete`", hint)
     cursor.expect("}", "to close the query", _tail_hint(cursor))
     return Query(
@@ -157,7 +147,7 @@ def _refuse_foreign(cursor: Cursor) -> None:
 
 
 def _outside_hint(cursor: Cursor) -> str | None:
-    if cursor.token.text.lower() in ("match", *_STATEMENTS):
+    if cursor.token.text.lower() in ("match", *STATEMENTS):
         return cursor.case_hint("match") or "write it inside of a query: `query name() { ... }`"
     if cursor.token.text in ("node", "edge", "interface"):
         return "types are declared in a `.pg` file"
@@ -167,18 +157,21 @@ def _outside_hint(cursor: Cursor) -> str | None:
 def _body_hint(cursor: Cursor) -> str | None:
     if cursor.at("return") or cursor.at("where") or cursor.at("select"):
         return "a read starts with `match { ... }`"
-    return cursor.suggest(cursor.token.text, ["match", *_STATEMENTS]) if cursor.token.kind is Kind.WORD else None
+    return cursor.suggest(cursor.token.text, ["match", *STATEMENTS]) if cursor.token.kind is Kind.WORD else None
 
 
 def _tail_hint(cursor: Cursor) -> str | None:
     """A hint for tokens after the last section of a body."""
-    return "a query either reads or writes" if cursor.token.text in _STATEMENTS else tail_hint(cursor)
+    return "a query either reads or writes" if cursor.token.text in STATEMENTS else tail_hint(cursor)
 
 
 def _parameter(cursor: Cursor) -> Parameter:
     start = cursor.token.span
     variable = parse_variable(cursor, "a parameter such as `$name: String`")
     cursor.expect(":", "between a parameter and its type")
+    if cursor.at("[") and cursor.peek().text == "{":
+        fields = parse_record_fields(cursor)
+        return Parameter(variable, TypeRef("String", fields[0][0].span, True), cursor.since(start), fields)
     type_ref = parse_type(cursor, allow_enum=False)
     return Parameter(variable, type_ref, cursor.since(start))
 
@@ -200,92 +193,3 @@ def _query_annotations(cursor: Cursor) -> dict[str, str]:
             raise SyntaxProblem(f"`@{name.text}` must not be empty", cursor.since(start))
         annotations[name.text] = text
     return annotations
-
-
-def _mutation_body(cursor: Cursor) -> MutationBody:
-    start = cursor.token.span
-    statements: list[Statement] = []
-    while not cursor.at("}"):
-        if cursor.at_end or at_query(cursor):
-            raise cursor.problem("expected `}` to close the query")
-        before = cursor.index
-        try:
-            statements.append(_statement(cursor))
-        except SyntaxProblem as problem:
-            cursor.report(problem)
-            if cursor.index == before and not cursor.at("}"):
-                cursor.advance()
-            cursor.skip_to(_at_statement_boundary, at_query, since=before)
-    return MutationBody(tuple(statements), cursor.since(start))
-
-
-def _at_statement_boundary(cursor: Cursor) -> bool:
-    starts = cursor.token.text in _STATEMENTS and cursor.peek().kind is Kind.TYPE_NAME
-    return starts or cursor.at("}")
-
-
-def _statement(cursor: Cursor) -> Statement:
-    start = cursor.token.span
-    if cursor.take("insert"):
-        type_name = cursor.type_name("the type to insert")
-        assignments = _assignments(cursor)
-        return Insert(type_name, assignments, cursor.since(start))
-    if cursor.take("update"):
-        type_name = cursor.type_name("the type to update")
-        cursor.expect("set", "after the type of an update")
-        assignments = _assignments(cursor)
-        if not assignments:
-            raise SyntaxProblem("an update must set at least one property", cursor.previous_span)
-        where = _predicate(cursor)
-        return Update(type_name, assignments, where, cursor.since(start))
-    if cursor.take("delete"):
-        type_name = cursor.type_name("the type to delete from")
-        where = _predicate(cursor)
-        return Delete(type_name, where, cursor.since(start))
-    hint = "a query either reads or writes" if cursor.at("match") or cursor.at("return") else None
-    raise cursor.problem("expected `insert`, `update` or `delete`", hint or cursor.case_hint(*_STATEMENTS))
-
-
-def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
-    cursor.expect("{", "to open the assignments")
-    assignments: list[Assignment] = []
-    while not cursor.at("}") and not cursor.at_end:
-        start = cursor.token.span
-        name = cursor.name("a property")
-        hint = "a value is assigned with a colon" if cursor.at("=") else None
-        cursor.expect(":", "between a property and its value", hint)
-        value = parse_value(cursor, allow_null=True)
-        assignments.append(Assignment(name, value, cursor.since(start)))
-        cursor.take(",")
-    cursor.expect("}", "after the assignments")
-    return tuple(assignments)
-
-
-# Consecutive statements form a union: one per comparison means `or`. As advice for `and` it would change or
-# delete entities that satisfy only one of the comparisons.
-_ONLY_THESE = "find the entities with a query first, then name each by its key or another unique property"
-_SECOND_COMPARISONS = {
-    "and": _ONLY_THESE,
-    "or": "write one statement for each side of the `or`; all statements of a mutation are one commit",
-}
-
-
-def _predicate(cursor: Cursor) -> Predicate:
-    cursor.expect("where", "and a comparison, as in `where name = $name`")
-    start = cursor.token.span
-    if cursor.token.kind is Kind.VARIABLE:
-        raise cursor.problem(
-            "expected a property", "a mutation names properties without a variable: `where name = ...`"
-        )
-    name: Name = cursor.name("a property")
-    operator = COMPARISONS.get(cursor.token.text)
-    if operator is None or cursor.token.kind is not Kind.PUNCTUATION:
-        raise cursor.problem("expected a comparison (`=`, `!=`, `<`, `<=`, `>`, `>=`)")
-    cursor.advance()
-    if cursor.at("="):
-        raise cursor.problem("expected a value", "equality is written `=`")
-    value = parse_value(cursor, allow_null=False)
-    hint = _SECOND_COMPARISONS.get(cursor.token.text.lower())
-    if hint:
-        raise SyntaxProblem("the `where` of a mutation has one comparison", cursor.token.span, hint)
-    return Predicate(name, operator, value, cursor.since(start))

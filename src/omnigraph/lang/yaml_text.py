@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from omnigraph.errors import InputError
+
+DUPLICATE_KEY: Final = "duplicate_key"
+"""The ``reason`` of the error about a key that is written twice."""
 
 
 def parse_yaml(content: str | bytes, name: str) -> object:
@@ -14,6 +17,8 @@ def parse_yaml(content: str | bytes, name: str) -> object:
 
     try:
         return yaml.load(content, _strict_loader())
+    except _strict_loader().DuplicateKey as error:
+        raise InputError(f"{name} is not YAML: {error}", path=name, reason=DUPLICATE_KEY) from error
     except yaml.YAMLError as error:
         raise InputError(f"{name} is not YAML: {error}", path=name) from error
 
@@ -22,14 +27,18 @@ def parse_yaml(content: str | bytes, name: str) -> object:
 def _strict_loader() -> Any:
     import yaml
 
+    class DuplicateKey(yaml.constructor.ConstructorError):  # type: ignore[misc] # untyped
+        """A key that a mapping has twice."""
+
     class Strict(yaml.SafeLoader):  # type: ignore[misc] # untyped
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen: list[object] = []
             for key_node, _ in node.value:
                 key = self.construct_object(key_node, deep=True)
                 if key in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
+                    raise DuplicateKey(None, None, f"duplicate key {key!r}", key_node.start_mark)
                 seen.append(key)
             return super().construct_mapping(node, deep)
 
+    Strict.DuplicateKey = DuplicateKey
     return Strict

@@ -1,7 +1,8 @@
-"""Mirrors of a graph: ordinary Lance datasets outside it that refer to its files, and the versions they rely on.
+"""Mirrors of a graph: ordinary Lance datasets that refer to its files, and the versions they rely on.
 
 Cleanup keeps these versions. A record names the versions of the last complete refresh, and during one also those of
-the next, so that a mirror can be read at every moment.
+the next, so that a mirror can be read at every moment. The datasets lie in a directory of their own; those of a mirror
+in place are the tables of the graph, with an ordinary version for the head beside the detached ones.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Mirror(Displayed):
     branch: str
     commit: str
     versions: frozenset[Version]
+    shown: frozenset[Version] = frozenset()
+    """The ordinary versions of a mirror in place. Their files are those of ``versions``."""
 
     def _display(self) -> Display:
         return Display(f"Mirror of {self.branch} in {self.target} at {self.commit}")
@@ -46,9 +49,19 @@ def save(objects: Objects, mirror: Mirror) -> None:
         "target": mirror.target,
         "branch": mirror.branch,
         "commit": mirror.commit,
-        "versions": [[location, str(version)] for location, version in sorted(mirror.versions)],
+        "versions": _listed(mirror.versions),
+        **({"shown": _listed(mirror.shown)} if mirror.shown else {}),
     }
     objects.replace(mirror.path, seal(content))
+
+
+def _listed(versions: frozenset[Version]) -> list[list[str]]:
+    # As texts: the number of a detached version does not fit into a number of JSON.
+    return [[location, str(version)] for location, version in sorted(versions)]
+
+
+def _versions(listed: list[list[str]]) -> frozenset[Version]:
+    return frozenset((location, int(version)) for location, version in listed)
 
 
 def forget(objects: Objects, mirror: Mirror) -> None:
@@ -69,5 +82,5 @@ def mirrors(objects: Objects) -> Iterator[Mirror | CorruptionError]:
 
 
 def _parsed(content: Mapping[str, Any]) -> Mirror:
-    versions = frozenset((location, int(version)) for location, version in content["versions"])
-    return Mirror(content["target"], content["branch"], content["commit"], versions)
+    versions, shown = _versions(content["versions"]), _versions(content.get("shown", []))
+    return Mirror(content["target"], content["branch"], content["commit"], versions, shown)

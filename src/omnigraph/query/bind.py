@@ -31,7 +31,7 @@ class BlockKind(Enum):
     MAYBE = "maybe"
 
 
-def bind_match(context: Context, body: ast.ReadBody) -> tuple[MatchBlock, Scope] | None:
+def bind_match(context: Context, body: ast.ReadBody | ast.Matched) -> tuple[MatchBlock, Scope] | None:
     """Resolve the match block of a read; None if it exceeds the limit on patterns."""
     scope = Scope()
     if _count_patterns(body.clauses) > PATTERNS_MAX:

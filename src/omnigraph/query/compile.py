@@ -10,7 +10,7 @@ from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source, is_file_name
 from omnigraph.query.ir import Column, MutationIR, Operator, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
-from omnigraph.query.mutations import check_mutation
+from omnigraph.query.mutation.mutation import check_mutation
 from omnigraph.query.polymorphic.added import plan_added
 from omnigraph.query.polymorphic.expand import is_polymorphic
 from omnigraph.query.polymorphic.plan import plan_union
@@ -71,10 +71,9 @@ def compile_query(query: ast.Query, catalog: Catalog, source: Source) -> QueryIR
 def check_query(query: ast.Query, catalog: Catalog, diagnostics: Diagnostics) -> QueryIR | MutationIR | None:
     """The IR of a query, or None if the diagnostics contain errors."""
     context = Context(catalog, {}, diagnostics)
-    _declare_parameters(context, query)
-    parameters = tuple(ParameterIR(name, type_) for name, type_ in context.parameters.items())
+    parameters = _declare_parameters(context, query)
     if isinstance(query.body, ast.MutationBody):
-        statements = check_mutation(context, query.body)
+        statements = check_mutation(context, query.body, parameters)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
     plan = plan_read(context, query.body)
     if plan is None or diagnostics.has_errors:
@@ -93,7 +92,9 @@ def plan_read(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Col
     return None if read is None or context.diagnostics.has_errors else lower_read(read)
 
 
-def _declare_parameters(context: Context, query: ast.Query) -> None:
+def _declare_parameters(context: Context, query: ast.Query) -> tuple[ParameterIR, ...]:
+    """The parameters; those that expressions can read are entered into the context."""
+    declared: dict[str, ParameterIR] = {}
     for parameter in query.parameters:
         name = parameter.variable.name
         type_: PropertyType = type_from_syntax(parameter.type)
@@ -101,8 +102,21 @@ def _declare_parameters(context: Context, query: ast.Query) -> None:
             context.error(UNCODED, f"the parameter name `${name}` is reserved", parameter.span)
         elif name == "_":
             context.error(UNCODED, "`$_` is the anonymous variable and cannot be a parameter", parameter.span)
-        elif name in context.parameters:
+        elif name in declared:
             context.error(UNCODED, f"the parameter `${name}` is declared twice", parameter.span)
         elif type_.is_list and type_.is_blob:
             context.error(UNCODED, "a list of Blob is not supported", parameter.type.span)
-        context.parameters[name] = type_
+        declared[name] = ParameterIR(name, type_, _fields(context, parameter))
+        if not parameter.fields:
+            context.parameters[name] = type_
+    return tuple(declared.values())
+
+
+def _fields(context: Context, parameter: ast.Parameter) -> tuple[ParameterIR, ...]:
+    """The fields of a list of records; none for any other parameter."""
+    fields: dict[str, ParameterIR] = {}
+    for name, ref in parameter.fields:
+        if name.text in fields:
+            context.error(UNCODED, f"the field `{name.text}` is declared twice", name.span)
+        fields[name.text] = ParameterIR(name.text, type_from_syntax(ref))
+    return tuple(fields.values())

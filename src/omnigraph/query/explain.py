@@ -22,8 +22,11 @@ from omnigraph.query.ir import (
     DeleteNodes,
     Direction,
     Distinct,
+    EntityStatement,
     Expand,
     Filter,
+    ForMatches,
+    ForRecords,
     Group,
     InsertEdge,
     InsertNode,
@@ -40,6 +43,7 @@ from omnigraph.query.ir import (
     Sort,
     StatementIR,
     Union,
+    UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
@@ -50,7 +54,7 @@ SHOWN_ITEMS_MAX = 8
 
 def explain(plan: QueryIR | MutationIR) -> str:
     """The whole plan as lines of text."""
-    header = ", ".join(f"${parameter.name}: {parameter.type}" for parameter in plan.parameters)
+    header = ", ".join(f"${parameter.name}: {parameter.spelled_type}" for parameter in plan.parameters)
     lines = [f"{'query' if isinstance(plan, QueryIR) else 'mutation'} {plan.name}({header})"]
     if isinstance(plan, QueryIR):
         lines.extend(f"  {line}" for line in _tree(plan.root, 0))
@@ -164,7 +168,7 @@ def render(expression: ir.Expr) -> str:
             owner = "" if expression.variable == TARGET else f"${_shown(expression.variable)}."
             return owner + expression.name
         case ir.EntityId():
-            return f"id(${_shown(expression.variable)})"
+            return "id" if expression.variable == TARGET else f"id(${_shown(expression.variable)})"
         case ir.TypeName():
             return f"type(${_shown(expression.variable)})"
         case ir.Item():
@@ -269,26 +273,53 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
 
 
 def statement_lines(plan: MutationIR) -> list[str]:
-    """One numbered line per statement."""
-    return [f"{number}. {_statement(item)}" for number, item in enumerate(plan.statements, 1)]
+    """The statements as numbered lines, with the operators of their patterns."""
+    lines: list[str] = []
+    for number, item in enumerate(plan.statements, 1):
+        lines.append(f"{number}. {describe_statement(item)}")
+        if isinstance(item, ForMatches):
+            lines.extend(f"    {line}" for line in _tree(item.root, 0))
+        if isinstance(item, ForMatches | ForRecords):
+            lines += [f"  {number}.{part} {describe_statement(inner)}" for part, inner in enumerate(item.statements, 1)]
+    return lines
 
 
-def _statement(statement: StatementIR) -> str:
+def describe_statement(statement: StatementIR) -> str:
+    """One statement, without those that run for its rows."""
     match statement:
         case InsertNode():
-            return f"InsertNode {statement.type_name} {_assignments(statement.assignments)}"
+            verb = "UpsertNode" if statement.keeps else "InsertNode"
+            return f"{verb} {statement.type_name} {_assignments(statement.assignments)}{_returned(statement)}"
         case InsertEdge():
             ends = f"from {render(statement.source)} to {render(statement.target)}"
-            return f"InsertEdge {statement.type_name} {ends} {_assignments(statement.assignments)}"
-        case UpdateNodes():
+            verb = "UpsertEdge" if statement.keeps else "InsertEdge"
+            return f"{verb} {statement.type_name} {ends} {_assignments(statement.assignments)}{_returned(statement)}"
+        case UpdateNodes() | UpdateEdges():
             set_ = _assignments(statement.assignments)
-            return f"UpdateNodes {statement.type_name} set {set_} where {render(statement.predicate)}"
+            return f"{type(statement).__name__} {_chosen(statement, f' set {set_}')}{_returned(statement)}"
         case DeleteNodes():
-            return f"DeleteNodes {statement.type_name} where {render(statement.predicate)}, and their edges"
+            return f"DeleteNodes {_chosen(statement)}, and their edges{_returned(statement)}"
         case DeleteEdges():
-            return f"DeleteEdges {statement.type_name} where {render(statement.predicate)}"
+            return f"DeleteEdges {_chosen(statement)}{_returned(statement)}"
+        case ForMatches():
+            return "ForMatches"
+        case ForRecords():
+            return f"ForRecords ${statement.variable} in ${statement.parameter}"
         case _:
             assert_never(statement)
+
+
+def _chosen(statement: UpdateNodes | UpdateEdges | DeleteNodes | DeleteEdges, change: str = "") -> str:
+    """The entities that a statement changes: those of a pattern, of a condition, or of both."""
+    bound = "" if statement.bound is None else f" with id {render(statement.bound)}"
+    is_all = statement.bound is not None and statement.predicate == ir.TRUE
+    where = "" if is_all else f" where {render(statement.predicate)}"
+    return f"{statement.type_name}{change}{bound}{where}"
+
+
+def _returned(statement: EntityStatement) -> str:
+    columns = ", ".join(f"{render(column.expression)} as {column.name}" for column in statement.returning)
+    return f" returning {columns}" if columns else ""
 
 
 def _assignments(assignments: tuple[AssignmentIR, ...]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from omnigraph.query.expressions import Expr, Ranking
+from omnigraph.query.expressions import ConstantValue, Expr, Ranking
 from omnigraph.schema.types import PropertyType
 
 
@@ -226,10 +226,18 @@ Operator = (
 
 @dataclass(frozen=True, slots=True)
 class ParameterIR:
-    """A declared parameter."""
+    """A declared parameter. ``fields`` are those of a list of records, whose own type has no meaning."""
 
     name: str
     type: PropertyType
+    fields: tuple[ParameterIR, ...] = ()
+
+    @property
+    def spelled_type(self) -> str:
+        """The type as it is written."""
+        if not self.fields:
+            return str(self.type)
+        return f"[{{ {', '.join(f'{field.name}: {field.type}' for field in self.fields)} }}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +252,7 @@ class QueryIR:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentIR:
-    """A property and the value it gets: a constant, a parameter, ``now()`` or null. ``type`` is the property's."""
+    """A property and the value it gets; an expression reads the entity as ``TARGET``. ``type`` is the property's."""
 
     property: str
     value: Expr
@@ -252,53 +260,104 @@ class AssignmentIR:
 
 
 TARGET = ""
-"""The variable of the entity in the predicate of an update or delete; an edge has ``src`` and ``dst``."""
+"""The variable of the entity in the expressions of its own statement; an edge has ``src`` and ``dst``."""
 
 
 @dataclass(frozen=True, slots=True)
 class InsertNode:
-    """Inserts a node; with a key it replaces the node that has the same key."""
+    """Inserts a node; with a key it replaces the node that has the same key.
+
+    With ``keeps`` it is an upsert: properties that are not assigned keep their values.
+    """
 
     type_name: str
     assignments: tuple[AssignmentIR, ...]
+    keeps: bool = False
+    returning: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class InsertEdge:
-    """Inserts an edge between two node ids."""
+    """Inserts an edge between two node ids; ``keeps`` as for nodes."""
 
     type_name: str
     source: Expr
     target: Expr
     assignments: tuple[AssignmentIR, ...]
+    keeps: bool = False
+    returning: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateNodes:
-    """Sets properties of the nodes for which the predicate is true."""
+    """Sets properties of the nodes for which the predicate is true.
+
+    ``bound`` is the id of the node where a pattern chooses it, null where it binds none.
+    """
 
     type_name: str
     assignments: tuple[AssignmentIR, ...]
     predicate: Expr
+    bound: Expr | None = None
+    returning: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateEdges:
+    """Sets properties of the edges for which the predicate is true; ``bound`` as for nodes."""
+
+    type_name: str
+    assignments: tuple[AssignmentIR, ...]
+    predicate: Expr
+    bound: Expr | None = None
+    returning: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteNodes:
-    """Deletes the nodes for which the predicate is true, and their edges."""
+    """Deletes the nodes for which the predicate is true, and their edges; ``bound`` as for updates."""
 
     type_name: str
     predicate: Expr
+    bound: Expr | None = None
+    returning: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteEdges:
-    """Deletes the edges for which the predicate is true."""
+    """Deletes the edges for which the predicate is true; ``bound`` as for updates."""
 
     type_name: str
     predicate: Expr
+    bound: Expr | None = None
+    returning: tuple[Column, ...] = ()
 
 
-StatementIR = InsertNode | InsertEdge | UpdateNodes | DeleteNodes | DeleteEdges
+EntityStatement = InsertNode | InsertEdge | UpdateNodes | UpdateEdges | DeleteNodes | DeleteEdges
+
+
+@dataclass(frozen=True, slots=True)
+class ForMatches:
+    """Runs statements for the rows of a pattern. They read its columns as items by the names of the columns."""
+
+    columns: tuple[Column, ...]
+    root: Operator
+    statements: tuple[EntityStatement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForRecords:
+    """Runs statements for the records of a list parameter. They read the fields as items ``variable.field``."""
+
+    variable: str
+    parameter: str
+    fields: tuple[ParameterIR, ...]
+    statements: tuple[EntityStatement, ...]
+    records: tuple[ConstantValue, ...] = ()
+    """The fields of each record as a tuple, once the parameter is bound."""
+
+
+StatementIR = EntityStatement | ForMatches | ForRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,3 +367,16 @@ class MutationIR:
     name: str
     parameters: tuple[ParameterIR, ...]
     statements: tuple[StatementIR, ...]
+
+    @property
+    def entity_statements(self) -> tuple[EntityStatement, ...]:
+        """Every statement that writes entities, also those for the rows of a pattern or list."""
+        found: list[EntityStatement] = []
+        for statement in self.statements:
+            found.extend(statement.statements if isinstance(statement, ForMatches | ForRecords) else (statement,))
+        return tuple(found)
+
+    @property
+    def returning(self) -> tuple[Column, ...]:
+        """The columns of the rows that the mutation returns; none if it returns nothing."""
+        return next((item.returning for item in self.entity_statements if item.returning), ())

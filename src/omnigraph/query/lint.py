@@ -9,7 +9,7 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostic, Diagnostics, Severity
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.query.compile import check_query
-from omnigraph.query.ir import MutationIR, QueryIR, UpdateNodes
+from omnigraph.query.ir import MutationIR, QueryIR, UpdateEdges, UpdateNodes
 from omnigraph.query.operation import Operation, describe_operation
 from omnigraph.schema.catalog import Catalog
 
@@ -106,14 +106,14 @@ def _never_updated(plans: list[QueryIR | MutationIR], catalog: Catalog) -> Itera
     assigned: dict[str, set[str]] = {}
     queries: dict[str, set[str]] = {}
     for plan in plans:
-        for statement in plan.statements if isinstance(plan, MutationIR) else ():
-            if isinstance(statement, UpdateNodes):
+        for statement in plan.entity_statements if isinstance(plan, MutationIR) else ():
+            if isinstance(statement, UpdateNodes | UpdateEdges):
                 assigned.setdefault(statement.type_name, set()).update(item.property for item in statement.assignments)
                 queries.setdefault(statement.type_name, set()).add(plan.name)
     for type_name, properties in sorted(assigned.items()):
-        node = catalog.nodes[type_name]
-        for prop in node.properties.values():
-            settable = prop.type.nullable and prop.name not in node.key and prop.embed is None
+        entity = catalog.nodes.get(type_name) or catalog.edges[type_name]
+        for prop in entity.properties.values():
+            settable = prop.type.nullable and prop.name not in entity.key and prop.embed is None
             if settable and prop.name not in properties:
                 message = f"no update in this file sets `{type_name}.{prop.name}`"
                 names = tuple(sorted(queries[type_name]))

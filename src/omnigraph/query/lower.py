@@ -58,6 +58,11 @@ def lower_matches(
     return root, columns, order, tuple(tie.expression for tie in _entity_ties(read.block))
 
 
+def lower_match(block: MatchBlock, columns: tuple[Column, ...]) -> Operator:
+    """The operators of a pattern without order and limit."""
+    return Project(_lower_block(block, outer=()), columns)
+
+
 def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
     root, columns, order = _with_scores(root, read.columns, read.order)
     shaped: Operator = Group(root, columns)

@@ -13,6 +13,7 @@ from omnigraph.query.ir import (
     DeleteEdges,
     DeleteNodes,
     Expand,
+    ForMatches,
     InsertEdge,
     InsertNode,
     MutationIR,
@@ -20,6 +21,7 @@ from omnigraph.query.ir import (
     QueryIR,
     Scan,
     ShortestPath,
+    UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
@@ -68,12 +70,13 @@ def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Ca
     writes: set[tuple[str, str]] = set()
     result: list[ResultColumn] = []
     if isinstance(plan, QueryIR):
-        _collect_reads(plan.root, catalog, reads)
+        reads = types_read(plan.root, catalog)
         assert isinstance(query.body, ast.ReadBody)
         groups = [group for _, group in result_columns(plan.columns)]
         for projection, group in zip(query.body.projections, groups, strict=True):
             result.append(_result_column(projection, group[0]))
     else:
+        result = [_typed_column(column.name, column.expression) for column in plan.returning]
         _collect_writes(plan, catalog, reads, writes)
     return Operation(tuple(result), _sorted_types(reads), _sorted_types(writes))
 
@@ -84,8 +87,13 @@ def _sorted_types(types: set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 def _result_column(projection: ast.Projection, column: Column) -> ResultColumn:
     name = projection.alias.text if projection.alias else _static_name(projection.expression)
-    expression = column.expression
-    if isinstance(expression, ir.EntityId) or column.field is not None:
+    if column.field is not None:
+        return ResultColumn(name, "object", column.expression.type.nullable)
+    return _typed_column(name, column.expression)
+
+
+def _typed_column(name: str, expression: ir.Expr) -> ResultColumn:
+    if isinstance(expression, ir.EntityId):
         return ResultColumn(name, "object", expression.type.nullable)
     type_ = expression.type
     nullable = type_.nullable or isinstance(expression, ir.Aggregate)
@@ -110,24 +118,30 @@ def _static_name(node: ast.Expr) -> str:
             return "expression"
 
 
-def _collect_reads(operator: Operator, catalog: Catalog, reads: set[tuple[str, str]]) -> None:
+def types_read(operator: Operator, catalog: Catalog) -> set[tuple[str, str]]:
+    """The types that an operator and its inputs read, each as kind and name."""
+    found: set[tuple[str, str]] = set()
     match operator:
         case Scan():
-            reads.add(("node", operator.type_name))
+            found.add(("node", operator.type_name))
         case Expand() | ShortestPath():
             edge = catalog.edges[operator.edge]
-            reads.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
+            found.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
     for below in inputs(operator):
-        _collect_reads(below, catalog, reads)
+        found |= types_read(below, catalog)
+    return found
 
 
 def _collect_writes(
     plan: MutationIR, catalog: Catalog, reads: set[tuple[str, str]], writes: set[tuple[str, str]]
 ) -> None:
-    for statement in plan.statements:
+    for outer in plan.statements:
+        if isinstance(outer, ForMatches):
+            reads |= types_read(outer.root, catalog)
+    for statement in plan.entity_statements:
         touched: set[tuple[str, str]]
         match statement:
-            case InsertEdge() | DeleteEdges():
+            case InsertEdge() | UpdateEdges() | DeleteEdges():
                 touched = {("edge", statement.type_name)}
                 if isinstance(statement, InsertEdge):
                     edge = catalog.edges[statement.type_name]

@@ -32,8 +32,12 @@ from omnigraph.errors import Hint, ParameterError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     AssignmentIR,
+    Column,
     DeleteEdges,
     DeleteNodes,
+    EntityStatement,
+    ForMatches,
+    ForRecords,
     InsertEdge,
     InsertNode,
     MutationIR,
@@ -42,6 +46,7 @@ from omnigraph.query.ir import (
     QueryIR,
     Slice,
     StatementIR,
+    UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.coerce import coerce_literals, coerce_predicate
@@ -68,6 +73,9 @@ def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] |
     _refuse_undeclared(parameters, values)
     bound: dict[str, ir.Constant] = {}
     for parameter in parameters:
+        if parameter.fields:
+            bound[parameter.name] = ir.Constant(_records(parameter, values), parameter.type)
+            continue
         value = plain_value(values.get(parameter.name))
         if value is None and not parameter.type.nullable:
             raise _missing(parameter, values)
@@ -79,6 +87,37 @@ def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] |
             ) from None
         bound[parameter.name] = ir.Constant(converted, parameter.type)
     return bound
+
+
+def _records(parameter: ParameterIR, values: Mapping[str, object]) -> ir.ConstantValue:
+    """The fields of every record of a list, in the order of their declaration. A field that is left out is null."""
+    given = values.get(parameter.name)
+    if given is None:
+        raise _missing(parameter, values)
+    if not isinstance(given, list | tuple):
+        raise _wrong(parameter.name, "array of objects", given)
+    names = [field.name for field in parameter.fields]
+    records: list[ir.ConstantValue] = []
+    for index, record in enumerate(given):
+        place = f"{parameter.name}[{index}]"
+        if not isinstance(record, Mapping):
+            raise _wrong(place, "object", record)
+        if len(record.keys() - names):
+            unknown = next(name for name in record if name not in names)
+            hint = did_you_mean(str(unknown), names) or f"its fields are {', '.join(names)}"
+            raise ParameterError(f"param '{place}': unknown field {unknown!r}", hint=hint, parameter=parameter.name)
+        records.append(tuple(_field(place, field, record) for field in parameter.fields))
+    return tuple(records)
+
+
+def _field(place: str, field: ParameterIR, record: Mapping[str, object]) -> ir.ConstantValue:
+    value = plain_value(record.get(field.name))
+    if value is None and not field.type.nullable:
+        hint = f"declare it as {field.type}? to allow null"
+        raise ParameterError(
+            f"param '{place}.{field.name}': expected {field.type}, got null", hint=hint, parameter=place
+        )
+    return _convert(f"{place}.{field.name}", value, field.type)
 
 
 def _refuse_undeclared(parameters: Sequence[ParameterIR], values: Mapping[str, object]) -> None:
@@ -98,7 +137,7 @@ def _refuse_undeclared(parameters: Sequence[ParameterIR], values: Mapping[str, o
 
 
 def _declared(parameter: ParameterIR) -> str:
-    return f"${parameter.name}: {parameter.type}"
+    return f"${parameter.name}: {parameter.spelled_type}"
 
 
 def _missing(parameter: ParameterIR, values: Mapping[str, object]) -> ParameterError:
@@ -269,30 +308,55 @@ def _size(name: str, values: Values) -> int | None:
     return value
 
 
-def bind_mutation(mutation: MutationIR, values: Values, now_ms: int) -> MutationIR:
+def bind_mutation(mutation: MutationIR, values: Values, now_ms: int, fold: Fold = lambda part: part) -> MutationIR:
     """The mutation with parameters and time replaced by constants; raises if a property cannot hold its value."""
+
+    def fill(part: ir.Expr) -> ir.Expr:
+        return fold(_fill(part, values, now_ms))
 
     def assign(assignments: tuple[AssignmentIR, ...]) -> tuple[AssignmentIR, ...]:
         return tuple(replace(item, value=fit(item.value, item.property, item.type)) for item in assignments)
 
     def fit(value: ir.Expr, name: str, wanted: PropertyType) -> ir.Expr:
-        return _fit(value, _fill(value, values, now_ms), name, wanted)
+        # Not folded: a value that does not fit is a violation of the entity, which the executor reports.
+        return _fit(value, transform(value, lambda part: _fill(part, values, now_ms)), name, wanted)
 
     def predicate(where: ir.Expr) -> ir.Expr:
-        return coerce_predicate(transform(where, lambda part: _fill(part, values, now_ms)))
+        return coerce_predicate(transform(where, fill))
+
+    def write(statement: EntityStatement) -> EntityStatement:
+        match statement:
+            case InsertNode():
+                return replace(statement, assignments=assign(statement.assignments), returning=shown(statement))
+            case InsertEdge():
+                return replace(
+                    statement,
+                    source=fit(statement.source, "from", ir.TEXT),
+                    target=fit(statement.target, "to", ir.TEXT),
+                    assignments=assign(statement.assignments),
+                    returning=shown(statement),
+                )
+            case UpdateNodes() | UpdateEdges():
+                where = predicate(statement.predicate)
+                assignments = assign(statement.assignments)
+                return replace(statement, assignments=assignments, predicate=where, returning=shown(statement))
+            case DeleteNodes() | DeleteEdges():
+                return replace(statement, predicate=predicate(statement.predicate), returning=shown(statement))
+
+    def shown(statement: EntityStatement) -> tuple[Column, ...]:
+        return tuple(replace(item, expression=transform(item.expression, fill)) for item in statement.returning)
 
     def bind(statement: StatementIR) -> StatementIR:
         match statement:
-            case InsertNode():
-                return replace(statement, assignments=assign(statement.assignments))
-            case InsertEdge():
-                source, target = fit(statement.source, "from", ir.TEXT), fit(statement.target, "to", ir.TEXT)
-                return replace(statement, source=source, target=target, assignments=assign(statement.assignments))
-            case UpdateNodes():
-                where = predicate(statement.predicate)
-                return replace(statement, assignments=assign(statement.assignments), predicate=where)
-            case DeleteNodes() | DeleteEdges():
-                return replace(statement, predicate=predicate(statement.predicate))
+            case ForMatches():
+                root = coerce_literals(map_parts(statement.root, fill))
+                return replace(statement, root=root, statements=tuple(map(write, statement.statements)))
+            case ForRecords():
+                records = values[statement.parameter].value
+                assert isinstance(records, tuple), "a list of records is a tuple of tuples"
+                return replace(statement, records=records, statements=tuple(map(write, statement.statements)))
+            case _:
+                return write(statement)
 
     return replace(mutation, statements=tuple(bind(statement) for statement in mutation.statements))
 

@@ -95,6 +95,10 @@ def _nested_cells(column: pa.Array, shortest: bool) -> list[Any]:
         rows = zip(*fields, strict=True) if fields else [()] * len(column)
         cells = [dict(zip(names, row, strict=True)) for row in rows]
         return [cell if valid else None for cell, valid in zip(cells, column.is_valid().to_pylist(), strict=True)]
+    if pa.types.is_map(column.type):
+        # A list of pairs: keys need not be texts, so an object could not hold them.
+        entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
+        column = column.cast(pa.list_(entry))
     # Lists of every kind: the lengths split the flattened items. A null list has no items and a null length.
     items = iter(_cells(pc.list_flatten(column), shortest))
     return [

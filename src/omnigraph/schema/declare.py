@@ -33,6 +33,7 @@ SYSTEM_COLUMNS: Final = frozenset(
 )
 NODE_FIELDS: Final = ("id",)
 EDGE_FIELDS: Final = ("id", "src", "dst", "from", "to")
+_RENAMED: Final = {"id": "choose another name, such as `personId`; loads fill a single @key from a column `id`"}
 
 Declared = TypeVar("Declared", InterfaceDecl, NodeDecl, EdgeDecl)
 
@@ -177,7 +178,7 @@ def _check_property_name(findings: Findings, kind: TypeKind, name: Name) -> None
     if name.text in fields:
         what = "edge" if kind is TypeKind.EDGE else "node"
         message = f"property name '{name.text}' is reserved: every {what} has {', '.join(fields)} already"
-        findings.error(Rule.ENTITY_FIELD, message, name.span, "choose another name")
+        findings.error(Rule.ENTITY_FIELD, message, name.span, _RENAMED.get(name.text, "choose another name"))
 
 
 def _check_embeds(findings: Findings, node: Name, properties: Mapping[str, DeclaredProperty]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -10,6 +11,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from omnigraph.core.actors import Actor
 from omnigraph.errors import PolicyDenied
 from omnigraph.server.access.admission import Admission
 from omnigraph.server.call import Call
@@ -41,7 +43,7 @@ class Passage:
         """The answer to a request. Raises errors of the tree, refusals and rejections."""
         route = match.row
         is_secured = route.operation.is_secured
-        actor = serving.authenticator.actor_of(_authorization(request)) if is_secured else None
+        actor = await _actor(request, serving) if is_secured else None
         found = serving.find(match.parameters["graph_id"]) if route.has_graph else None
         call = Call(
             call_id,
@@ -116,12 +118,19 @@ class Passage:
         return answer
 
     async def _run(self, road: Road, call: Call, body: Any, request: Request) -> Reply | Onward:
-        work = self.runner.run(road.lane, lambda: road.handler(call, body), call.cancel)
+        work = self.runner.handle(road, call, body)
         if road.lane is not Lane.READ:
             # A write runs to its end whether its caller waits or not.
             return await work
         answer = await unless_gone(work, request.receive, call.cancel)
         return Reply(499) if answer is GONE else answer  # type: ignore[return-value] # GONE is the only other value
+
+
+async def _actor(request: Request, serving: Serving) -> Actor | None:
+    header = _authorization(request)
+    if serving.authenticator.waits(header):
+        await asyncio.to_thread(serving.authenticator.prepare, header)
+    return serving.authenticator.actor_of(header)
 
 
 def _authorization(request: Request) -> bytes | None:

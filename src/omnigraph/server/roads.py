@@ -53,6 +53,8 @@ class Road:
     after_gate: Callable[[Call], None] | None = None
     """A refusal that only callers with rights may see."""
     size: Callable[[Any], int] | None = None
+    in_reader: bool = False
+    """The handler computes and needs nothing of this process but its graph, so that a reader process can run it."""
     is_stream: bool = False
     """The answer is a stream of a whole graph, which needs a place in the transport."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol, TypeVar
 
 from omnigraph.aio.threads import Threads
 from omnigraph.server.access.admission import busy
-from omnigraph.server.roads import Lane
+from omnigraph.server.call import Call
+from omnigraph.server.http.replies import Reply
+from omnigraph.server.operations.metrics import Metrics
+from omnigraph.server.roads import Lane, Onward, Road
 
 R = TypeVar("R")
 
@@ -25,12 +29,29 @@ READS_WAITING_MAX: Final = 512
 class Runner(Protocol):
     """Runs blocking work for the event loop."""
 
+    @property
+    def is_ready(self) -> bool:
+        """False while no work can run."""
+        ...
+
     async def run(self, lane: Lane, work: Callable[[], R], cancel: threading.Event) -> R:
         """Run work on a lane; cancelling the task sets ``cancel``. Raises Refusal if there is no room for it."""
         ...
 
+    async def handle(self, road: Road, call: Call, body: Any) -> Reply | Onward:
+        """Run the handler of a road on its lane. Raises what the handler raises, and as ``run``."""
+        ...
+
     async def part(self, work: Callable[[], R]) -> R:
         """Compute the next part of a stream."""
+        ...
+
+    def report_to(self, metrics: Metrics) -> None:
+        """Show in metrics what runs."""
+        ...
+
+    async def start(self) -> None:
+        """Start what takes time to start, without waiting for it."""
         ...
 
     async def close(self) -> None:
@@ -52,18 +73,37 @@ class InThreads:
         self._waiting_max = waiting_max
         self._reads = 0
 
+    @property
+    def is_ready(self) -> bool:
+        return True
+
     async def run(self, lane: Lane, work: Callable[[], R], cancel: threading.Event) -> R:
         if lane is Lane.LOOP:
             return work()
         if lane is Lane.WRITE:
             return await self._lanes[lane].call(work, cancel)
+        with self.counted():
+            return await self._lanes[lane].call(work, cancel)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count a read while it runs or waits; raises Refusal 429 if there are too many."""
         if self._reads >= self._waiting_max:
             raise busy(f"{self._reads} reads are running or waiting, which is the limit")
         self._reads += 1
         try:
-            return await self._lanes[lane].call(work, cancel)
+            yield
         finally:
             self._reads -= 1
+
+    async def handle(self, road: Road, call: Call, body: Any) -> Reply | Onward:
+        return await self.run(road.lane, lambda: road.handler(call, body), call.cancel)
+
+    def report_to(self, metrics: Metrics) -> None:
+        metrics.watch("omnigraph_reads", "Reads that run or wait.", lambda: self._reads)
+
+    async def start(self) -> None:
+        """Threads start with their first work."""
 
     async def part(self, work: Callable[[], R]) -> R:
         return await self._streams.call(work)

@@ -16,6 +16,8 @@ from omnigraph.exec.analytics.steps import Steps
 from omnigraph.spark.jobs.cleanup import sweeper
 from omnigraph.spark.jobs.merge import merger
 from omnigraph.spark.jobs.optimize import workers
+from omnigraph.spark.jobs.sql import sql_frame
+from omnigraph.spark.jobs.tables import tables
 from omnigraph.spark.jobs.views import views
 from omnigraph.spark.load.api import run_load as load
 from omnigraph.spark.load.api import run_preview as load_preview
@@ -28,7 +30,9 @@ __all__ = [
     "query_frame",
     "query_rows",
     "spark_steps",
+    "sql_frame",
     "sweeper",
+    "tables",
     "views",
     "workers",
 ]

@@ -17,13 +17,13 @@ def plan_json(plan: QueryIR | MutationIR, explanation: Explanation | None = None
     form: dict[str, Any] = {
         "name": plan.name,
         "kind": "read" if isinstance(plan, QueryIR) else "mutation",
-        "parameters": [{"name": item.name, "type": str(item.type)} for item in plan.parameters],
+        "parameters": [{"name": item.name, "type": item.spelled_type} for item in plan.parameters],
     }
     if isinstance(plan, QueryIR):
         form |= {"columns": [column.name for column in plan.columns], "plan": _tree(plan.root)}
     else:
         form["statements"] = [
-            {"operator": type(item).__name__, "type_name": item.type_name} for item in plan.statements
+            {"operator": type(item).__name__, "type_name": item.type_name} for item in plan.entity_statements
         ]
     form["text"] = explain(plan)
     return form if explanation is None else {**form, "tables": [_table_json(item) for item in explanation.tables]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.rows.results import result_rows
 from omnigraph.wire.commits import commit_json, optional_commit_json
 from omnigraph.wire.operators import operators_json
 from omnigraph.wire.tables import tables_json
@@ -12,10 +13,11 @@ from omnigraph.wire.tables import tables_json
 if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.results import LoadResult, MutationResult
+    from omnigraph.engine.tabular import ReturnedRows
 
 
 def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict[str, Any]:
-    """A mutation; ``commit`` is null if nothing matched."""
+    """A mutation; ``commit`` is null if nothing matched, ``columns`` and ``rows`` are those of ``returning``."""
     form = {
         "branch": result.branch,
         "query_name": result.query_name,
@@ -23,8 +25,14 @@ def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict
         "affected_edges": result.affected_edges,
         "actor_id": result.actor,
         "commit": optional_commit_json(result.commit),
+        **_returned_json(result.returned),
     }
     return {**form, "profile": operators_json(result.operators)} if with_profile else form
+
+
+def _returned_json(rows: ReturnedRows | None) -> dict[str, Any]:
+    """The rows of ``returning``; no members if a mutation returns nothing."""
+    return {} if rows is None else {"columns": rows.columns, "rows": result_rows(rows.table)}
 
 
 def load_json(result: LoadResult, *, with_profile: bool = False) -> dict[str, Any]:
@@ -62,4 +70,5 @@ def write_preview_json(preview: WritePreview) -> dict[str, Any]:
         "head_commit_id": preview.head,
         "tables": tables_json(preview.tables),
         **({"rejected": preview.rejected, "rejections": list(preview.rejections)} if preview.rejected else {}),
+        **_returned_json(preview.returned),
     }

@@ -19,7 +19,7 @@ PAGES = (
         PAGE.with_name(f"{name}.md")
         for name in (
             *("cli", "shell", "importing", "exporting", "storage", "maintenance"),
-            *("backup", "upgrade", "troubleshooting", "policy"),
+            *("backup", "upgrade", "troubleshooting", "policy", "cluster"),
         )
     ),
     REPOSITORY / "README.md",
@@ -93,8 +93,9 @@ def _copy_of_the_examples(place: Path) -> Path:
 
 
 def _steady(shown: str, work: Path) -> str:
-    """What is shown, without what differs from run to run: ids, times, sizes, and the place of the test."""
+    """What is shown, without what differs from run to run: ids, digests, times, sizes, and the place of the test."""
     shown = re.sub(r"\b01[0-9A-Z]{24}\b", "<id>", shown.replace(str(work), "WORK"))
+    shown = re.sub(r"\b[0-9a-f]{64}\b", "<digest>", shown)
     shown = re.sub(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>", shown)
     return re.sub(r"\b[\d,]+ (files|bytes)", r"<many> \1", shown)
 

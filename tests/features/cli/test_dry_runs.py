@@ -120,3 +120,15 @@ def test_what_makes_no_sense_together_is_refused(graph: Path, tmp_path: Path, wo
     result = run("load", graph, "--data", data, "--mode", "merge", *words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert words[0] in result.stderr
+
+
+def test_returned_rows_are_the_same_in_a_dry_run_and_in_the_write(graph: Path) -> None:
+    text = 'query q() { upsert Person { name: "Ada", age: coalesce(age, 0) + 1 } returning { name, age * 2 as twice } }'
+    words = ("mutate", "--store", graph, "-e", text)
+    dry = as_json(*words, "--dry-run")
+    assert run(*words, "--dry-run").stdout.splitlines()[0].split() == ["name", "twice"]
+    done = as_json(*words)
+    assert dry["columns"] == done["columns"] == ["name", "twice"]
+    assert dry["rows"] == done["rows"]
+    assert run(*words).stdout.splitlines()[0].split() == ["name", "twice"]
+    assert "rows" not in as_json("mutate", "--store", graph, "-e", DROP, "--dry-run")

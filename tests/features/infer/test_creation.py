@@ -47,6 +47,27 @@ def test_files_frames_and_columns_become_a_graph_with_their_rows() -> None:
         assert {row["personId"] for row in graph.sql("SELECT personId FROM Person").to_pylist()} == set(range(1, 7))
 
 
+def test_integers_with_gaps_of_a_pandas_frame_are_integers(tmp_path: Path) -> None:
+    frame = pandas.DataFrame(
+        {"id": [1, 2, 3], "age": [41, None, 17], "size": [1.5, None, 2.0], "whole": [1.0, 2.0, 3.0]}
+    )
+    frame["large"] = [2.0**60, None, 1.0]
+    frame["none"] = [float("nan")] * 3
+
+    graph = omnigraph.create(tmp_path / "gaps.omni", {"Person": frame}, durability="os")
+
+    types = {name: graph.nodes("Person").arrow().schema.field(name).type for name in frame.columns[1:]}
+    assert {name: str(type_) for name, type_ in types.items()} == {
+        "age": "int64",
+        "size": "double",
+        "whole": "double",
+        "large": "double",
+        "none": "double",
+    }
+    assert "which pandas stores as floats" in graph.schema_text()
+    assert graph.nodes("Person").arrow().column("age").to_pylist() == [41, None, 17]
+
+
 @pytest.mark.usefixtures("work")
 def test_an_inferred_schema_is_text_and_creates_an_empty_graph_that_its_data_fits() -> None:
     inferred = omnigraph.infer_schema(["people.csv", "knows.csv"])

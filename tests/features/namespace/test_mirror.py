@@ -24,7 +24,10 @@ def test_lance_tools_list_and_count_every_table(graph: Graph, tmp_path: Path) ->
 
     database = lancedb.connect(tmp_path / "mirror")
     counted = {name: database.open_table(name).count_rows() for name in database.list_tables().tables}
+    people = database.open_table("Person")
+    near = people.search([7.0, 0.0, 1.0, 2.0]).limit(1).to_list()
     assert counted == {"Knows": 1, "Note": 0, "Person": 20}
+    assert (people.count_rows("age < 3"), [row["name"] for row in near]) == (3, ["p7"])
     assert lance.dataset(str(tmp_path / "mirror/Person.lance")).count_rows("age < 3") == 3
     assert result.commit_id == graph.snapshot().commit_id
 

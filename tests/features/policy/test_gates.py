@@ -65,6 +65,8 @@ CALLS: dict[str, tuple[Call, list[Need]]] = {
     "query_with": (lambda g: g.query_with(lambda query, view: None, READ_ALL, at="exp"), [ON_EXP]),
     "sql": (lambda g: g.sql("select 1"), [ON_MAIN]),
     "spark_views": (lambda g: g.spark_views(at="exp~1"), [ON_MAIN]),
+    "spark_sql": (lambda g: g.spark_sql("SELECT 1", at="exp~1"), [ON_MAIN]),
+    "register_tables": (lambda g: g.register_tables("kb", at="exp~1"), [ON_MAIN]),
     "explain": (lambda g: g.explain(READ_ALL), [ON_MAIN]),
     "nodes": (lambda g: g.nodes("Person", branch="exp"), [ON_EXP]),
     "edges": (lambda g: g.edges(), [ON_MAIN]),
@@ -96,7 +98,10 @@ CALLS: dict[str, tuple[Call, list[Need]]] = {
     "change_baseline": (lambda g: g.change_baseline(), [Need(EXPORT, "main")]),
     "mirror": (lambda g: g.mirror("target"), [Need(EXPORT, "main")]),
     "mutate": (lambda g: g.mutate(INSERT, branch="exp"), [Need(CHANGE, "exp")]),
-    "mutate_preview": (lambda g: g.mutate_preview(INSERT), [Need(CHANGE, "main")]),
+    "mutate_preview": (
+        lambda g: g.mutate_preview(INSERT.replace("} }", "} returning { name } }"), branch="exp"),
+        [Need(CHANGE, "exp"), ON_EXP],
+    ),
     "load": (
         lambda g: g.load({"Person": ROWS}, branch="new", base="exp"),
         [Need(Action.BRANCH_CREATE, "exp", "new"), Need(CHANGE, "new")],

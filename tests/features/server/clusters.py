@@ -52,6 +52,9 @@ class Cluster:
     def policy(self, name: str, text: str, applies_to: list[str]) -> Path:
         return self._payload(f"policy.{name}", f"policy/{name}", "yaml", text, {"applies_to": applies_to})
 
+    def token(self, actor: str, reference: str) -> Path:
+        return self._payload(f"token.{actor}", f"token/{actor}", "txt", reference, {})
+
     def _payload(self, address: str, folder: str, suffix: str, text: str, facts: dict[str, Any]) -> Path:
         digest = _digest(text.encode())
         file = self.root / "__cluster" / "resources" / folder / f"{digest}.{suffix}"

@@ -1,9 +1,10 @@
 """A live server in this process: the application behind uvicorn on a free port of loopback, and clients for it."""
 
+import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,8 +32,9 @@ READ_ALL = "query everyone() { match { $p: Person } return { $p.name, $p.age } o
 class Live:
     """A server that runs."""
 
-    def __init__(self, app: ServerApp, port: int) -> None:
+    def __init__(self, app: ServerApp, port: int, loop: asyncio.AbstractEventLoop) -> None:
         self.app = app
+        self._loop = loop
         self.port = port
         self.address = f"http://127.0.0.1:{port}"
 
@@ -40,6 +42,10 @@ class Live:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         # Without verification no certificates are loaded, which would take longer than most requests.
         return httpx2.Client(base_url=self.address, headers=headers, timeout=60, verify=False, **options)
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run something on the event loop of the server."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def connect(self) -> socket.socket:
         """A bare connection, for requests that no client library would send."""
@@ -58,7 +64,7 @@ def running(serving: Serving, **options: Any) -> Iterator[Live]:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.01)
     try:
-        yield Live(app, server.servers[0].sockets[0].getsockname()[1])
+        yield Live(app, server.servers[0].sockets[0].getsockname()[1], server.servers[0].get_loop())
     finally:
         server.should_exit = True
         thread.join()

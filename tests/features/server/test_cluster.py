@@ -1,6 +1,8 @@
 """Serving a cluster: what was applied is verified, one broken graph is left out, and the rest is served."""
 
+import hashlib
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from omnigraph.errors import ClusterInvalid, UsageError
 from omnigraph.server.access.states import DefaultDeny, State
 from omnigraph.server.auth.sources import TokenSources
-from omnigraph.server.boot import is_set, parse_bind, reload
+from omnigraph.server.boot import Watch, is_set, parse_bind, reload
 from omnigraph.server.serving.cluster import ClusterSource
 from omnigraph.server.serving.graphs import Serving
 from tests.features.server.clusters import EVERYONE, POLICY, SERVER_POLICY, Cluster
@@ -192,6 +194,63 @@ def test_a_reload_does_not_open_a_server(cluster: Cluster, tmp_path: Path) -> No
         tokens.write_text("{}")
         reload(live.app, source)
         assert not live.app.serving.authenticator.is_open
+
+
+def test_a_watched_server_reloads_when_the_state_has_changed_and_not_before(cluster: Cluster) -> None:
+    cluster.apply()
+    source = ClusterSource(str(cluster.root), TOKENS)
+    watch = Watch.start(source)
+    with running(source.load()) as live, live.client("b") as bob:
+        before = live.app.serving
+        assert not watch.look(live.app)
+        assert live.app.serving is before
+        cluster.policy("team", POLICY, ["kb"])
+        cluster.apply()
+        assert watch.look(live.app)
+        assert bob.post("/graphs/kb/queries/everyone").status_code == 200
+        (cluster.root / "__cluster" / "state.json").write_text("{")
+        served = live.app.serving
+        assert watch.look(live.app), "it was looked at"
+        assert live.app.serving is served, "what cannot be read replaces nothing"
+        (cluster.root / "cluster.yaml").unlink()
+        assert not watch.look(live.app)
+
+
+def test_a_graph_that_was_deleted_and_created_again_is_opened_again(cluster: Cluster) -> None:
+    cluster.apply()
+    source = ClusterSource(str(cluster.root), TOKENS)
+    with running(source.load()) as live, live.client("a") as ann:
+        shutil.rmtree(cluster.root / "graphs" / "kb.omni")
+        cluster.graph("kb").mutate('query q() { insert Person {name: "new"} }')
+        cluster.apply()
+        reload(live.app, source)
+        assert ann.post("/graphs/kb/query", json={"query": EVERYONE}).json()["rows"] == [{"p.name": "new"}]
+
+
+def test_tokens_of_the_cluster_come_from_variables_or_are_known_by_their_digest(cluster: Cluster) -> None:
+    cluster.token("ann", "${ANN_TOKEN}")
+    cluster.token("bob", f"sha256:{hashlib.sha256(b'bobs').hexdigest()}")
+    cluster.token("eve", "${NOT_SET}")
+    cluster.apply()
+    source = ClusterSource(str(cluster.root), TokenSources(), environment={"ANN_TOKEN": "anns"})
+    with running(source.load()) as live:
+        statuses = []
+        for token in ("anns", "bobs", "", "${NOT_SET}", "${ANN_TOKEN}"):
+            with live.client(token or None) as client:
+                statuses.append(client.get("/graphs/kb/schema").status_code)
+        assert statuses == [200, 200, 401, 401, 401]
+        cluster.token("carl", f"sha256:{hashlib.sha256(b'carls').hexdigest()}")
+        del cluster.resources["token.bob"]
+        cluster.apply()
+        reload(live.app, source)
+        with live.client("carls") as carl, live.client("bobs") as bob:
+            assert (carl.get("/graphs/kb/schema").status_code, bob.get("/graphs/kb/schema").status_code) == (200, 401)
+
+
+def test_a_missing_file_of_a_token_is_a_problem_of_the_cluster(cluster: Cluster) -> None:
+    cluster.token("ann", "${ANN_TOKEN}").unlink()
+    with pytest.raises(ClusterInvalid, match="token of 'ann'"):
+        load(cluster)
 
 
 def test_an_embedding_provider_gets_its_key_from_the_environment(cluster: Cluster) -> None:

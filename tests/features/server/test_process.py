@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from omnigraph import Graph
+from tests.features.server.kills import reader_pids
 from tests.features.server.live import READ_ALL
 
 
@@ -30,6 +31,7 @@ def server(graph: Graph, queries: Path) -> Iterator[subprocess.Popen[str]]:
     program = "import sys; from omnigraph.cli.main import server; sys.exit(server())"
     command = [sys.executable, "-c", program, f"kb={graph.uri}", "--bind", "127.0.0.1:0", "--queries", str(queries)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OMNIGRAPH_")}
+    command += ["--readers", "1", "--metrics-bind", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     yield process
     process.kill()
@@ -61,9 +63,10 @@ def test_the_address_is_printed_queries_are_reloaded_and_a_stop_is_graceful(
     assert found is not None
     assert server.stderr is not None
     log = Lines(server.stderr)
+    metrics = log.find(r"metrics on (http://\S+)")
     token = log.find(r"^token: (\S+)")
     base = f"http://{found[1]}/graphs/kb"
-    with httpx2.Client(headers={"authorization": f"Bearer {token}"}, verify=False) as client:
+    with httpx2.Client(headers={"authorization": f"Bearer {token}"}, verify=False, timeout=60) as client:
         assert client.post(f"{base}/queries/everyone").json()["row_count"] == 3
         assert client.get(f"http://{found[1]}/graphs").status_code == 200, "the owner may do everything"
         (queries / "second.gq").write_text(READ_ALL.replace("everyone", "again"))
@@ -74,8 +77,12 @@ def test_the_address_is_printed_queries_are_reloaded_and_a_stop_is_graceful(
         server.send_signal(signal.SIGHUP)
         log.find("nothing was reloaded: ")
         assert client.post(f"{base}/queries/again").status_code == 200
+        assert httpx2.get(metrics, verify=False).text.count("omnigraph_readers 1.0") == 1
         log.find(r"method=POST route=/graphs/\{graph_id\}/queries/\{name\} graph=kb status=200")
+    readers = reader_pids(server.pid)
     server.send_signal(signal.SIGTERM)
     assert (server.wait(timeout=60), server.stdout.read()) == (0, "")
     assert log.seen.count(token) == 1, "tokens are not logged"
+    assert len(readers) == 1
+    assert not os.path.exists(f"/proc/{readers[0]}"), "no reader is left behind"
     (queries / "third.gq").unlink()

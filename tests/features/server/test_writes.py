@@ -297,3 +297,20 @@ def test_a_schema_is_applied_unless_a_stored_query_needs_the_old_one(client: htt
     assert head(graph, "main") == head_before
     problem(client.post(url, json={"schema_source": "node {"}), 400)
     assert client.post(url, json={"schema_source": text}).json()["applied"], "the type is dropped again"
+
+
+def test_a_mutation_answers_with_the_rows_that_it_returns(client: httpx2.Client, branch: str) -> None:
+    text = (
+        "query q($rows: [{ name: String, age: I32? }]) "
+        "{ for $r in $rows { upsert Person { name: $r.name, age: $r.age } returning { name, age } } }"
+    )
+    rows = [{"name": "flo", "age": 4}, {"name": "gus", "age": None}]
+    form = client.post(f"{BASE}/mutate", json={"query": text, "params": {"rows": rows}, "branch": branch}).json()
+    ChangeOutput.model_validate(form, extra="forbid")
+    assert (form["columns"], form["rows"]) == (["name", "age"], rows)
+    assert (
+        "rows"
+        not in client.post(
+            f"{BASE}/mutate", json={"query": ADD, "params": {"name": "hal", "age": 1}, "branch": branch}
+        ).json()
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import UsageError
-from omnigraph.spark.source.change_stream import parse_change_options
+from omnigraph.spark.source.change_options import parse_change_options
 from omnigraph.spark.source.registration import register
 from tests.promises.protocol.graphs import create, edge, insert, person, run
 
@@ -61,7 +61,7 @@ def test_a_stream_tells_every_change_once_and_goes_on_after_a_restart(
 def test_a_stream_is_filtered_and_its_images_are_those_of_the_feed(
     graph: Graph, spark: SparkSession, tmp_path: Path
 ) -> None:
-    options = {"type": "Person", "op": "update", "changes": "beginning"}
+    options = {"type": "Person", "op": "update", "changes": "beginning", "images": "json"}
     stream = spark.readStream.format("omnigraph").options(store=graph.uri, **options).load()
     query = (
         stream.writeStream.format("memory")
@@ -81,11 +81,29 @@ def test_a_stream_is_filtered_and_its_images_are_those_of_the_feed(
     assert row["committed_at"].timestamp() * 1_000_000 == commit.created_at_us
 
 
+def test_a_feed_of_one_type_is_a_frame_with_typed_images(graph: Graph, spark: SparkSession) -> None:
+    commits = [commit.id for commit in graph.commits()][::-1]
+    insert(graph, "cy")
+    run(graph, 'delete Person where name = "bo"')
+    reading = spark.read.format("omnigraph").options(readChangeFeed="true", type="Person")
+    found = reading.options(startingVersion=commits[2]).load(graph.uri).orderBy("committed_at", "number").collect()
+    assert [(row.op, row.id, row.before and row.before.age, row.after and row.after.age) for row in found] == [
+        ("update", "ann", 3, 4),
+        ("insert", "cy", None, None),
+        ("delete", "bo", None, None),
+    ]
+    ended = spark.read.format("omnigraph").options(readChangeFeed="true", endingVersion=commits[1]).load(graph.uri)
+    assert sorted((row.op, row.id) for row in ended.collect()) == [("insert", "ann"), ("insert", "bo"), ("insert", "k")]
+
+
 def test_options_are_checked() -> None:
     wrong: list[tuple[dict[str, str], str]] = [
         ({"changes": "now"}, "the option 'store' is missing"),
         ({"changes": "now", "store": "here"}, "relative path"),
-        ({"changes": "now", "store": "/g", "tpye": "Person"}, "unknown option 'tpye'"),
+        ({"changes": "now", "store": "/g", "tpye": "Person"}, "no option 'tpye' of a change feed"),
+        ({"changes": "now", "store": "/g", "startingVersion": "x"}, "both name a start"),
+        ({"changes": "now", "store": "/g", "images": "typed"}, "typed images need one type"),
+        ({"changes": "now", "store": "/g", "images": "raw"}, "unknown value for images: 'raw'"),
         ({"changes": "now", "store": "/g", "commits": "0"}, "invalid number of commits: '0'"),
     ]
     for options, message in wrong:

@@ -33,7 +33,7 @@ def test_the_examples_run_one_after_the_other(
     for example in blocks("python"):
         exec(compile(example, str(PAGE), "exec"), names)
     graph = open_graph(tmp_path / "people.omni")
-    assert graph.snapshot().counts() == {"edge:Knows": 3, "node:Person": 6}
+    assert graph.snapshot().counts() == {"edge:Knows": 3, "node:Person": 7}
 
 
 def test_the_examples_about_loading_run_one_after_the_other(

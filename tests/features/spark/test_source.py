@@ -259,7 +259,12 @@ def test_a_stream_writes_each_epoch_once(graph: Graph, spark: SparkSession, tmp_
     ("options", "message"),
     [
         ({"type": "Person"}, "the option 'store' is missing"),
-        ({"store": "/graph"}, "the option 'type' is missing"),
+        ({"path": "/graph", "store": "/other", "type": "Person"}, "the options 'path' and 'store' differ"),
+        ({"paths": '["/a", "/b"]', "type": "Person"}, "several paths"),
+        ({"path": "/graph", "versionAsOf": "a", "timestampAsOf": "b"}, "'versionAsOf' and 'timestampAsOf' differ"),
+        ({"path": "/graph", "checks": "cluster"}, "cannot run its checks on the cluster"),
+        ({"path": "/graph", "checks": "never"}, "unknown value for checks: 'never'"),
+        ({"path": "/graph", "reject_to": "bad.jsonl"}, "'bad.jsonl' is a relative path"),
         ({"store": "graph", "type": "Person"}, "is a relative path"),
         ({"store": "/graph", "type": "Person", "kind": "both"}, "unknown kind 'both'"),
         ({"store": "/graph", "type": "Person", "load": "overwrite"}, "unknown value for load: 'overwrite'"),
@@ -271,6 +276,15 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, str], message
         parse_options(options)
 
 
+def test_keys_of_spark_are_let_through_and_those_of_the_session_are_defaults() -> None:
+    given = {"path": "file:/a%20b", "provider": "omnigraph", "option.type": "Person", "checkpointLocation": "/c"}
+    defaults = {"store": "/default", "type": "Person", "storage.aws_region": "x", "branch": "draft"}
+    options = parse_options({**given, "Branch": "main", "versionAsOf": "HEAD~1"}, defaults)
+    assert (options.store, options.type_name, options.branch, options.at) == ("/a b", "Person", "main", "HEAD~1")
+    assert options.storage == {"aws_region": "x"}
+    assert parse_options({}, defaults).store == "/default"
+
+
 def test_options_of_the_object_store_are_passed_on() -> None:
     options = parse_options({"store": "s3://b/g", "type": "Person", "storage.aws_region": "x"})
     assert (options.store, options.storage) == ("s3://b/g", {"aws_region": "x"})
@@ -278,6 +292,8 @@ def test_options_of_the_object_store_are_passed_on() -> None:
 
 def test_types_and_columns_that_do_not_exist_are_named(graph: Graph, spark: SparkSession) -> None:
     catalog: Catalog = graph.catalog()
+    with pytest.raises(UsageError, match=r"option 'type' is missing\n.*Every, Person, Knows"):
+        parse_options({"path": "/g"}).entity(catalog)
     with pytest.raises(UsageError, match=r"no type 'Persn'\n.*Person"):
         parse_options({"store": "/g", "type": "Persn"}).entity(catalog)
     with pytest.raises(UsageError, match="no edge type 'Person'"):

@@ -81,6 +81,14 @@ def test_its_small_files_are_created_once_and_deleted_by_content(objects: Object
     assert objects.size("refs/x.json") is None
 
 
+def test_its_small_files_are_replaced_by_content(objects: Objects) -> None:
+    assert not objects.replace_if("state.json", b"", b"first"), "a missing file has no content"
+    assert objects.create("state.json", b"first")
+    assert objects.replace_if("state.json", b"first", b"second")
+    assert not objects.replace_if("state.json", b"first", b"third")
+    assert objects.read("state.json") == b"second"
+
+
 def test_its_small_files_are_listed_by_level_and_below(objects: Objects) -> None:
     for path in ("a", "d/b", "d/e/c"):
         objects.replace(path, path.encode())

@@ -48,6 +48,15 @@ def test_a_unique_value_has_exactly_one_winner_every_round(graph: Graph, everywh
     check_sound(graph)
 
 
+@rounds(2, 100)
+def test_a_counter_that_everybody_increments_needs_no_retry(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
+    graph.load([{"type": "Counter", "data": {"name": "c", "value": 0}}], "append")
+    added = everywhere(workers.add, rounds)
+    _, found = workers.values(graph, "node:Counter", "value")
+    assert found == {"c": sum(added)}
+    check_sound(graph)
+
+
 @rounds(4, 200)
 def test_every_accepted_increment_counts(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     graph.load([{"type": "Counter", "data": {"name": "c", "value": 0}}], "append")

@@ -80,6 +80,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     values += [graph.apply_schema(SCHEMA + "node City { name: String @key }\n")]
     values += [graph.snapshot(), graph.catalog(), graph.schema, graph.explain(PEOPLE), graph.query(PEOPLE)]
     values += [graph.prepare(PEOPLE)]
+    kept = graph.mutate("query kept() { update Person set { note: note } where true returning { name, note } }")
+    values += [kept.returned]
     values += [graph.nodes(), graph.nodes("Person"), graph.read_blob("Person", "ann", "photo")]
     values += [graph.analyze, graph.analyze.degrees("Knows"), graph.draw(), graph.nx()]
     values += [omnigraph.from_networkx(graph.to_networkx("Person"))]

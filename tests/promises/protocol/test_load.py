@@ -80,7 +80,7 @@ def test_tables_of_several_types_are_one_commit(graph: omnigraph.Graph) -> None:
 @pytest.mark.parametrize(
     ("data", "type_name", "hint_part"),
     [
-        ({"type": "Person", "data": {"name": "a"}}, None, "a single record goes into a list"),
+        ({"Person": PEOPLE, "limit": 3}, None, 'a single record need type_name="Person"'),
         ({"Person": PEOPLE}, "Person", "leave out type_name"),
     ],
 )
@@ -90,6 +90,16 @@ def test_a_mapping_that_is_no_set_of_tables_is_refused(
     with pytest.raises(UsageError) as refused:
         graph.load(data, type_name=type_name)
     assert hint_part in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("data", "type_name"),
+    [({"type": "Person", "data": {"name": "a"}}, None), ({"name": "a"}, "Person")],
+    ids=["envelope", "plain"],
+)
+def test_a_single_record_needs_no_list(graph: omnigraph.Graph, data: Any, type_name: str | None) -> None:
+    assert graph.load(data, type_name=type_name).nodes == {"Person": 1}
+    assert [row["name"] for row in graph.nodes("Person")] == ["a"]
 
 
 def test_a_table_needs_the_name_of_its_type(graph: omnigraph.Graph) -> None:

@@ -10,7 +10,7 @@ import omnigraph
 from omnigraph.errors import ContentionError, KeyConflictError, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest import publisher
 from omnigraph.write.load import plan as load
-from omnigraph.write.mutate import statements as mutate
+from omnigraph.write.mutate import checked as mutate
 from tests.promises.protocol.graphs import SCHEMA, contents, edge, insert, names, note, person, reopen, run
 from tests.support.tuning import retuned
 
@@ -95,6 +95,71 @@ def test_an_update_or_delete_conflicts_when_its_rows_changed(
     assert conflict.value.facts == {"member": "node:Person", "expected": 2, "actual": 3}
     assert len(list(populated.commits())) == 3
     run(populated, ours)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "expected"),
+    [
+        ('update Person set {age: 20} where name = "a"', [{"name": "a", "age": 21}, {"name": "b", "age": 3}]),
+        ('delete Person where name = "a"', [{"name": "b", "age": 3}]),
+        (
+            'insert Person {name: "c", age: 7}',
+            [{"name": "a", "age": 2}, {"name": "b", "age": 3}, {"name": "c", "age": 8}],
+        ),
+    ],
+    ids=["update", "delete", "insert"],
+)
+def test_an_update_computed_from_the_entity_alone_is_applied_to_the_newer_value(
+    populated: omnigraph.Graph, meanwhile: Meanwhile, theirs: str, expected: list[dict[str, object]]
+) -> None:
+    with meanwhile(lambda other: run(other, theirs)):
+        run(populated, "update Person set {age: age + 1} where age > 0")
+    assert contents(populated)["Person"] == expected
+    assert populated.verify().is_clean
+
+
+def test_a_computed_update_beside_a_delete_of_changed_rows_conflicts(
+    populated: omnigraph.Graph, meanwhile: Meanwhile
+) -> None:
+    ours = 'update Person set {age: age + 1} where name = "b" delete Person where name = "a"'
+    theirs = 'update Person set {mood: "calm"} where name = "a"'
+    with meanwhile(lambda other: run(other, theirs)), pytest.raises(ReadSetConflict):
+        run(populated, ours)
+
+
+def test_a_list_of_computed_updates_is_applied_to_the_newer_values(
+    populated: omnigraph.Graph, meanwhile: Meanwhile
+) -> None:
+    text = (
+        "query q($rows: [{ name: String, by: I32 }]) "
+        "{ for $r in $rows { update Person set {age: age + $r.by} where name = $r.name } }"
+    )
+    with meanwhile(lambda other: run(other, 'update Person set {age: 20} where name = "a"')):
+        populated.mutate(text, {"rows": [{"name": "a", "by": 1}, {"name": "b", "by": 5}, {"name": "a", "by": 2}]})
+    assert contents(populated)["Person"] == [{"name": "a", "age": 23}, {"name": "b", "age": 7}]
+
+
+def test_an_upsert_keeps_what_another_writer_set_meanwhile(populated: omnigraph.Graph, meanwhile: Meanwhile) -> None:
+    with meanwhile(lambda other: run(other, 'update Person set {age: 20} where name = "a"')):
+        run(populated, 'upsert Person {name: "a", mood: "calm"}')
+    assert {"name": "a", "age": 20, "mood": "calm"} in contents(populated)["Person"]
+
+
+def test_an_update_of_a_pattern_conflicts_when_the_pattern_matches_something_else(
+    populated: omnigraph.Graph, meanwhile: Meanwhile
+) -> None:
+    ours = 'match { $p: Person $p.age = 1 } update $p set {mood: "calm"}'
+    with meanwhile(lambda other: run(other, 'insert Person {name: "c", age: 1}')), pytest.raises(ReadSetConflict):
+        run(populated, ours)
+    with meanwhile(lambda other: run(other, 'insert Person {name: "d", age: 4}')):
+        run(populated, ours)
+
+
+def test_an_insert_for_a_pattern_is_decided_again(populated: omnigraph.Graph, meanwhile: Meanwhile) -> None:
+    ours = "match { $p: Person $p.age < 3 } insert Note {text: $p.name}"
+    with meanwhile(lambda other: run(other, 'insert Person {name: "c", age: 1}')):
+        run(populated, ours)
+    assert sorted(item["text"] for item in contents(populated)["Note"]) == ["a", "b", "c", "text"]
 
 
 def test_an_update_conflicts_when_a_new_row_matches_its_condition(

@@ -21,6 +21,7 @@ TABLE = [
     ("maintenance goes after the writers", Decision.RESTAGE, [WriteMode.REWRITE], Movement.LOGICAL),
     ("other columns for what is there", Decision.RESTAGE, [WriteMode.ALTER], Movement.LOGICAL),
     ("merged again with what is there", Decision.RESTAGE, [WriteMode.MERGE], Movement.LOGICAL),
+    ("computed from the entity alone", Decision.RESTAGE, [WriteMode.ADJUST], Movement.LOGICAL),
     ("decided from what it read", Decision.RECHECK, [WriteMode.MODIFY], Movement.LOGICAL),
     (
         "replaces what it never saw",

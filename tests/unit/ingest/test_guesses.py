@@ -40,6 +40,8 @@ def _table(stem: str, *columns: ColumnFacts, given: str | None = None, declared:
         ({"forms": TextForms(integers=29, decimals=30)}, "F64"),
         ({"forms": TextForms(integers=29, decimals=29)}, "String"),
         ({"forms": TextForms(booleans=30)}, "Bool"),
+        ({"declared": PropertyType(Scalar.F64), "present": 29}, "F64?"),
+        ({"declared": PropertyType(Scalar.F64), "present": 29, "is_gapped": True}, "I64?"),
         ({"forms": TextForms(dates=30)}, "Date"),
         ({"forms": TextForms(dates=10, times=20)}, "DateTime"),
         ({"forms": TextForms(text_lists=30)}, "[String]"),

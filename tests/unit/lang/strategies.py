@@ -27,6 +27,7 @@ from omnigraph.lang.gq_ast import (
     Delete,
     Expr,
     Filter,
+    ForEach,
     Hops,
     Index,
     Insert,
@@ -34,6 +35,7 @@ from omnigraph.lang.gq_ast import (
     ListLiteral,
     Literal,
     LiteralKind,
+    Matched,
     MaybeBlock,
     MutationBody,
     Negate,
@@ -41,7 +43,6 @@ from omnigraph.lang.gq_ast import (
     NotBlock,
     OrderKey,
     Parameter,
-    Predicate,
     Projection,
     PropertyAccess,
     PropertyMatch,
@@ -51,11 +52,11 @@ from omnigraph.lang.gq_ast import (
     ReadBody,
     Slice,
     Star,
+    Statement,
     Traversal,
     Update,
     Variable,
 )
-from omnigraph.lang.gq_expressions import COMPARISONS
 from omnigraph.lang.gq_format import format_queries
 from omnigraph.lang.gq_parser import ParsedQueries
 from omnigraph.lang.lexer import Kind, Token, lex
@@ -336,17 +337,34 @@ read_bodies = st.builds(
     st.none() | expressions,
 )
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
-assignments = st.builds(Assignment, names, values | _null, st.just(NOWHERE))
-predicates = st.builds(
-    Predicate, names, st.sampled_from(sorted(COMPARISONS.values(), key=str)), values, st.just(NOWHERE)
-)
+assignments = st.builds(Assignment, names, expressions | values | _null, st.just(NOWHERE))
+projections = st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE))
+_returning = st.just(()) | _tuples(projections, least=1, most=2)
 statements = (
-    st.builds(Insert, type_names, _tuples(assignments), st.just(NOWHERE))
-    | st.builds(Update, type_names, _tuples(assignments, least=1), predicates, st.just(NOWHERE))
-    | st.builds(Delete, type_names, predicates, st.just(NOWHERE))
+    st.builds(Insert, type_names, _tuples(assignments), st.just(NOWHERE), st.booleans(), _returning)
+    | st.builds(Update, type_names, _tuples(assignments, least=1), expressions, st.just(NOWHERE), _returning)
+    | st.builds(Delete, type_names, expressions, st.just(NOWHERE), _returning)
 )
-mutation_bodies = st.builds(MutationBody, _tuples(statements, least=1), st.just(NOWHERE))
-parameters = st.builds(Parameter, variables, parameter_types, st.just(NOWHERE))
+bound_statements = (
+    statements
+    | st.builds(Update, variables, _tuples(assignments, least=1), st.none() | expressions, st.just(NOWHERE), _returning)
+    | st.builds(Delete, variables, st.none() | expressions, st.just(NOWHERE), _returning)
+)
+loops = st.builds(
+    Matched, _tuples(clauses, least=1, most=3), _tuples(bound_statements, least=1, most=3), st.just(NOWHERE)
+) | st.builds(ForEach, variables, variables, _tuples(statements, least=1, most=3), st.just(NOWHERE))
+
+
+def _mutation_body(alone: tuple[Statement, ...], inner: tuple[Matched | ForEach, ...]) -> MutationBody:
+    # Behind a match every statement belongs to it, so those on their own come first.
+    return MutationBody((*alone, *inner), NOWHERE)
+
+
+mutation_bodies = st.builds(_mutation_body, _tuples(statements, least=1), _tuples(loops, most=2))
+_fields = _tuples(st.tuples(names, parameter_types), least=1, most=2)
+parameters = st.builds(Parameter, variables, parameter_types, st.just(NOWHERE)) | st.builds(
+    Parameter, variables, st.just(TypeRef("String", NOWHERE, True)), st.just(NOWHERE), _fields
+)
 queries = st.builds(
     Query,
     names,
@@ -390,7 +408,8 @@ def with_comments(draw: st.DrawFn, source_texts: st.SearchStrategy[str]) -> str:
 
 
 def _may_part(left: Token, right: Token) -> bool:
-    return not (_joins(left) and _joins(right))
+    # The bracket of an index follows its list without white space.
+    return not (_joins(left) and _joins(right)) and right.text != "["
 
 
 def _joins(token: Token) -> bool:

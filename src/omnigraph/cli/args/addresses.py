@@ -101,6 +101,12 @@ class Address:
         permit = permit_of(None, self.policy, self.actor).of_policy()
         return preview_import(Store(self.uri, self.storage_options), data, lambda store: Graph(store, permit=permit))
 
+    def refuse_managed(self) -> None:
+        """Refuse the place of a graph whose schema a cluster alone changes."""
+        from omnigraph.cluster.managed import refuse_managed
+
+        refuse_managed(self.uri, self.storage_options)
+
     def announce(self, verb: str, quiet: bool) -> None:
         """Name the graph that is about to be written on standard error."""
         if not quiet:
@@ -153,6 +159,28 @@ def writes_graph(command: Command) -> Command:
 def makes_graph(command: Command) -> Command:
     """The same for a command that makes or repairs the files of a graph, about which no policy decides."""
     return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION))
+
+
+def in_cluster(command: Command) -> Command:
+    """Let a command with a graph also take a graph of a cluster, with ``--cluster`` and ``--graph``.
+
+    It is the outermost decorator: it replaces the address that the others find.
+    """
+
+    @functools.wraps(command)
+    def run(*, cluster: str | None, graph_id: str | None, **others: Any) -> int:
+        if cluster is None:
+            if graph_id is not None:
+                raise click.UsageError("--graph belongs to --cluster")
+            return command(**others)
+        named = [word for word in ("uri", "store", "profile", "schema_path") if others.get(word) is not None]
+        if named:
+            raise click.UsageError("the graph is given twice: pass --cluster, or a graph by its address")
+        from omnigraph.cluster.applied import applied_graph
+
+        return command(**{**others, "store": applied_graph(cluster, graph_id, others["storage_options"])})
+
+    return _with_options(run, _CLUSTER_OPTIONS)
 
 
 def reads_schema(command: Command) -> Command:
@@ -277,6 +305,12 @@ _STORE_OPTIONS = (
         help=f"Profile in the operator's settings that names the graph. [default: {PROFILE_VARIABLE}]",
     ),
     storage_options_option,
+)
+_CLUSTER_OPTIONS = (
+    click.option("--cluster", metavar="DIR|URI", help="Cluster of the graph, instead of its address."),
+    click.option(
+        "--graph", "graph_id", metavar="ID", help="Graph of the cluster. [default: the only one that was applied]"
+    ),
 )
 _POLICY_OPTION = click.option(
     "--policy",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.args.addresses import Address, in_cluster, uri_argument, writes_graph
 from omnigraph.cli.args.options import dry_run_option, json_option, quiet_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.commits import when
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     default="auto",
     help="Engine that lists and deletes: this process (embedded), Spark, or chosen by size (auto). [default: auto]",
 )
+@in_cluster
 @writes_graph
 @click.option("--yes", "-y", "--confirm", is_flag=True, help="Skip the confirmation before data is lost.")
 @quiet_option

@@ -35,6 +35,7 @@ def command(address: Address, schema_path: str, force: bool, actor: str | None, 
             hint=f"stop all readers and writers, delete {address.uri}, and run init again",
         )
     source = read_source(schema_path)
+    address.refuse_managed()
     # Compiled here as well as in the engine, so that diagnostics name the user's file.
     catalog = catalog_of(parse_schema(source))
     address.announce("init", quiet)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from omnigraph.cli.args.addresses import Address, reads_schema, uri_argument
+from omnigraph.cli.args.addresses import Address, in_cluster, reads_schema, uri_argument
 from omnigraph.cli.args.catalogs import catalog_of
 from omnigraph.cli.args.files import read_source
 from omnigraph.cli.args.options import json_option
@@ -36,6 +36,7 @@ class SchemaReport:
 
 @click.command("lint")
 @uri_argument
+@in_cluster
 @reads_schema
 @click.option("--query", "query_paths", multiple=True, metavar="FILE.gq", help="Query file to check; may be repeated.")
 @json_option

@@ -50,7 +50,7 @@ def command(
     actor: str | None,
     as_json: bool,
 ) -> int:
-    """Insert, update and delete as one commit.
+    """Insert, upsert, update and delete as one commit.
 
     NAME selects one of several queries. Its statements see each other's changes; other readers see all of them or none.
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
+from omnigraph.cli.args.addresses import Address, in_cluster, uri_argument, writes_graph
 from omnigraph.cli.args.options import (
     branch_option,
     engine_option,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--no-compact", is_flag=True, help="Do not compact data files.")
 @click.option("--no-index", is_flag=True, help="Do not build or extend indexes.")
 @engine_option("rewrites large tables")
+@in_cluster
 @writes_graph
 @quiet_option
 @json_option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from omnigraph.cli.args.addresses import Address, makes_graph, uri_argument
+from omnigraph.cli.args.addresses import Address, in_cluster, makes_graph, uri_argument
 from omnigraph.cli.args.options import json_option, quiet_option, yes_option
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.show.output import count, paint, say, say_json
@@ -15,6 +15,7 @@ from omnigraph.wire.maintenance import repair_json
 @click.command("repair")
 @uri_argument
 @click.option("--apply", "apply_", is_flag=True, help="Apply the listed repairs. [default: only list them]")
+@in_cluster
 @makes_graph
 @yes_option
 @quiet_option

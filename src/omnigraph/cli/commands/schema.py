@@ -140,6 +140,7 @@ def apply_command(
     about, plan = _planned(graph, source, branch, allow_data_loss)
     if dry_run:
         return _show_plan(about, plan, as_json)
+    address.refuse_managed()
     if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
         address.confirm_loss("drop types or properties with their data", yes=yes)
     address.announce("schema apply", quiet)

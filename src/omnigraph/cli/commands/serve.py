@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="With --cluster: fail if one of its graphs cannot be served. [default: leave it out]",
 )
+@click.option("--watch", is_flag=True, help="With --cluster: reload when the cluster was applied, without SIGHUP.")
 @click.option(
     "--policy",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -53,6 +54,18 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Time limit of a query.",
 )
+@click.option(
+    "--readers",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Reader processes that run queries; 0 runs them in the server itself. "
+    "[default: 0 below three cores, otherwise the cores but one]",
+)
+@click.option(
+    "--metrics-bind",
+    metavar="HOST:PORT",
+    help="Serve the metrics on an address of their own, without tokens. [default: only /metrics, with a token]",
+)
 @storage_options_option
 def command(
     graphs: tuple[str, ...],
@@ -60,9 +73,12 @@ def command(
     cluster: str | None,
     unauthenticated: bool,
     require_all_graphs: bool,
+    watch: bool,
     policy: Path | None,
     queries: Path | None,
     query_timeout: float,
+    readers: int | None,
+    metrics_bind: str | None,
     storage_options: Mapping[str, str],
 ) -> int:
     """Serve graphs over HTTP.
@@ -70,7 +86,7 @@ def command(
     Graphs are named by address, or as NAME=GRAPH; without a name, the last part of the address is the id of the graph.
     If no tokens are configured, a token is made and printed, unless --unauthenticated is given. With --cluster, the
     graphs, stored queries and policies that were applied last are served. SIGHUP reloads tokens, policies and stored
-    queries; SIGTERM stops the server after the requests that run.
+    queries, and with --watch the server does so itself; SIGTERM stops it after the requests that run.
     """
     try:
         from omnigraph.server import boot
@@ -86,18 +102,22 @@ def command(
     flag = unauthenticated or boot.is_set(environment.get(boot.UNAUTHENTICATED_VARIABLE))
     tokens = TokenSources.from_environment()
     address = bind or environment.get(boot.BIND_VARIABLE) or boot.DEFAULT_BIND
+    options = boot.Options(address, metrics_bind, readers)
     log_to_stderr(click.get_current_context(), "omnigraph.server")
     place = cluster or (None if graphs else environment.get(boot.CLUSTER_VARIABLE))
     if place:
         _refuse(graphs=graphs, queries=queries, policy=policy)
         strict = require_all_graphs or boot.is_set(environment.get(boot.REQUIRE_ALL_VARIABLE))
-        boot.run(ClusterSource(place, tokens, flag, strict, storage_options, query_timeout), address, _announce)
+        declared = ClusterSource(place, tokens, flag, strict, storage_options, query_timeout)
+        boot.run(declared, options, _announce, declared if watch else None)
         return OK
+    if watch:
+        raise click.UsageError("--watch belongs to --cluster")
     if queries is not None and len(graphs) != 1:
         raise click.UsageError("--queries belongs to a single graph")
     addresses = [GraphAddress(*_named(graph), storage_options, queries) for graph in graphs]
     source = AddressSource(addresses, tokens, flag, query_timeout, policy)
-    boot.run(source, address, lambda bound, serving: _announce(bound, serving, source.made_token))
+    boot.run(source, options, lambda bound, serving: _announce(bound, serving, source.made_token))
     return OK
 
 

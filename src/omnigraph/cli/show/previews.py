@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnigraph.cli.show.mutations import show_returned
 from omnigraph.cli.show.output import count, say, say_json
 from omnigraph.cli.show.tables import aligned
 from omnigraph.wire.addresses import with_uri
@@ -18,6 +19,7 @@ def show_preview(uri: str, preview: WritePreview, as_json: bool) -> None:
     if as_json:
         say_json(with_uri(uri, write_preview_json(preview)))
         return
+    show_returned(preview.returned)
     if preview.tables:
         rows = [(item.key, item.inserted, item.updated, item.deleted) for item in preview.tables]
         say(aligned(("table", "inserted", "updated", "deleted"), rows))

@@ -47,7 +47,8 @@ def stage_bar(things: str, *, quiet: bool) -> Iterator[Callable[[LoadProgress], 
 
         def report(seen: LoadProgress) -> None:
             rows = f", {counted(seen.rows, things, seen.seconds, seen.reused)}" if seen.rows else ""
-            tasks = f"{seen.tasks_done}/{seen.tasks} tasks{rows}"
+            files = f", {seen.files:,} files, {seen.bytes / 1_000_000:,.1f} MB" if seen.files else ""
+            tasks = f"{seen.tasks_done}/{seen.tasks} tasks{rows}{files}"
             drawing.update(
                 task, description=seen.stage, completed=seen.tasks_done, total=seen.tasks or None, counted=tasks
             )

@@ -19,6 +19,7 @@ from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.history.moments import split_range
 from omnigraph.manifest.layout import MAIN
+from omnigraph.query.mutation.shown import shows_entities
 
 Given = Mapping[str, Any]
 """The arguments of a call, by name."""
@@ -114,6 +115,14 @@ def _loaded(moments: Moments, given: Given) -> Iterator[Need]:
     yield Need(Action.CHANGE, branch)
 
 
+def _changed(moments: Moments, given: Given) -> Iterator[Need]:
+    """A mutation that shows entities, by a pattern or by ``returning``, also reads the branch."""
+    branch = given.get("branch") or MAIN
+    yield Need(Action.CHANGE, branch)
+    if shows_entities(given.get("text") or ""):
+        yield Need(Action.READ, branch)
+
+
 def _committed_versions(moments: Moments, given: Given) -> Iterator[Need]:
     """Declared and dropped types are a change of the schema."""
     branch = given.get("branch") or MAIN
@@ -139,7 +148,7 @@ _READ: Final = Gate(_at_moment(Action.READ))
 _READ_HEAD: Final = Gate(_on_branch(Action.READ))
 _READ_ANYWHERE: Final = Gate(_anywhere(Action.READ), Data.NONE)
 _EXPORT: Final = Gate(_at_moment(Action.EXPORT))
-_CHANGE: Final = Gate(_on_branch(Action.CHANGE))
+_CHANGE: Final = Gate(_changed)
 _LOAD: Final = Gate(_loaded)
 _ADMIN: Final = Gate(_anywhere(Action.ADMIN))
 
@@ -162,6 +171,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "query_with": _READ,
     "sql": _READ,
     "spark_views": _READ,
+    "register_tables": _READ,
+    "spark_sql": _READ,
     "explain": _READ,
     "analyze": Gate(_nothing),
     "nodes": _READ,

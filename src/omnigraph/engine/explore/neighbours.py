@@ -20,7 +20,7 @@ from omnigraph.rows.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType, type_named
 
 STARTS_MAX: Final = 1_000
-"""Nodes whose neighbours are looked up at once."""
+"""Nodes whose neighbours one call looks up."""
 EDGES_PER_TYPE_MAX: Final = 1_000
 CAPTION_CHARS_MAX: Final = 120
 
@@ -83,7 +83,7 @@ def neighbours(
 ) -> Neighbourhood:
     """The neighbours of nodes, given as ids by type, over some edge types or all."""
     if sum(map(len, starts.values())) > STARTS_MAX:
-        raise UsageError(f"neighbours of at most {STARTS_MAX:,} nodes can be read at once")
+        raise UsageError(f"one call reads the neighbours of at most {STARTS_MAX:,} nodes")
     if not 0 <= limit <= EDGES_PER_TYPE_MAX:
         raise UsageError(f"the limit is 0 to {EDGES_PER_TYPE_MAX:,} edges of each type, not {limit:,}")
     given = {snapshot.nodes(name).type_name: list(dict.fromkeys(ids)) for name, ids in starts.items()}

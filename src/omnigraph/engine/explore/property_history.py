@@ -19,7 +19,7 @@ from omnigraph.errors import HistoryCleaned, NotFoundError, PolicyDenied
 COMMITS_READ_MAX: Final = 200
 """Commits whose state is read: about 5 ms each."""
 COMMITS_SEEN_MAX: Final = 10_000
-"""Commits that are looked at, most of which concern other types."""
+"""Commits whose lists of tables are looked at; most concern other types."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,9 +100,13 @@ class ChangeRows:
 
     def exact(self, store: Store) -> Iterator[Change]:
         """The changes for replay: values as exports write them, blobs with their bytes."""
-        images = zip(self.pins, (self.before, self.after), strict=True)
-        before, after = (self._with_bytes(store, pin, table) for pin, table in images)
-        yield from self._changes(before, after, exact_rows)
+        yield from self._changes(*self.images(store), exact_rows)
+
+    def images(self, store: Store) -> tuple[pa.Table, pa.Table]:
+        """Both images without the id, as stored, blobs with their bytes."""
+        sides = zip(self.pins, (self.before, self.after), strict=True)
+        before, after = (self._with_bytes(store, pin, table) for pin, table in sides)
+        return before, after
 
     def _with_bytes(self, store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table:
         """An image without the id, and with the bytes of blobs."""

@@ -145,10 +145,9 @@ class Comparer:
                 break
         return ChangeBlock(commit, tuple(changes)), is_whole
 
-    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
-        """All changes of a commit."""
-        for rows in self._rows(commit, parent):
-            yield from rows.exact(self.store)
+    def sides(self, commit: GraphCommit, parent: GraphCommit) -> tuple[Snapshot, Snapshot]:
+        """The snapshots before and after a commit."""
+        return self._at(parent), self._at(commit)
 
     def _rows(self, commit: GraphCommit, parent: GraphCommit | None) -> tuple[ChangeRows, ...]:
         if not commit.kind.is_logical or not commit.tables:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from omnigraph.compare.tables import table_changes
 from omnigraph.core.display import Display, Displayed, counted, html_table
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.history.change_rows import ChangeRows, change_rows, kind_of
+from omnigraph.engine.history.change_rows import ChangeRows, Pins, change_rows, kind_of
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
@@ -204,8 +204,17 @@ def _image_text(image: Image | None) -> str | None:
     return None if image is None else json.dumps(image.to_json(), ensure_ascii=False)
 
 
-def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
-    """The changes type by type; a type whose table has the same version is skipped."""
+@dataclass(frozen=True, slots=True)
+class ChangedTable:
+    """A table whose version differs between two snapshots; a pin is None where the type does not exist."""
+
+    location: str
+    entity: Entity
+    pins: Pins
+
+
+def changed_tables(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangedTable]:
+    """The tables to compare, in the order of changes; a type whose table has the same version is skipped."""
     old, new = _tables(before), _tables(after)
     for location in sorted({*old, *new}, key=_order):
         entity, pin = new.get(location, (None, None))
@@ -214,11 +223,15 @@ def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) ->
         assert known is not None
         # A renamed type matches by either name.
         is_wanted = any(chosen.wants_type(kind_of(known), item.name) for item in (entity, old_entity) if item)
-        if _is_same(old_pin, pin) or not is_wanted:
-            continue
-        pins = (old_pin, pin)
+        if is_wanted and not _is_same(old_pin, pin):
+            yield ChangedTable(location, known, (old_pin, pin))
+
+
+def diff_rows(before: Snapshot | None, after: Snapshot, chosen: ChangeFilter) -> Iterator[ChangeRows]:
+    """The changes type by type."""
+    for table in changed_tables(before, after, chosen):
         with nullcontext() if before is None else before.reading(), after.reading():
-            found = change_rows(table_changes(after.store, known, old_pin, pin), location, pins)
+            found = change_rows(table_changes(after.store, table.entity, *table.pins), table.location, table.pins)
         yield found.wanted(chosen)
 
 

@@ -13,8 +13,9 @@ from omnigraph.core.commit import GraphCommit
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.hints import commits_hint
 from omnigraph.core.ids import is_ulid
-from omnigraph.engine.history.change_rows import kind_of
+from omnigraph.engine.history.change_rows import ChangeRows, kind_of
 from omnigraph.engine.history.commit_changes import ChangeBlock, Compared, Comparer, Room, check_limit
+from omnigraph.engine.history.commit_parts import CommitPart, commit_parts, part_rows
 from omnigraph.engine.history.diff import changes_lines, check_types
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.permits.permit import ANYONE, Permit
@@ -133,10 +134,17 @@ class Feed(Displayed):
         place = next((number for number, commit in enumerate(line) if commit.id == last), 0)
         return line[: place + 1]
 
-    def changes(self, commit: GraphCommit, parent: GraphCommit) -> Iterator[Change]:
-        """All changes of one commit; raises ChangeFeedGap."""
+    def parts(self, commit: GraphCommit, parent: GraphCommit, rows_max: int) -> list[CommitPart | None]:
+        """Parts of about ``rows_max`` changed rows that several readers can compare; raises ChangeFeedGap."""
         try:
-            yield from self.comparer.changes(commit, parent)
+            return commit_parts(self.comparer, commit, parent, rows_max)
+        except HistoryCleaned as error:
+            raise gap(self.head.branch, commit, None) from error
+
+    def rows(self, commit: GraphCommit, parent: GraphCommit, part: CommitPart | None) -> Iterator[ChangeRows]:
+        """The changes of one part of a commit, type by type; raises ChangeFeedGap."""
+        try:
+            yield from part_rows(self.comparer, commit, parent, part)
         except HistoryCleaned as error:
             raise gap(self.head.branch, commit, None) from error
 

@@ -7,22 +7,31 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+import pyarrow as pa
+
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.query.run import Compiler
 from omnigraph.engine.results import MutationResult
+from omnigraph.engine.tabular import ReturnedRows
 from omnigraph.errors import UsageError
+from omnigraph.exec.budget import Budget
+from omnigraph.exec.fold import fold
+from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.shaper import Shaper
+from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
-from omnigraph.query.explain import statement_lines
-from omnigraph.query.ir import MutationIR
+from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_mutation, bind_values
-from omnigraph.write.attempt import WriteJob, commit
+from omnigraph.schema.catalog import Catalog
+from omnigraph.write.attempt import WriteJob, commit, prepare
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.mutate.statements import PreparedMutation, prepare_mutation
-from omnigraph.write.preview import preview as preview_write
+from omnigraph.write.mutate.checked import PreparedMutation
+from omnigraph.write.mutate.statements import prepare_mutation
+from omnigraph.write.preview import Previewed
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
 
 MUTATION: Final = "Mutation"
@@ -38,13 +47,15 @@ class Mutation:
     params: Mapping[str, object] | None
     name: str | None
     find_embedder: FindEmbedder
+    derived: Derived
+    """Caches that the patterns of the mutation read through."""
 
     def plan(self, capture: Capture) -> MutationIR:
         """The statements under the captured schema."""
         plan = self.compiler.compile(self.text, self.name, capture.state.schema_digest, capture.catalog)
         if not isinstance(plan, MutationIR):
             raise UsageError(
-                f"query `{plan.name}` reads; `mutate` runs insert, update and delete", hint="run it with `query`"
+                f"query `{plan.name}` reads; `mutate` runs statements that write", hint="run it with `query`"
             )
         return plan
 
@@ -62,7 +73,9 @@ def preview(context: WriteContext, mutation: Mutation, branch: str) -> WritePrev
     """The counts that a mutation would commit on the newest state."""
     head = branches.find_head(context.manifests, branch)
     with _job(context, mutation, head.incarnation, WriteOptions()) as job:
-        return WritePreview.of(branch, preview_write(context, job))
+        capture, prepared = prepare(context, job)
+        seen = WritePreview.of(branch, Previewed(capture.state.head, prepared.counts(capture)))
+        return replace(seen, returned=_returned(prepared))
 
 
 def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: WriteOptions) -> MutationResult:
@@ -74,8 +87,19 @@ def _mutate(context: WriteContext, mutation: Mutation, branch: str, options: Wri
         prepared, published = commit(context, job)
     made = published.commit if published else None
     return MutationResult(
-        branch, prepared.query_name, prepared.affected_nodes, prepared.affected_edges, options.actor, made
+        branch,
+        prepared.query_name,
+        prepared.affected_nodes,
+        prepared.affected_edges,
+        options.actor,
+        made,
+        returned=_returned(prepared),
     )
+
+
+def _returned(prepared: PreparedMutation) -> ReturnedRows | None:
+    rows = prepared.returned
+    return None if rows is None else ReturnedRows(prepared.query_name, rows)
 
 
 @contextmanager
@@ -86,10 +110,15 @@ def _job(
     info = options.info(context, CommitKind.MUTATION)
     with closing(MutationVectors(context.store, mutation.find_embedder)) as vectors:
 
-        def prepare(capture: Capture) -> PreparedMutation:
+        def prepared(capture: Capture) -> PreparedMutation:
             plan = mutation.plan(capture)
-            bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), info.created_at_us // 1000)
-            lines = statement_lines(plan)
-            return prepare_mutation(context.store, capture, bound, context.ids, vectors, context.profiler, lines)
+            bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), info.created_at_us // 1000, fold)
+            return prepare_mutation(
+                context.store, capture, bound, plan, context.ids, vectors, context.profiler, read_rows
+            )
 
-        yield WriteJob(incarnation, prepare, info, options)
+        def read_rows(state: ManifestState, catalog: Catalog, query: QueryIR) -> pa.Table:
+            view = GraphView(context.store, state, catalog, mutation.derived)
+            return Shaper(view, Budget(), context.profiler).run(query).table()
+
+        yield WriteJob(incarnation, prepared, info, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -41,6 +41,9 @@ Loadable: TypeAlias = (
 """A file, a pattern, a directory or an address (``s3://...``), several of them or an open file; records; a table in
 memory; or any of these for each of several types."""
 
+ENVELOPE_KEYS: Final = ("type", "edge")
+"""A record has one of these: the name of its type."""
+
 SourcedRows: TypeAlias = tuple[str, TypedRows]
 
 
@@ -64,11 +67,14 @@ def _typed_parts(data: Loadable, type_name: str | None, reading: Reading) -> Ite
     if not isinstance(data, Mapping) or (type_name is not None and is_columns(data)):
         yield from ((part, type_name) for part in _parts(data))
         return
+    if _is_record(data, type_name, reading):
+        yield [data], type_name
+        return
     if not data or not all(map(_is_source, data.values())):
         raise UsageError(
             "a mapping holds a table or a file for each type",
-            hint='like {"Person": people, "Knows": "knows.csv"}; columns as lists need type_name="Person", '
-            "and a single record goes into a list",
+            hint='like {"Person": people, "Knows": "knows.csv"}; columns as lists and a single record need '
+            'type_name="Person"',
         )
     if type_name is not None:
         raise UsageError("each table has its type already", hint="leave out type_name")
@@ -79,6 +85,14 @@ def _typed_parts(data: Loadable, type_name: str | None, reading: Reading) -> Ite
         raise _unknown_type(unknown[0], reading)
     for name, given in data.items():
         yield from ((part, name) for part in _parts(given))
+
+
+def _is_record(data: Mapping[str, Any], type_name: str | None, reading: Reading) -> bool:
+    """True for a single record: one in an envelope, or one whose type is named and whose keys are no types."""
+    names = {str(name) for name in data}
+    if type_name is None:
+        return not names.isdisjoint(ENVELOPE_KEYS) and all(isinstance(data.get(key, ""), str) for key in ENVELOPE_KEYS)
+    return bool(data) and all(reading.entity_like(name) is None for name in names)
 
 
 def _are_files(column: object) -> bool:
@@ -93,7 +107,7 @@ def _unknown_type(name: str, reading: Reading) -> NotFoundError:
     return NotFoundError(
         error.message,
         hint=Hint(
-            f"{error.hint}; a single record goes into a list: graph.load([{{...}}], type_name=...)",
+            f"{error.hint}; a single record needs its type: graph.load({{...}}, type_name=...)",
             error.command_hint or "",
         ),
         type=name,

@@ -17,7 +17,7 @@ from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.engine.mirror.result import MirroredTable, MirrorResult
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import CorruptionError, NotFoundError, UsageError
+from omnigraph.errors import CorruptionError, Hint, NotFoundError, UsageError
 from omnigraph.manifest.mirrors import Mirror, forget, mirrors, save
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.stage.mirrored import mirror_version, remove_dataset
@@ -43,7 +43,13 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
     snapshot = head_snapshot(manifests, branch)
     place = _place(manifests, target, storage_options)
     if place.root == manifests.store.root or str(place.root).startswith(f"{manifests.store.root}/"):
-        raise UsageError(f"{target} is inside the graph", hint="mirror to a directory of its own")
+        raise UsageError(
+            f"{target} is inside the graph",
+            hint=Hint(
+                "mirror to a directory of its own, or use graph.mirror(in_place=True)",
+                "mirror to a directory of its own, or pass --in-place",
+            ),
+        )
     marker = _marker(place, manifests.stamp.graph_id)
     before = {name: _Mirrored(*entry) for name, entry in marker.get("tables", {}).items()}
     pins = _pins(snapshot)

@@ -14,6 +14,7 @@ from omnigraph.query.ir import (
     DeleteEdges,
     DeleteNodes,
     Expand,
+    ForMatches,
     InsertEdge,
     InsertNode,
     MutationIR,
@@ -21,6 +22,7 @@ from omnigraph.query.ir import (
     QueryIR,
     Scan,
     ShortestPath,
+    UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
@@ -68,13 +70,13 @@ class Explanation:
 
 def explained(plan: QueryIR | MutationIR, view: GraphView) -> Explanation:
     """The plan on a snapshot; nothing is run, and no more than manifests and the cache directory are read."""
-    facts = _read_facts(plan, view) if isinstance(plan, QueryIR) else _written_facts(plan, view)
+    facts = _read_facts(plan.root, view) if isinstance(plan, QueryIR) else _written_facts(plan, view)
     return Explanation(explain(plan), tuple(facts.values()), plan)
 
 
-def _read_facts(plan: QueryIR, view: GraphView) -> dict[str, TableFacts]:
+def _read_facts(root: Operator, view: GraphView) -> dict[str, TableFacts]:
     facts: dict[str, TableFacts] = {}
-    for operator in _operators(plan.root):
+    for operator in _operators(root):
         match operator:
             case Scan(type_name=name):
                 facts.setdefault(f"node {name}", _facts(f"node {name}", view.node_table(name), None))
@@ -90,7 +92,11 @@ def _written_facts(plan: MutationIR, view: GraphView) -> dict[str, TableFacts]:
     """The tables that the statements write, and those that they have to look into: ends of edges, edges at nodes."""
     nodes: dict[str, None] = {}
     edges: dict[str, None] = {}
-    for statement in plan.statements:
+    read: dict[str, TableFacts] = {}
+    for outer in plan.statements:
+        if isinstance(outer, ForMatches):
+            read |= _read_facts(outer.root, view)
+    for statement in plan.entity_statements:
         match statement:
             case InsertNode(type_name=name) | UpdateNodes(type_name=name):
                 nodes[name] = None
@@ -101,11 +107,12 @@ def _written_facts(plan: MutationIR, view: GraphView) -> dict[str, TableFacts]:
                 edges[name] = None
                 edge = view.catalog.edges[name]
                 nodes |= dict.fromkeys((edge.source, edge.target))
-            case DeleteEdges(type_name=name):
+            case UpdateEdges(type_name=name) | DeleteEdges(type_name=name):
                 edges[name] = None
             case _:
                 assert_never(statement)
     return {
+        **read,
         **{f"node {name}": _facts(f"node {name}", view.node_table(name), None) for name in nodes},
         **{f"edge {name}": _facts(f"edge {name}", view.edge_table(name), None) for name in edges},
     }

@@ -32,12 +32,12 @@ def query_memory(given: int | None, environment: Mapping[str, str] = os.environ)
     return machine_bytes() // MACHINE_SHARE if not setting else parsed(setting)
 
 
-def parsed(setting: str) -> int:
+def parsed(setting: str, variable: str = VARIABLE) -> int:
     """Bytes written as a number with an optional unit: ``500M``, ``4 GiB``. Units are powers of 1024."""
     size = _SIZE.fullmatch(setting)
     if size is None:
         raise UsageError(
-            f"{VARIABLE} is `{setting}`, which is no number of bytes", hint="write 500000000, 500M or 4GiB, for example"
+            f"{variable} is `{setting}`, which is no number of bytes", hint="write 500000000, 500M or 4GiB, for example"
         )
     return int(size[1]) * _UNITS[size[2].upper()]
 

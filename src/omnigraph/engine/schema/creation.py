@@ -18,7 +18,7 @@ from omnigraph.errors import AlreadyExistsError, NotAGraphError, OmnigraphError,
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.create import create_graph, refuse_existing
-from omnigraph.manifest.layout import STAMP_PATH, read_stamp
+from omnigraph.manifest.layout import MAIN_MANIFEST, STAMP_PATH, read_stamp
 from omnigraph.manifest.reader import Manifests
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
@@ -135,9 +135,18 @@ def _is_untouched(store: Store, graph_id: str) -> bool:
     return False
 
 
+def remove_graph(store: Store) -> None:
+    """Remove a graph with everything below its root. A removal that was killed can be repeated."""
+    _remove(store, frozenset())
+
+
 def _remove(store: Store, kept: frozenset[str]) -> None:
-    # The stamp goes first: without it there is no graph, whatever else is left.
+    # The stamp goes first: without it there is no graph, whatever else is left. The manifest goes next, oldest version
+    # first (Lance names count down): a creation after a killed removal completes what has a manifest, and must then
+    # find all of its tables.
     store.objects.delete(STAMP_PATH)
+    manifest = [file.path for file in store.objects.walk(MAIN_MANIFEST)] if MAIN_MANIFEST not in kept else []
+    store.objects.delete_all(sorted(manifest, reverse=True))
     store.objects.delete_all([file.path for file in store.objects.walk("") if file.path.split("/", 1)[0] not in kept])
     for name in names_below(store) - kept:
         store.objects.prune(name)

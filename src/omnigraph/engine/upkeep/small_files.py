@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from omnigraph.engine.results import VerifyProblem
 from omnigraph.errors import CorruptionError, NotAGraphError
@@ -14,10 +14,15 @@ from omnigraph.manifest.records import read_record, record_paths
 from omnigraph.manifest.refs import Damaged, marks
 from omnigraph.manifest.schemas import read_schema, read_text
 from omnigraph.storage.objects.durability import mismatch
-from omnigraph.storage.objects.version_names import manifest_file, version_of
+from omnigraph.storage.objects.version_names import FIRST_VERSION, manifest_file, version_of
 from omnigraph.storage.publish.published import mark_path, newest_mark
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep import jobs
+
+FOREIGN_VERSION = (
+    "is an ordinary Lance version that no commit uses: another program wrote it, or a mirror in place left it; "
+    "cleanup deletes it"
+)
 
 
 def readable_record(manifests: Manifests) -> tuple[Record, list[VerifyProblem]]:
@@ -82,6 +87,20 @@ def damaged_schemas(store: Store, digests: Iterable[str]) -> Iterator[tuple[str,
             except CorruptionError as error:
                 yield str(error.facts["path"]), error.message
                 break
+
+
+def foreign_versions(
+    locations: Iterable[str], sizes: Mapping[str, int], shown: Container[str]
+) -> Iterator[tuple[str, str]]:
+    """Ordinary versions of tables: those of a graph are detached, except the first, so another program wrote them.
+
+    ``shown`` are the manifests of a mirror in place.
+    """
+    tables = {f"{location}/_versions" for location in locations}
+    for path in sorted(sizes):
+        version = version_of(path) if path.rpartition("/")[0] in tables else None
+        if version is not None and version != FIRST_VERSION and path not in shown:
+            yield path, FOREIGN_VERSION
 
 
 def lost_versions(locations: Iterable[str], sizes: Mapping[str, int]) -> Iterator[tuple[str, str]]:

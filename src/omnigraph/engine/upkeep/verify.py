@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.tables import FileRecord, TablePin
+from omnigraph.engine.mirror.in_place import shown_versions
 from omnigraph.engine.results import VerifyProblem, VerifyReport
 from omnigraph.engine.upkeep.small_files import (
     damaged_files,
     damaged_mark,
     damaged_schemas,
     damaged_version,
+    foreign_versions,
     lost_versions,
     readable_record,
 )
@@ -35,9 +37,8 @@ from omnigraph.manifest.salvage import newest_readable
 from omnigraph.manifest.schemas import text_path
 from omnigraph.storage.files import SegmentFiles, version_files
 from omnigraph.storage.objects.durability import mismatch
-from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.objects.version_names import FIRST_VERSION, manifest_file
 from omnigraph.storage.publish.published import newest_mark
-from omnigraph.storage.upkeep.sweep import FIRST_VERSION
 from omnigraph.write.upkeep.entity_checks import unsound
 
 Version = tuple[str, int]
@@ -126,9 +127,11 @@ class _Survey:
             yield from damaged_schemas(self.manifests.store, digests)
 
     def remarks(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-        """Damage that hurts no commit: names of given-up versions, marks of published ones."""
+        """Findings that hurt no commit: lost names of given-up versions, lost marks, versions of other programs."""
         locations = [self.manifests.location(incarnation) for incarnation in sorted(self._named)]
         yield from lost_versions(locations, sizes)
+        shown = {manifest_file(*version) for version in shown_versions(self.manifests)}
+        yield from foreign_versions({pin.location for head in self._heads for pin in _pins(head)}, sizes, shown)
         if self.manifests.store.root.capabilities.links_versions:
             for head in self._heads:
                 yield from damaged_mark(self.manifests.store, self.manifests.location(head.incarnation), head.version)

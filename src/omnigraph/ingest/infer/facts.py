@@ -45,6 +45,8 @@ class ColumnFacts:
     """The format holds text only, as CSV does: forms of numbers and booleans count."""
     is_json: bool = False
     """Arrays and objects of a JSON file are text here; forms of lists count."""
+    is_gapped: bool = False
+    """Floats of a pandas frame that are all whole and partly missing: pandas stores integers with gaps so."""
     rows: int = 0
     present: int = 0
     """Rows with a value."""

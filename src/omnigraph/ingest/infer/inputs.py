@@ -17,6 +17,7 @@ from omnigraph.ingest.files.find import FoundFile, find_sources
 from omnigraph.ingest.files.formats import bare_name, format_of_name, stem
 from omnigraph.ingest.frames import is_columns, is_frame
 from omnigraph.ingest.infer.facts import Declared
+from omnigraph.ingest.infer.gaps import gapped_columns
 from omnigraph.ingest.infer.names import is_type_name, type_name
 from omnigraph.ingest.infer.neo4j_tables import expand_headers
 from omnigraph.ingest.infer.networks import ID, SOURCE, TARGET, is_network, network_tables, read_graphml
@@ -162,7 +163,8 @@ def _frame(name: str | None, item: Any, number: int) -> TableSource:
             f"{shown}: {with_article(type(item).__name__)} is not a table",
             hint="pass a frame, an Arrow table or a file",
         )
-    return TableSource(shown, shown, None if name is None else given_name(name), open_data(shown, item))
+    given = None if name is None else given_name(name)
+    return TableSource(shown, shown, given, open_data(shown, item), gapped=gapped_columns(item))
 
 
 def _own_name(item: Any) -> str | None:

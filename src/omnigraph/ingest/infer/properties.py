@@ -63,6 +63,8 @@ def _presence(column: ColumnFacts) -> str:
 def _guess_type(column: ColumnFacts, declared: PropertyType) -> tuple[PropertyType, str]:
     if declared.is_list:
         return _list_type(column, declared)
+    if column.is_gapped and declared.scalar is Scalar.F64:
+        return PropertyType(Scalar.I64), "whole numbers, which pandas stores as floats where some are missing"
     if declared.scalar is not Scalar.STRING:
         return declared, ""
     if not column.present:

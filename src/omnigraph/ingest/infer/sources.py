@@ -48,6 +48,8 @@ class TableSource:
     """Texts are JSON values: text in quotes is never a number."""
     pieces: tuple[tuple[str, Opener], ...] = ()
     """The files of a table of several, each with its name."""
+    gapped: frozenset[str] = frozenset()
+    """Columns of whole floats with missing values, of a pandas frame."""
 
     def open(self, report: Report | None = None) -> AbstractContextManager[SourceTable]:
         """The table while it is read. Malformed rows go to ``report``; without it, the first one raises."""

@@ -68,6 +68,7 @@ class Statistics:
                 position=index + 1,
                 is_written=is_text and not source.is_json,
                 is_json=source.is_json,
+                is_gapped=field.name in source.gapped,
                 rows=rows,
             )
             for index, field in enumerate(schema)

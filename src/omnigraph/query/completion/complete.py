@@ -125,6 +125,9 @@ class _Place:
                 yield from self._in_expression(frame.block)
             case Block.TOP | Block.BODY:
                 yield from self._in_body(frame)
+            case Block.RETURNING:
+                yield from self._written_properties()
+                yield from _keywords(("id", "as"))
             case Block.HOPS:
                 return
 
@@ -165,7 +168,7 @@ class _Place:
         inside = self.before[frame.start :]
         given = {name.text for name, colon in pairwise(inside) if colon.text == ":"}
         for type_ in types if frame.statement else types[:1]:
-            if isinstance(type_, EdgeType) and frame.statement == "insert":
+            if isinstance(type_, EdgeType) and frame.statement in ("insert", "upsert"):
                 yield from (
                     Candidate(end, CandidateKind.PROPERTY, target)
                     for end, target in zip(_ENDS, (type_.source, type_.target), strict=True)
@@ -231,17 +234,20 @@ class _Place:
         last = back(self.before, 1)
         if last.text in STATEMENTS:
             yield from self._node_types()
-            if last.text != "update":
-                yield from _edge_types(self.catalog)
+            yield from _edge_types(self.catalog)
         elif last.kind is Kind.TYPE_NAME:
             yield from _keywords({"update": ("set",), "delete": ("where",)}.get(self._last(2), ()))
         elif last.text == "where":
-            name = next((token.text for token in reversed(self.before) if token.kind is Kind.TYPE_NAME), "")
-            yield from _properties(self.catalog.node(name) or self.catalog.edge(name))
+            yield from self._written_properties()
         elif last.text == "return":
             yield from _keywords(("distinct",))
         else:
             yield from _keywords(self._following(frame))
+
+    def _written_properties(self) -> Iterator[Candidate]:
+        """The properties of the type that the statement names."""
+        name = next((token.text for token in reversed(self.before) if token.kind is Kind.TYPE_NAME), "")
+        yield from _properties(self.catalog.node(name) or self.catalog.edge(name))
 
     def _following(self, frame: Frame) -> tuple[str, ...]:
         """The keywords that may follow at the end of a body, or of a text without a header."""
@@ -255,7 +261,7 @@ class _Place:
             last = next((word for word in reversed(words) if word in _CLAUSES), "")
             return _CLAUSES[last] if self._last(1) not in _CLAUSES else ()
         if "match" in words:
-            return ("return",)
+            return ("return", *STATEMENTS)
         return ("where", *STATEMENTS) if "set" in words and "where" not in words else STATEMENTS
 
 

@@ -15,7 +15,7 @@ from omnigraph.lang.source import Span
 from omnigraph.query.scope import BoundVariable, VariableKind
 from omnigraph.schema.catalog import Catalog
 
-STATEMENTS: Final = ("insert", "update", "delete")
+STATEMENTS: Final = ("insert", "upsert", "update", "delete")
 _END: Final = Token(Kind.END, "", Span(0, 0))
 
 
@@ -30,6 +30,8 @@ class Block(Enum):
     RETURN = auto()
     HAVING = auto()
     ORDER = auto()
+    RETURNING = auto()
+    """Braces behind a statement, whose bare names are properties."""
     PROPERTIES = auto()
     """Braces of a binding, an insert or a ``set``."""
     HOPS = auto()
@@ -44,6 +46,7 @@ _BLOCKS: Final = {
     "return": Block.RETURN,
     "distinct": Block.RETURN,
     "having": Block.HAVING,
+    "returning": Block.RETURNING,
     "order": Block.ORDER,
     "set": Block.PROPERTIES,
 }

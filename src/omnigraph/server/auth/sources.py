@@ -1,4 +1,4 @@
-"""Sources of static tokens: environment variables and a file, merged; the file is read again when it changes."""
+"""Sources of tokens: environment variables and a file, merged; the file is read again when it changes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from omnigraph.errors import InputError, UsageError
+from omnigraph.server.auth.jwt_settings import JwtSettings
 
 TOKEN_VARIABLE: Final = "OMNIGRAPH_SERVER_BEARER_TOKEN"
 FILE_VARIABLE: Final = "OMNIGRAPH_SERVER_BEARER_TOKENS_FILE"
@@ -27,6 +28,7 @@ class TokenSources:
     token: str | None = None
     file: Path | None = None
     json_text: str | None = None
+    jwt: JwtSettings | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> TokenSources:
@@ -44,6 +46,7 @@ class TokenSources:
             environment.get(TOKEN_VARIABLE) or None,
             Path(file) if file else None,
             None if file else environment.get(JSON_VARIABLE) or None,
+            JwtSettings.from_environment(environment),
         )
 
     def read(self) -> dict[str, str]:

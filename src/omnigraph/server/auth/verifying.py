@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
 
 from omnigraph.core.actors import Actor
 from omnigraph.errors import OmnigraphError
@@ -14,9 +15,13 @@ from omnigraph.server.auth.sources import Stamp, TokenSources
 from omnigraph.server.auth.static_tokens import StaticTokens
 from omnigraph.server.http.refusals import Refusal
 
+if TYPE_CHECKING:
+    from omnigraph.server.auth.jwt_tokens import JwtVerifier
+
 logger = logging.getLogger("omnigraph.server")
 
 SCHEME: Final = b"Bearer "
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 LOOK_SECONDS: Final = 1.0
 """Time between two looks at the file of tokens."""
 
@@ -79,15 +84,38 @@ class WatchedTokens:
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Asks the verifiers in order. Without any, the server is open and asks for nothing."""
+    """Asks the verifiers in order, that of JSON Web Tokens last. Without any, the server is open."""
 
     verifiers: Sequence[TokenVerifier] = ()
-    challenge: str | None = None
-    """The value of ``WWW-Authenticate``, if the server sends one."""
+    jwt: JwtVerifier | None = None
 
     @property
     def is_open(self) -> bool:
-        return not self.verifiers
+        return not self.verifiers and self.jwt is None
+
+    @property
+    def is_ready(self) -> bool:
+        """False while the keys of the issuer are unknown, so that no request with a token of its could pass."""
+        return self.jwt is None or self.jwt.is_ready
+
+    @property
+    def challenge(self) -> str | None:
+        """The value of ``WWW-Authenticate``, which clients of an issuer look for."""
+        if self.jwt is None:
+            return None
+        resource = self.jwt.settings.resource
+        return "Bearer" if resource is None else f'Bearer resource_metadata="{metadata_url(resource)}"'
+
+    def waits(self, header: bytes | None) -> bool:
+        """True if keys have to be fetched before the token of a request can be judged."""
+        token = bearer_token(header)
+        return self.jwt is not None and token is not None and self.jwt.waits(token)
+
+    def prepare(self, header: bytes | None) -> None:
+        """Fetch the keys of the issuer. Blocks, so it belongs on a thread."""
+        token = bearer_token(header)
+        if self.jwt is not None and token is not None:
+            self.jwt.prepare(token)
 
     def actor_of(self, header: bytes | None) -> Actor | None:
         """The actor of a request; None on an open server. Raises Refusal with status 401."""
@@ -100,4 +128,19 @@ class Authenticator:
             actor = verifier.verify(token)
             if actor is not None:
                 return actor
-        raise unauthorized("invalid bearer token", self.challenge)
+        actor = None if self.jwt is None else self.jwt.verify(token)
+        if actor is not None:
+            return actor
+        raise unauthorized("invalid bearer token", _invalid(self.challenge))
+
+
+def metadata_url(resource: str) -> str:
+    """The address of the metadata of a protected resource (RFC 9728): between its host and its path."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{METADATA_PATH}"
+
+
+def _invalid(challenge: str | None) -> str | None:
+    if challenge is None:
+        return None
+    return f'{challenge}{"," if "=" in challenge else ""} error="invalid_token"'

@@ -7,12 +7,15 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from omnigraph.core.actors import Need
 from omnigraph.engine.engine_choice import EMBEDDED, check_engine
+from omnigraph.engine.graph import Graph
 from omnigraph.engine.results import LoadResult
+from omnigraph.errors import InputError, ViolationError
+from omnigraph.rows.violations import Violation
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.commit_headers import write_options
 from omnigraph.server.handlers.jobs import accepted
@@ -90,8 +93,8 @@ def needs(call: Call) -> Iterator[Need]:
     return Destination.of_query(call).needs(call)
 
 
-def check(call: Call, _: Any) -> None:
-    """Refuse a query string that describes no load."""
+def check(call: Call) -> None:
+    """Refuse a query string that describes no load, before a large body is read."""
     TableLoad.of_query(call)
 
 
@@ -112,8 +115,7 @@ def as_job(call: Call, upload: Upload) -> Reply:
             with upload.open() as file:
                 return graph.load(open_arrow_stream(file), **options, progress=progress)
         if engine != EMBEDDED:
-            # Spark reads files by their path; the name of the file is nobody's data, and its text stays in the log.
-            return graph.load(upload.path, **options, format=upload.format, engine=engine, progress=progress)
+            return _on_spark(graph, upload, options | {"engine": engine, "progress": progress})
         with upload.open() as file:
             return graph.load(file, **options, format=upload.format, progress=progress)
 
@@ -122,6 +124,28 @@ def as_job(call: Call, upload: Upload) -> Reply:
             return load_json(load(progress))
 
     return accepted(call, "load", "rows", work)
+
+
+def _on_spark(graph: Graph, upload: Upload, options: dict[str, Any]) -> LoadResult:
+    """Load by path: workers must see the directory of uploads. Small uploads may still be loaded in this process."""
+    try:
+        return graph.load(upload.path, **options, format=upload.format)
+    except InputError as error:
+        raise _without_path(error, upload) from error
+
+
+def _without_path(error: InputError, upload: Upload) -> InputError:
+    """The error with the name of the upload instead of its path, which is one of this machine."""
+    message = error.message.replace(upload.path, upload.name)
+    if not isinstance(error, ViolationError):
+        return InputError(message, hint=error.hint)
+    samples = [
+        replace(item, place=replace(item.place, source=upload.name))
+        if isinstance(item, Violation) and item.place is not None
+        else item
+        for item in error.samples
+    ]
+    return ViolationError(message, total=error.total, samples=samples, counts=error.counts, hint=error.hint)
 
 
 def _always(call: Call) -> bool:
@@ -133,5 +157,5 @@ def upload_size(upload: Upload) -> int:
     return upload.size
 
 
-ARROW_LOAD = Road(Gate(needs, is_blocking=_always), arrow, Lane.WRITE, check=check, size=lines_size)
-LOAD_JOB = Road(Gate(needs, is_blocking=_always), as_job, Lane.WRITE, check=check, size=upload_size)
+ARROW_LOAD = Road(Gate(needs, is_blocking=_always), arrow, Lane.WRITE, size=lines_size)
+LOAD_JOB = Road(Gate(needs, is_blocking=_always), as_job, Lane.WRITE, size=upload_size)

@@ -132,5 +132,10 @@ def of_commit(call: Call, _: None) -> Reply:
     return json_reply(commit_changes_json(page))
 
 
-POLL = Road(Gate(poll_needs), poll, check=check_poll)
-OF_COMMIT = Road(Gate(commit_needs, hidden=missing_commit, is_blocking=lambda call: True), of_commit, check=check_limit)
+POLL = Road(Gate(poll_needs), poll, check=check_poll, in_reader=True)
+OF_COMMIT = Road(
+    Gate(commit_needs, hidden=missing_commit, is_blocking=lambda call: True),
+    of_commit,
+    check=check_limit,
+    in_reader=True,
+)

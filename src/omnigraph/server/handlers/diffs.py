@@ -9,6 +9,7 @@ from omnigraph.core.actors import Need
 from omnigraph.core.ids import is_ulid
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.changes import check_limit, filters, only_known_errors
+from omnigraph.server.handlers.explore.moments import snapshot_of
 from omnigraph.server.handlers.targets import Target
 from omnigraph.server.http.caching import tag_headers, unmodified
 from omnigraph.server.http.formats import arrow_reply, wants_arrow
@@ -55,25 +56,20 @@ def names_commit(call: Call) -> bool:
 def show(call: Call, _: None) -> Reply:
     """A page of the changes between two sides, with the numbers of all of them."""
     before, after = ends(call)
-    diff = call.graph.diff(_named(before), _named(after), **filters(call))
+    # As snapshots: the engine would also take forms such as main~2, which the gate has not decided about.
+    diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
     assert diff.before is not None
     is_fixed = before.snapshot is not None and after.snapshot is not None
     headers = tag_headers(f"{diff.before.commit_id}..{diff.after.commit_id}", is_fixed=is_fixed)
-    unchanged = unmodified(call, headers)
+    unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     limit, offset = call.query.get("limit", CHANGES_PER_PAGE), call.query.get("offset", 0)
-    if wants_arrow(call):
+    if wants_arrow(call.headers):
         table = diff.to_arrow(limit, offset=offset)
         return arrow_reply(table.schema, table.to_batches(), diff.after.commit_id, headers)
     form = diff_json(diff, limit, offset=offset, summary=call.query.get("summary", False))
     return json_reply(form, headers={"vary": "accept", **headers})
-
-
-def _named(end: Target) -> str:
-    name = end.branch if end.snapshot is None else end.snapshot
-    assert name is not None
-    return name
 
 
 SHOW = Road(Gate(needs, is_blocking=names_commit), show, check=check)

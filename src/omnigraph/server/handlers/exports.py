@@ -53,7 +53,7 @@ def needs(call: Call) -> Iterator[Need]:
 
 def export(call: Call, wanted: Export) -> Reply:
     """All entities of a branch at one commit, in the form that a load reads."""
-    if wants_arrow(call):
+    if wants_arrow(call.headers):
         return _arrow(call, wanted)
     return chunked_reply(call.graph.export(wanted.branch, types=wanted.types), NDJSON)
 

@@ -43,14 +43,14 @@ def snapshot(call: Call, _: None) -> Reply:
     """The tables of a branch at its head."""
     found = call.graph.snapshot(branch_name(call.query.get("branch")))
     headers = tag_headers(found.commit_id, is_fixed=False)
-    return unmodified(call, headers) or json_reply(snapshot_json(found.state), headers=headers)
+    return unmodified(call.headers, headers) or json_reply(snapshot_json(found.state), headers=headers)
 
 
 def schema(call: Call, _: None) -> Reply:
     """The schema of ``main`` as it was written."""
     found = call.graph.snapshot(MAIN)
     headers = tag_headers(found.commit_id, is_fixed=False)
-    return unmodified(call, headers) or json_reply(schema_text_json(found.schema_text()), headers=headers)
+    return unmodified(call.headers, headers) or json_reply(schema_text_json(found.schema_text()), headers=headers)
 
 
 def apply_needs(call: Call) -> Iterator[Need]:

@@ -25,7 +25,7 @@ LISTED: Final = 100
 
 def accepted(call: Call, kind: str, unit: str, work: Work) -> Reply:
     """Submit a job; the answer says where to ask for it. The same request with the same key is the same job."""
-    facts, _ = call.jobs.submit(call.served.id, kind, unit, call.actor_id, work, idempotency_key(call))
+    facts = call.jobs.submit(call.served.id, kind, unit, call.actor_id, work, idempotency_key(call))
     return json_reply(job_json(facts), 202, {"location": f"/graphs/{call.served.id}/jobs/{facts.id}"})
 
 

@@ -120,7 +120,8 @@ def _merge(call: Call, wanted: Merge) -> MergeResult:
 class Revert:
     """Commits to undo."""
 
-    selection: Mapping[str, str | None]
+    selection: dict[str, Any]
+    """The arguments of the engine that name the commits."""
     branch: str
     policy: Policy
     resolutions: Sequence[Mapping[str, Any]]

@@ -44,7 +44,7 @@ class Read:
 
 def answer(call: Call, read: Read) -> Reply:
     """The rows of a query."""
-    is_arrow = wants_arrow(call) and not read.is_legacy
+    is_arrow = wants_arrow(call.headers) and not read.is_legacy
     if is_arrow and read.with_entities:
         raise bad_request("entities are members of JSON: an Arrow stream has none")
     result, entities = _traced(call, read) if read.with_entities else (run(call, read), None)
@@ -98,4 +98,4 @@ def _declared(read: Read) -> Declared:
     return query
 
 
-READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target)
+READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target, in_reader=True)

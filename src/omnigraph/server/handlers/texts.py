@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from omnigraph.exec.sql import SqlParams
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
@@ -96,9 +98,13 @@ def sql(call: Call, wanted: Sql) -> Reply:
         timeout=call.serving.query_seconds,
         cancel=call.cancel,
     )
-    if wants_arrow(call):
+    if wants_arrow(call.headers):
         return arrow_reply(result.schema, result.batches(), result.commit_id)
-    return rows_reply(result, target)
+    try:
+        return rows_reply(result, target)
+    except pa.ArrowException as error:
+        # SQL has types and values that tables of a graph do not have, such as infinite times.
+        raise bad_request(f"a column has values that JSON cannot show, cast them to text: {error}") from error
 
 
 _GATE = Gate(body_target_needs, is_blocking=body_names_commit)

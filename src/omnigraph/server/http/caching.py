@@ -1,14 +1,14 @@
 """Entity tags and cache rules of answers that depend on one commit: the tag is the id of the commit.
 
-An answer at a commit never changes. One at the head of a branch may be kept, and is asked for again with its tag. Both
-are private: what an actor may see is no answer for others.
+An answer at a commit never changes. One at the head of a branch may be kept, and is revalidated with its tag. Both are
+private: what one actor may see is no answer for others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from omnigraph.server.call import Call
 from omnigraph.server.http.preconditions import is_unmodified
 from omnigraph.server.http.replies import Reply
 from omnigraph.wire.http.openapi import Parameter
@@ -32,8 +32,8 @@ def tag_headers(commit_id: str, *, is_fixed: bool) -> dict[str, str]:
     return {"etag": f'"{commit_id}"', "cache-control": IMMUTABLE if is_fixed else REVALIDATED}
 
 
-def unmodified(call: Call, headers: dict[str, str]) -> Reply | None:
-    """The answer 304, if the caller has the answer with this tag already."""
-    if is_unmodified(call.headers.get(IF_NONE_MATCH, ()), headers["etag"]):
+def unmodified(given: Mapping[str, tuple[str, ...]], headers: dict[str, str]) -> Reply | None:
+    """The answer 304, if the request's headers say that the caller has the answer with this tag already."""
+    if is_unmodified(given.get(IF_NONE_MATCH, ()), headers["etag"]):
         return Reply(304, b"", None, headers)
     return None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import pyarrow as pa
 
-from omnigraph.server.call import Call
 from omnigraph.server.http.replies import Reply, chunked_reply
 from omnigraph.wire.http.arrow import ARROW, arrow_chunks
 from omnigraph.wire.http.openapi import Parameter
@@ -20,9 +19,9 @@ ACCEPT_PARAMETER: Final = Parameter(
 )
 
 
-def wants_arrow(call: Call) -> bool:
-    """True if the ``Accept`` header names the media type of Arrow streams, and does not refuse it."""
-    ranges = [part.split(";") for value in call.headers.get(ACCEPT, ()) for part in value.split(",")]
+def wants_arrow(given: Mapping[str, tuple[str, ...]]) -> bool:
+    """True if the ``Accept`` header of a request names the media type of Arrow streams, and does not refuse it."""
+    ranges = [part.split(";") for value in given.get(ACCEPT, ()) for part in value.split(",")]
     return any(kind.strip().lower() == ARROW and not _is_refused(options) for kind, *options in ranges)
 
 

@@ -87,7 +87,7 @@ class _Source:
     """The parts of a stream. Small chunks are joined and large ones divided: every part but the last has one size."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._parts = _cut(chunks)
+        self._parts = cut(chunks)
         # A cancelled task does not stop its thread, and a generator cannot be closed while it runs.
         self._lock = threading.Lock()
 
@@ -100,7 +100,7 @@ class _Source:
             self._parts.close()
 
 
-def _cut(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
+def cut(chunks: Iterator[bytes]) -> Generator[bytes, None, None]:
     pending = bytearray()
     try:
         for chunk in chunks:

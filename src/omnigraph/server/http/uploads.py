@@ -49,6 +49,11 @@ class Upload:
     def path(self) -> str:
         return str(self._file.name)
 
+    @property
+    def name(self) -> str:
+        """The name in messages, which says nothing about this machine."""
+        return f"upload.{self.format}"
+
     def write(self, content: bytes) -> None:
         self._file.write(content)
         self.size += len(content)
@@ -57,8 +62,8 @@ class Upload:
         self._file.flush()
 
     def open(self) -> BinaryIO:
-        """The content, under a name that says nothing about this machine."""
-        return _Named(self.path, self.format)
+        """The content, under its name."""
+        return _Named(self.path, self.name)
 
     def close(self) -> None:
         self._file.close()
@@ -67,9 +72,9 @@ class Upload:
 class _Named(io.BufferedReader):
     """A file whose name in messages is that of an upload."""
 
-    def __init__(self, path: str, format_name: str) -> None:
+    def __init__(self, path: str, name: str) -> None:
         super().__init__(io.FileIO(path))
-        self._shown = f"upload.{format_name}"
+        self._shown = name
 
     @property
     def name(self) -> str:

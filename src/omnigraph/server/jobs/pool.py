@@ -48,16 +48,15 @@ class Jobs:
 
     def submit(
         self, graph_id: str, kind: str, unit: str, actor_id: str | None, work: Work, key: str | None = None
-    ) -> tuple[JobFacts, bool]:
-        """Queue work, and True; or the job that was submitted under the same key before, and False.
+    ) -> JobFacts:
+        """Queue work; or find the job that was submitted under the same key before, unless that has failed.
 
-        A job that failed is not repeated under its key: the work is queued again. Raises Refusal 409 for the key of
-        other work, and 429 for an actor with too many open jobs.
+        Raises Refusal 409 for the key of other work, and 429 for an actor with too many open jobs.
         """
         with self._lock:
             earlier = self._earlier(graph_id, kind, key)
             if earlier is not None:
-                return earlier, False
+                return earlier
             self._require_room(actor_id)
             facts = JobFacts(self._ids.new_id(), graph_id, kind, unit, actor_id, self._clock.now_us())
             job = Job(facts)
@@ -67,7 +66,7 @@ class Jobs:
             self._forget()
             self._start_thread()
         self._waiting.put((job, work))
-        return facts, True
+        return facts
 
     def find(self, graph_id: str, job_id: str) -> JobFacts | None:
         """A job of a graph; None if there is none of that id."""

@@ -10,7 +10,11 @@ import omnigraph
 from omnigraph.server.call import Call
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.roads import OPEN, Lane, Road
-from omnigraph.server.routes.additions import ADDITIONS
+from omnigraph.server.routes.additions.explore import EXPLORE
+from omnigraph.server.routes.additions.jobs import JOBS
+from omnigraph.server.routes.additions.loads import TABLE_LOADS
+from omnigraph.server.routes.additions.merging import MERGING
+from omnigraph.server.routes.additions.texts import TEXTS
 from omnigraph.server.routes.reads import READS
 from omnigraph.server.routes.rows import Route, completed
 from omnigraph.server.routes.writes import WRITES
@@ -19,6 +23,9 @@ from omnigraph.wire.http.openapi import Reply as Documented
 
 REFERENCE: Final = "0.10"
 """The release whose operations ``?only=`` selects."""
+
+ADDITIONS: Final = (*EXPLORE, *TEXTS, *MERGING, *TABLE_LOADS, *JOBS)
+"""The rows that Omnigraph 0.10 does not have."""
 
 DOCUMENTED: Final = tuple(completed(route) for route in (*READS, *WRITES, *ADDITIONS))
 

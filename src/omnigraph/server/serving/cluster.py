@@ -9,26 +9,31 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from omnigraph.cluster.config import storage_root
+from omnigraph.cluster.config import TOKEN_DIGEST, storage_root
+from omnigraph.cluster.resources import STATE_PATH, content_digest
 from omnigraph.cluster.serving import PolicyText, ServableGraph, ServingSnapshot, read_snapshot
+from omnigraph.core.actors import Actor
 from omnigraph.core.ports import Embedder
 from omnigraph.embed.environment import from_environment
 from omnigraph.engine.graph import open_graph
 from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.errors import ClusterInvalid, InputError, OmnigraphError
+from omnigraph.manifest.layout import read_stamp
 from omnigraph.policy.actions import Resource
 from omnigraph.policy.decide import Policy
 from omnigraph.policy.read_bundle import parse_bundle
 from omnigraph.server.access.states import Configured, State, graph_authorizer, state_of
+from omnigraph.server.auth.configured import authenticator_of
 from omnigraph.server.auth.sources import TokenSources
-from omnigraph.server.auth.verifying import Authenticator, WatchedTokens
+from omnigraph.server.auth.static_tokens import StaticTokens
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.graphs import ServedGraph, Serving, check_graph_id
 from omnigraph.server.serving.opening import checked_queries, in_parallel
 from omnigraph.storage.objects.backends import parse_root
+from omnigraph.storage.tables.store import Store
 
 logger = logging.getLogger("omnigraph.server")
 
@@ -47,12 +52,22 @@ class ClusterSource:
     storage_options: Mapping[str, str] = field(default_factory=dict)
     query_seconds: float = QUERY_SECONDS
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _profiles: dict[str, Mapping[str, Any] | None] = field(default_factory=dict, init=False, repr=False)
+    """The embedding profiles of the graphs that are served."""
+
+    def fingerprint(self) -> str:
+        """Identifies what was applied last, by one small read; raises an error of the tree."""
+        root = storage_root(self.place)
+        content = Store(root, self.storage_options).objects.read(STATE_PATH)
+        return f"{root} {content_digest(content or b'')}"
 
     def load(self, before: Serving | None = None) -> Serving:
         """Read the state and open the graphs. Graphs of ``before`` are kept, with their caches."""
-        watched = WatchedTokens.start(self.tokens)
+        authenticator = authenticator_of(self.tokens, None if before is None else before.authenticator)
         snapshot = read_snapshot(storage_root(self.place), self.storage_options)
-        authenticator = Authenticator([watched] if watched.tokens.entries else ())
+        declared = self._declared_tokens(snapshot.tokens)
+        if declared.entries:
+            authenticator = replace(authenticator, verifiers=(*authenticator.verifiers, declared))
         state = state_of(Configured(not authenticator.is_open, _has_policy(snapshot), self.unauthenticated))
         known = {} if before is None else before.graphs
         results = in_parallel(lambda graph: self._open(graph, state, known.get(graph.id)), snapshot.graphs)
@@ -64,6 +79,7 @@ class ClusterSource:
             else:
                 reasons[graph.id] = result
         self._judge(served, reasons)
+        self._profiles = {graph.id: graph.embedding for graph in snapshot.graphs}
         server = None if snapshot.server_policy is None else _policy(snapshot.server_policy, Resource.SERVER, None)
         return Serving(served, authenticator, state, server, self.query_seconds)
 
@@ -81,10 +97,9 @@ class ClusterSource:
         """The graph, or the reason why it is not served."""
         try:
             check_graph_id(graph.id)
-            is_known = known is not None and known.uri == str(parse_root(graph.uri))
             trusted = (
                 known.trusted
-                if known is not None and is_known
+                if known is not None and self._is_same(graph, known)
                 else open_graph(
                     graph.uri, storage_options=self.storage_options, embedder=self._embedder(graph.embedding)
                 )
@@ -97,6 +112,26 @@ class ClusterSource:
             if query.has_vector_parameter:
                 logger.warning("graph %s: stored query %s takes a vector, which few callers have", graph.id, query.name)
         return ServedGraph(graph.id, trusted, graph_authorizer(state, bundle), queries, is_declared=True)
+
+    def _is_same(self, graph: ServableGraph, known: ServedGraph) -> bool:
+        """True if an open graph can be served on: it was not deleted and created again, and embeds as before."""
+        stays = known.uri == str(parse_root(graph.uri)) and self._profiles.get(graph.id) == graph.embedding
+        return stays and read_stamp(Store(graph.uri, self.storage_options)).graph_id == known.trusted.id
+
+    def _declared_tokens(self, references: Mapping[str, str]) -> StaticTokens:
+        """The tokens that the cluster declares. An actor whose variable is not set has none."""
+        entries: list[tuple[bytes, Actor]] = []
+        for actor, reference in sorted(references.items()):
+            if reference.startswith(TOKEN_DIGEST):
+                entries.append((bytes.fromhex(reference.removeprefix(TOKEN_DIGEST)), Actor(actor)))
+                continue
+            variable = reference.removeprefix("${").removesuffix("}")
+            token = self.environment.get(variable, "").strip()
+            if token:
+                entries += StaticTokens.of({actor: token}).entries
+            else:
+                logger.error("actor %s has no token: the variable %s is not set", actor, variable)
+        return StaticTokens(tuple(entries))
 
     def _embedder(self, profile: Mapping[str, Any] | None) -> Embedder | None:
         """The embedder of a profile, whose key comes from the environment; raises InputError if it is missing."""

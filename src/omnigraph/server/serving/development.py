@@ -13,9 +13,10 @@ from omnigraph.policy.actions import Resource
 from omnigraph.policy.decide import Policy
 from omnigraph.policy.read_bundle import read_bundle
 from omnigraph.server.access.states import Configured, State, graph_authorizer, state_of
+from omnigraph.server.auth.configured import authenticator_of
 from omnigraph.server.auth.sources import TokenSources
 from omnigraph.server.auth.static_tokens import StaticTokens
-from omnigraph.server.auth.verifying import Authenticator, WatchedTokens
+from omnigraph.server.auth.verifying import Authenticator
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.graphs import ServedGraph, Serving
 from omnigraph.server.serving.opening import GraphAddress, check_distinct, in_parallel, open_served
@@ -46,7 +47,7 @@ class AddressSource:
             raise UsageError("no graph is named", hint=Hint("name at least one", "omnigraph serve GRAPH"))
         check_distinct(self.addresses)
         bundle = None if self.policy is None else read_bundle(self.policy, Resource.GRAPH)
-        authenticator, state = self._authentication(has_policy=bundle is not None)
+        authenticator, state = self._authentication(before, has_policy=bundle is not None)
         known = {} if before is None else before.graphs
 
         def opened(address: GraphAddress) -> ServedGraph:
@@ -64,10 +65,10 @@ class AddressSource:
             query_seconds=self.query_seconds,
         )
 
-    def _authentication(self, *, has_policy: bool) -> tuple[Authenticator, State]:
-        watched = WatchedTokens.start(self.tokens)
-        if watched.tokens.entries:
-            return Authenticator([watched]), state_of(Configured(True, has_policy, self.unauthenticated))
+    def _authentication(self, before: Serving | None, *, has_policy: bool) -> tuple[Authenticator, State]:
+        configured = authenticator_of(self.tokens, None if before is None else before.authenticator)
+        if not configured.is_open:
+            return configured, state_of(Configured(True, has_policy, self.unauthenticated))
         if self.unauthenticated or has_policy:
             return Authenticator(), state_of(Configured(False, has_policy, self.unauthenticated))
         self.made_token = self.made_token or secrets.token_urlsafe(24)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from omnigraph.cluster.resources import RESERVED_IDS, is_graph_id
 from omnigraph.core.actors import Actor, Need
 from omnigraph.core.lru import Lru
 from omnigraph.engine.graph import Graph
@@ -18,10 +18,6 @@ from omnigraph.server.auth.verifying import Authenticator
 from omnigraph.server.http.refusals import bad_request, not_found
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.stored_queries import StoredQuery
-
-GRAPH_ID: Final = re.compile(r"[a-zA-Z0-9-]{1,64}", re.ASCII)
-RESERVED_IDS: Final = frozenset({"policies", "healthz", "openapi", "graphs"})
-"""Names that paths of the server have, or may get."""
 
 SCENES_MAX: Final = 32
 """Samples that are kept for one graph: up to 2,000 nodes and 5,000 edges each."""
@@ -88,11 +84,6 @@ class Serving:
         if self.server_policy is None or actor is None:
             raise server_denial(need, actor)
         self.server_policy.check(actor, need.action)
-
-
-def is_graph_id(text: str) -> bool:
-    """True for a text that can name a graph in a path."""
-    return GRAPH_ID.fullmatch(text) is not None and text not in RESERVED_IDS
 
 
 def check_graph_id(text: str) -> str:

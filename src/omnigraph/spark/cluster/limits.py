@@ -20,6 +20,21 @@ KEY_BATCH_ROWS: Final = 8_192
 """Batch size, in rows, of the key scan of the driver's checks. Eight times as many took 60 MB more memory and about the
 same time."""
 
+SMALL_SLICES_MAX: Final = 16
+"""Small slices of a load that stay separate fragments, as many as the smallest tier of a table may hold."""
+
+SMALL_SLICE_ROWS: Final = 4_096
+"""Rows below which a slice is small: larger fragments are left to ``optimize``."""
+
+SMALL_SLICE_BYTES: Final = 1024 * 1024
+"""Bytes below which a slice is small: the driver rewrites small ones, and a thousand tasks must not slow it down."""
+
+FOLDED_ROWS: Final = 65_536
+"""Rows from which joined slices are a fragment of their own."""
+
+FOLDED_BYTES: Final = 64 * 1024 * 1024
+"""Bytes from which joined slices are a fragment of their own: the driver holds its rows in memory."""
+
 FACT_ROWS: Final = 500_000
 """Rows whose keys one check task reads: large enough to amortise a task, small enough to use all cores."""
 

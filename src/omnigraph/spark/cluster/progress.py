@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.core.ids import encode_ulid
 from omnigraph.spark.cluster.connect import is_connect
+from omnigraph.spark.cluster.descriptions import described
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,10 +22,10 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """A stage of a load (``reading``, ``checking``), its tasks, and the rows written so far.
+    """A stage of a load (``reading``, ``checking``), its tasks, and the rows, bytes and files written so far.
 
     ``seconds`` is the time spent on reading and writing rows. ``reused`` rows were written by the load that is resumed,
-    before that time.
+    before that time; bytes and files are those of this run.
     """
 
     stage: str
@@ -33,6 +34,8 @@ class LoadProgress:
     rows: int = 0
     seconds: float = 0.0
     reused: int = 0
+    bytes: int = 0
+    files: int = 0
 
     @property
     def rows_per_second(self) -> float:
@@ -43,12 +46,31 @@ class LoadProgress:
 Report = Callable[[LoadProgress], None]
 
 
-class RowCounter(Protocol):
-    """An accumulator of written rows. Spark counts the rows of every finished task exactly once."""
+class Counter(Protocol):
+    """An accumulator. Spark counts the numbers of every finished task exactly once."""
 
     value: int
 
-    def add(self, rows: int) -> None: ...
+    def add(self, number: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCounts:
+    """Accumulators of written rows, bytes and files."""
+
+    rows: Counter
+    bytes: Counter
+    files: Counter
+
+    def add(self, rows: int, bytes_: int, files: int) -> None:
+        """Count the output of a task."""
+        self.rows.add(rows)
+        self.bytes.add(bytes_)
+        self.files.add(files)
+
+    def values(self) -> tuple[int, int, int]:
+        """Rows, bytes and files so far."""
+        return self.rows.value, self.bytes.value, self.files.value
 
 
 class Watch:
@@ -63,9 +85,12 @@ class Watch:
         self._seconds = 0.0
         self._began = time.monotonic()
         # Spark Connect has no accumulators.
-        self.counter: RowCounter | None = None
+        self.counts: WrittenCounts | None = None
         if report is not None and not is_connect(spark):
-            self.counter = spark.sparkContext.accumulator(0)
+            rows, size, files = (spark.sparkContext.accumulator(0) for _ in range(3))
+            self.counts = WrittenCounts(rows, size, files)
+        self.label = "Omnigraph: load"
+        """The description of jobs, before the name of their stage."""
 
     def reuse(self, rows: int) -> None:
         """Set the number of rows that an earlier run of this load has written."""
@@ -77,21 +102,23 @@ class Watch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Report the progress of the jobs that this thread runs within the block."""
-        if self._report is None:
-            yield
-            return
-        self._emit(name, 0, 0)
-        with _handled(self._spark, name, self._emit) if is_connect(self._spark) else self._polled(name):
-            yield
+        """Describe the jobs that this thread runs within the block, and report their progress."""
+        with described(self._spark, f"{self.label}: {name}"):
+            if self._report is None:
+                yield
+                return
+            self._emit(name, 0, 0)
+            with _handled(self._spark, name, self._emit) if is_connect(self._spark) else self._polled(name):
+                yield
 
     def _emit(self, name: str, done: int, tasks: int) -> None:
         assert self._report is not None
         rows, seconds = self._rows, self._seconds
+        written, size, files = (0, 0, 0) if self.counts is None else self.counts.values()
         if self._is_reading:
-            rows = self._reused + (self.counter.value if self.counter is not None else 0)
+            rows = self._reused + written
             seconds = time.monotonic() - self._began
-        self._report(LoadProgress(name, done, tasks, rows, seconds, self._reused))
+        self._report(LoadProgress(name, done, tasks, rows, seconds, self._reused, size, files))
 
     @contextmanager
     def _polled(self, name: str) -> Iterator[None]:
@@ -108,13 +135,13 @@ class Watch:
                 stages = {stage for job in jobs if job is not None for stage in job.stageIds}
                 infos = [info for info in (tracker.getStageInfo(stage) for stage in stages) if info is not None]
                 done, tasks = sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
-                seen = (done, tasks, 0 if self.counter is None else self.counter.value)
+                seen = (done, tasks, 0 if self.counts is None else self.counts.rows.value)
                 if seen != reported:
                     reported = seen
                     self._emit(name, done, tasks)
 
         poller = threading.Thread(target=poll, name="omnigraph-progress", daemon=True)
-        context.setJobGroup(group, f"omnigraph: {name}")
+        context.setJobGroup(group, f"{self.label}: {name}")
         poller.start()
         try:
             yield

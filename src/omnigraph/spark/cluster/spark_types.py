@@ -14,6 +14,7 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.schema.types import PropertyType
+from omnigraph.spark.cluster import limits
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -51,6 +52,14 @@ def spark_schema(entity: Entity, columns: Sequence[str] | None = None) -> Struct
     return StructType(fields)
 
 
+def row_bytes(schema: StructType) -> int:
+    """Estimated bytes of a row."""
+    from pyspark.sql.types import ArrayType, StringType
+
+    wide = [field for field in schema.fields if isinstance(field.dataType, ArrayType | StringType)]
+    return limits.TEXT_BYTES * len(wide) + 8 * len(schema.fields)
+
+
 def spark_type(type_: PropertyType) -> DataType:
     """The Spark type of a property."""
     from pyspark.sql import types
@@ -73,6 +82,8 @@ def arrow_type(kind: DataType) -> pa.DataType:
     match kind:
         case t.ArrayType():
             return pa.list_(pa.field("element", arrow_type(kind.elementType), kind.containsNull))
+        case t.StructType():
+            return pa.struct([pa.field(item.name, arrow_type(item.dataType), item.nullable) for item in kind.fields])
         case t.DecimalType():
             return pa.decimal128(kind.precision, kind.scale)
         case t.TimestampType():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.storage.tables.store import Store
@@ -23,7 +24,8 @@ def sweeper(spark: SparkSession | None = None) -> Sweeper:
         running = session() if spark is None else check_session(spark)
         # Longest task first, so that it does not start last and run alone.
         ordered = sorted(needs, key=lambda item: -len(item.versions))
-        return run_tasks(running, partial(_sweep_one, store, terms), ordered)
+        with described(running, f"Omnigraph: cleanup {store.root}: {len(ordered)} datasets"):
+            return run_tasks(running, partial(_sweep_one, store, terms), ordered)
 
     return sweep_on_cluster
 

@@ -25,6 +25,7 @@ from omnigraph.engine.graph import Graph
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import UsageError
 from omnigraph.lake.targets import WrittenFile
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.storage.objects.target_files import TargetDirectory
@@ -84,15 +85,18 @@ def export(
     target = TargetDirectory.at(os.fspath(directory), options)
     origin = Origin.of(snapshot)
     types_rows = [TypeRows(snapshot, entity, origin) for entity in chosen_entities(snapshot, types)]
+    step = f"Omnigraph: export {snapshot.store.root}, commit {snapshot.commit_id}: {format}"
     if settings.format.is_table:
-        return _export_tables(running, settings, target, types_rows)
+        with described(running, step):
+            return _export_tables(running, settings, target, types_rows)
     exports = [
         _FileExport(part, f"{rows.entity.table_key.replace(':', '-')}-{number:05d}.{format}")
         for rows in types_rows
         for number, part in enumerate(_parts(rows))
     ]
     target.create(SCHEMA_FILE, snapshot.schema_text().encode())
-    return list(run_tasks(running, partial(_write, settings, target), exports))
+    with described(running, step):
+        return list(run_tasks(running, partial(_write, settings, target), exports))
 
 
 def _parts(rows: TypeRows) -> Iterator[TypeRows]:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from omnigraph.compare.tables import changes_schema, read_changes
 from omnigraph.core.tables import TablePin
 from omnigraph.spark.cluster import limits
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results
@@ -165,6 +166,7 @@ class _Jobs:
         from pyspark.storagelevel import StorageLevel
 
         self.divided = divided
+        self._spark = spark
         self._attempts = attempts_max(spark)
         tasks = list(_reads(divided))
         numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
@@ -178,7 +180,12 @@ class _Jobs:
         starts = self.divided.starts
         wanted = set(buckets) if buckets is not None else {n for t in tables for n in range(starts[t], starts[t + 1])}
         chosen = self.blocks if len(wanted) == starts[-1] else self.blocks.where(f.col("bucket").isin(sorted(wanted)))
-        return results(mapped(chosen, partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
+        step = f"Omnigraph: merge {self.divided.tables[0].store.root}: {', '.join(self._keys(tables))}"
+        with described(self._spark, step):
+            return results(mapped(chosen, partial(_run_parts, work, self.divided, self._attempts), OUTCOMES))
+
+    def _keys(self, tables: Iterable[int]) -> list[str]:
+        return [self.divided.tables[number].entity.table_key for number in tables]
 
 
 def _read_blocks(

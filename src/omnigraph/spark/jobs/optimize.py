@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from omnigraph.engine.engine_choice import BY_SPARK
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import run_tasks
 from omnigraph.storage.upkeep.work import Workers
@@ -32,7 +33,8 @@ class _Cluster:
         if not items:
             return []
         self.spark = session() if self.spark is None else check_session(self.spark)
-        return run_tasks(self.spark, work, items)
+        with described(self.spark, f"Omnigraph: optimize, {len(items)} tasks"):
+            return run_tasks(self.spark, work, items)
 
 
 def workers(spark: SparkSession | None = None) -> Workers:

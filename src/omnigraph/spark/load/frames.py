@@ -27,11 +27,12 @@ from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.spark.cluster.progress import Watch
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.spark.cluster.tasks import OUTCOMES, attempts_max, outcome, outcome_batch, results, translated_jobs
+from omnigraph.spark.load.folding import fold_slices
 from omnigraph.spark.load.formats import format_of_name
-from omnigraph.spark.load.frame_slices import FrameColumns, Numbering, write_frame_slice
-from omnigraph.spark.load.input import LoadInput, RowLines
+from omnigraph.spark.load.frame_slices import FrameColumns, write_frame_slice
+from omnigraph.spark.load.input import LoadInput
 from omnigraph.spark.load.journal import Journal
-from omnigraph.spark.load.records import stored_records
+from omnigraph.spark.load.records import frame_lines, frame_records
 from omnigraph.spark.load.runs import Identity, Unrepeatable, disposable, undo_noted, undoing
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
 from omnigraph.spark.load.task_files import files_of_tasks
@@ -97,32 +98,18 @@ class MappedTables:
             undo_noted(writer.store, journal, done)
             raise
         numbers = sorted({**done, **written})
-        self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
         slices = [written[number] if number in written else done[number] for number in numbers]
+        if journal is None:
+            # The files of a journal must stay, because another run of the load may use them.
+            folded = fold_slices(writer.store, writer.pins, writer.catalog, slices)
+            numbers, slices = [numbers[place] for place in folded.origins], folded.slices
+        self._ids_given = [ID in selected[number >> _ENTRY_SHIFT][1].names for number in numbers]
         kept = disposable(journal, list(written.values()))
-        return LoadInput(writer.store, mode, slices, partial(_find_lines, slices), disposable=kept, journal=journal)
+        return LoadInput(writer.store, mode, slices, partial(frame_lines, slices), disposable=kept, journal=journal)
 
     def records(self, whole: LoadInput, wanted: Mapping[int, Sequence[int]]) -> Mapping[int, Mapping[int, object]]:
         """Records of rows, by slice and line in it. A slice of a frame has rows of one type."""
-        found: dict[int, dict[int, object]] = {}
-        for number, lines in wanted.items():
-            input_slice = whole.slices[number]
-            found[number] = {line: input_slice.records[line] for line in lines if line in input_slice.records}
-            numbering = Numbering(input_slice)
-            rows = {numbering.row(line): line for line in lines if line not in input_slice.records}
-            for key in input_slice.tables if rows else ():
-                stored = stored_records(whole, number, key, list(rows), with_id=self._ids_given[number])
-                found[number] |= {rows[row]: record for row, record in stored.items()}
-        return found
-
-
-def _find_lines(slices: Sequence[InputSlice], wanted: Mapping[tuple[int, str], Sequence[int]]) -> RowLines:
-    """Lines of rows: every row that was not rejected was written, in order."""
-    found = {}
-    for (number, key), rows in wanted.items():
-        numbering = Numbering(slices[number])
-        found[number, key] = {row: numbering.line(row) for row in rows}
-    return found
+        return frame_records(whole, wanted, self._ids_given)
 
 
 @dataclass(frozen=True)

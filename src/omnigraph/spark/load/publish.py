@@ -56,9 +56,10 @@ def load_slices(
     """Load what ``write_slices`` writes as one atomic commit."""
     with job.context.profiler.step(READ) as step:
         store, rejecting = job.context.store, rejects is not None
+        watch.label = f"Omnigraph: load {store.root}, commit {job.info.id}"
         with watch.stage("reading"):
             writer = SliceWriter(
-                store, _pins(job), job.reading, job.embedding, rejecting, watch.counter, job.mode.omissions
+                store, _pins(job), job.reading, job.embedding, rejecting, watch.counts, job.mode.omissions
             )
             whole = write_slices(writer)
         job.context.profiler.say(f"tasks: {len(whole.slices):,}; {NOT_COUNTED}")

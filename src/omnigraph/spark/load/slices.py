@@ -20,7 +20,7 @@ from omnigraph.rows.rejected.reasons import EveryViolation, Reasons, without_lin
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
-from omnigraph.spark.cluster.progress import RowCounter
+from omnigraph.spark.cluster.progress import WrittenCounts
 from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.splits import FileSplit, SplitLines
 from omnigraph.storage.stage.discard import discard_rows
@@ -127,8 +127,8 @@ class SliceWriter:
     embedding: RowEmbedding | None = None
     rejects: bool = False
     """True to reject invalid rows and write the others."""
-    counter: RowCounter | None = None
-    """Accumulator of written rows."""
+    counts: WrittenCounts | None = None
+    """Accumulators of written rows, bytes and files."""
     omissions: Omissions = Omissions.IGNORED
     """Treatment of columns that rows do not name."""
     minted_ms: int = field(default_factory=lambda: SystemClock().now_us() // 1000)
@@ -180,8 +180,10 @@ class SliceWriter:
             return {}
         for key, written in writer.written.items():
             notes.finish(key, written)
-        if self.counter is not None:
-            self.counter.add(sum(table.rows for table in notes.tables.values()))
+        if self.counts is not None:
+            files = [record for written in writer.written.values() for rows in written for record in rows.files]
+            rows_written = sum(table.rows for table in notes.tables.values())
+            self.counts.add(rows_written, sum(record.size for record in files), len(files))
         return notes.tables
 
 

@@ -15,8 +15,7 @@ from omnigraph.query.ir import Direction, Expand
 from omnigraph.query.variables import may_fail
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
-from omnigraph.spark.cluster import limits
-from omnigraph.spark.cluster.spark_types import arrow_schema, spark_type
+from omnigraph.spark.cluster.spark_types import arrow_schema, row_bytes, spark_type
 from omnigraph.spark.query.bound_rows import Attribute, BoundRows, Names
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.scans import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
@@ -26,7 +25,7 @@ from omnigraph.storage.tables.scan import fragment_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class QueryTables:
             # Equal pairs have equal ends: partitioning by one end suffices, and the next join by it needs no shuffle.
             frame = frame.repartition(names[distinct_by]).distinct()
         # Spark cannot estimate the size of a Python source, so a small table is marked for broadcast.
-        is_small = table.rows * _width(schema) <= tuning.broadcast_bytes
+        is_small = table.rows * row_bytes(schema) <= tuning.broadcast_bytes
         return (f.broadcast(frame) if is_small else frame), names
 
     def _type(self, table: TableView, name: str) -> DataType:
@@ -162,14 +161,6 @@ def _ends(step: Expand) -> Ends:
 def _is_unique(table: TableView) -> bool:
     """True if the schema forbids parallel edges between two nodes."""
     return any(set(columns) <= {SRC, DST} for columns in unique_columns(table.entity))
-
-
-def _width(schema: StructType) -> int:
-    """Estimated bytes of a row."""
-    from pyspark.sql.types import ArrayType, StringType
-
-    wide = [field for field in schema.fields if isinstance(field.dataType, ArrayType | StringType)]
-    return limits.TEXT_BYTES * len(wide) + 8 * len(schema.fields)
 
 
 def _split(table: TableView, predicate: ir.Expr | None) -> tuple[ir.Expr | None, Comparison | None, ir.Expr | None]:

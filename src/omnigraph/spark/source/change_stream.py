@@ -1,116 +1,90 @@
-"""The change feed as a stream: ``spark.readStream.format("omnigraph").option("changes", "beginning")``.
+"""The change feed as a frame or a stream: ``spark.read.format("omnigraph").option("readChangeFeed", "true")``.
 
-An offset is a feed cursor at the end of a commit, so a restarted query resumes from its checkpoint. Each task compares
-one commit with its parent; the driver only walks the commit log.
+An offset is a feed cursor at the end of a commit, so a restarted query resumes from its checkpoint. A task compares a
+commit with its parent, or some fragments of a large one; the driver only walks the commit log.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.suggestions import did_you_mean
-from omnigraph.engine.graph import Graph, open_graph
+from omnigraph.engine.history.commit_parts import CommitPart
 from omnigraph.engine.history.feed import Feed
-from omnigraph.errors import UsageError
-from omnigraph.history.changes import Change, Image
-from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import freeze_imports
-from omnigraph.spark.source.options import STORAGE, checked_store
+from omnigraph.spark.source.change_columns import change_batches
+from omnigraph.spark.source.change_options import ChangeOptions
 
-SCHEMA = (
-    "commit_id string, parent_commit_id string, branch string, actor string, committed_at timestamp, number long, "
-    "kind string, type string, id string, op string, changed array<string>, before string, after string"
-)
-"""Columns of the stream, as DDL text: Spark requests them in a process without a session.
-
-Images are JSON texts, because types have different properties."""
-
-_ARROW = pa.schema(
-    [
-        *(pa.field(name, pa.string()) for name in ("commit_id", "parent_commit_id", "branch", "actor")),
-        pa.field("committed_at", pa.timestamp("us", tz="UTC")),
-        pa.field("number", pa.int64()),
-        *(pa.field(name, pa.string()) for name in ("kind", "type", "id", "op")),
-        pa.field("changed", pa.list_(pa.string())),
-        *(pa.field(name, pa.string()) for name in ("before", "after")),
-    ]
-)
-
-_NAMES = ("store", "changes", "branch", "kind", "type", "op", "commits", "policy", "actor")
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeOptions:
-    """Parsed options of a change stream."""
-
-    store: str
-    start: str
-    branch: str = "main"
-    commits: int | None = None
-    chosen: Mapping[str, list[str]] = field(default_factory=dict)
-    policy: str | None = None
-    actor: str | None = None
-    storage: Mapping[str, str] = field(default_factory=dict)
-
-    def feed(self) -> Feed:
-        graph: Graph = open_graph(self.store, storage_options=self.storage, policy=self.policy, actor=self.actor)
-        kind, type_, op = (self.chosen.get(name) for name in ("kind", "type", "op"))
-        return graph.feed(self.branch, kind=kind, type=type_, op=op)
-
-
-def parse_change_options(given: Mapping[str, str]) -> ChangeOptions:
-    """Parse the options that Spark passes, with case-insensitive names."""
-    options = {name.lower(): value for name, value in given.items()}
-    for name in options:
-        if name not in _NAMES and not name.startswith(STORAGE):
-            hint = did_you_mean(name, list(_NAMES)) or f"options are {', '.join(_NAMES)} and storage.*"
-            raise UsageError(f"unknown option {name!r} of a change stream", hint=hint)
-    commits = options.get("commits")
-    if commits is not None and not (commits.isdecimal() and int(commits)):
-        raise UsageError(
-            f"invalid number of commits: {commits!r}",
-            hint='use a positive integer: .option("commits", 100) limits a micro-batch',
-        )
-    names = ("kind", "type", "op")
-    return ChangeOptions(
-        checked_store(options),
-        options["changes"],
-        options.get("branch", "main"),
-        None if commits is None else int(commits),
-        {name: [item.strip() for item in options[name].split(",")] for name in names if name in options},
-        options.get("policy"),
-        options.get("actor"),
-        {name[len(STORAGE) :]: value for name, value in options.items() if name.startswith(STORAGE)},
-    )
+_PART_SHIFT = 40
+"""The number of a change is its part of the commit in the upper bits, and its position there in the lower ones."""
 
 
 @dataclass(frozen=True)
 class CommitPartition(InputPartition):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
-    """A commit that one task compares with its parent."""
+    """A commit that one task compares with its parent, or a part of it."""
 
     commit: GraphCommit
     parent: GraphCommit
+    part: CommitPart | None = None
+    number: int = 0
+
+
+def commit_partitions(feed: Feed, line: Sequence[GraphCommit]) -> list[CommitPartition]:
+    """The tasks for consecutive commits; the first one of them was delivered before."""
+    rows_max = feed.comparer.store.tuning.partition_rows
+    return [
+        CommitPartition(commit, parent, part, number)
+        for parent, commit in pairwise(line)
+        for number, part in enumerate(feed.parts(commit, parent, rows_max))
+    ]
+
+
+def read_partition(options: ChangeOptions, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """The changes of one task."""
+    assert isinstance(partition, CommitPartition)
+    freeze_imports()
+    feed = options.feed()
+    rows = feed.rows(partition.commit, partition.parent, partition.part)
+    first = partition.number << _PART_SHIFT
+    yield from change_batches(partition.commit, first, rows, feed.comparer.store, schema)
+
+
+class ChangeReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
+    """The changes between two commits as a frame, up to the head that it was created at."""
+
+    def __init__(self, options: ChangeOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        feed = options.feed()
+        start, end = options.start_cursor(feed), options.end_cursor(feed)
+        self._partitions = commit_partitions(feed, feed.commits(start, end))
+
+    def partitions(self) -> Sequence[InputPartition]:
+        # Spark requires at least one partition; one without a commit has no rows.
+        return self._partitions or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, CommitPartition):
+            yield from read_partition(self._options, self._schema, partition)
 
 
 class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc, unused-ignore] # as above
     """Reads the commits of a branch, oldest first."""
 
-    def __init__(self, options: ChangeOptions) -> None:
+    def __init__(self, options: ChangeOptions, schema: StructType) -> None:
         self._options = options
+        self._schema = schema
         self._target: str | None = None
 
     def initialOffset(self) -> dict[str, str]:  # noqa: N802 - Spark's name
-        feed = self._options.feed()
-        return {"cursor": feed.start(self._options.start)}
+        return {"cursor": self._options.start_cursor(self._options.feed())}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         # Spark has no read limit in commits; one "file" stands for one commit.
@@ -121,45 +95,19 @@ class ChangeStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  
 
     def latestOffset(self, start: dict[str, str], limit: ReadLimit) -> dict[str, str]:  # noqa: N802 - Spark's name
         feed = self._options.feed()
-        waiting = feed.commits(start["cursor"], self._target)
+        waiting = feed.commits(start["cursor"], self._options.end_cursor(feed) or self._target)
         wanted = waiting[: limit.max_files + 1] if isinstance(limit, ReadMaxFiles) else waiting
         return {"cursor": feed.cursor(wanted[-1].id)}
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[CommitPartition]:
-        line = self._options.feed().commits(start["cursor"], end["cursor"])
-        return [CommitPartition(commit, parent) for parent, commit in pairwise(line) if commit.tables]
+        feed = self._options.feed()
+        return commit_partitions(feed, feed.commits(start["cursor"], end["cursor"]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, CommitPartition)
-        freeze_imports()
-        changes = enumerate(self._options.feed().changes(partition.commit, partition.parent))
-        while rows := [_row(partition.commit, *item) for item in islice(changes, limits.FACT_BATCH_ROWS)]:
-            yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
+        return read_partition(self._options, self._schema, partition)
 
     def commit(self, end: dict[str, str]) -> None:
         """Nothing to release: the feed keeps no state for readers."""
 
     def stop(self) -> None:
         """Nothing to close."""
-
-
-def _row(commit: GraphCommit, number: int, change: Change) -> dict[str, Any]:
-    return {
-        "commit_id": commit.id,
-        "parent_commit_id": commit.parents[0],
-        "branch": commit.branch,
-        "actor": commit.actor,
-        "committed_at": commit.created_at_us,
-        "number": number,
-        "kind": change.kind,
-        "type": change.type_name,
-        "id": change.id,
-        "op": change.op.value,
-        "changed": list(change.changed),
-        "before": _text(change.before),
-        "after": _text(change.after),
-    }
-
-
-def _text(image: Image | None) -> str | None:
-    return None if image is None else json.dumps(image.to_json(), ensure_ascii=False)

@@ -6,80 +6,76 @@ driver runs all checks. Neither can use a session, because Spark runs data sourc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceArrowWriter,
-    DataSourceReader,
-    DataSourceStreamArrowWriter,
-    InputPartition,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.load.run import LoadJob, row_embedding
-from omnigraph.engine.load_options import LoadOptions
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_types import DST, SRC, table_schema
+from omnigraph.rows.arrow_types import table_schema
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import freeze_imports
 from omnigraph.spark.cluster.spark_types import arrow_schema, cast_for_spark, spark_schema
-from omnigraph.spark.load.checks.on_driver import publish_checked
-from omnigraph.spark.load.frame_slices import FrameColumns, write_frame_slice
-from omnigraph.spark.load.input import LoadInput
-from omnigraph.spark.load.publish import publish_input
-from omnigraph.spark.load.slices import InputSlice, SliceWriter
-from omnigraph.spark.source.change_stream import SCHEMA, ChangeStreamReader, parse_change_options
+from omnigraph.spark.source.change_columns import change_schema
+from omnigraph.spark.source.change_options import ChangeOptions, is_change_feed, parse_change_options
+from omnigraph.spark.source.change_stream import ChangeReader, ChangeStreamReader
 from omnigraph.spark.source.options import SourceOptions, parse_options
+from omnigraph.spark.source.reporting import reported
+from omnigraph.spark.source.table_options import is_creating, read_options, with_options, written_options
+from omnigraph.spark.source.writing import SourceStreamWriter, SourceWriter, Writing
 from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import fragment_groups, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.load.outcome import Loaded
-
-_QUERY_ID = "sql.streaming.queryId"
-"""The local property of a task that identifies its streaming query."""
 
 
 class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
-    """``spark.read.format("omnigraph").option("store", ...).option("type", ...)``."""
+    """``spark.read.format("omnigraph").option("type", ...).load(path)``."""
+
+    defaults: ClassVar[Mapping[str, str]] = {}
+    """Options of the session, ``spark.omnigraph.*``, that apply where a frame has none of its own."""
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._changes = parse_change_options(options) if "changes" in {name.lower() for name in options} else None
-        if self._changes is None:
-            self._options = parse_options(options)
+        # Options are parsed when they are used: for a table of the catalog, Spark passes them with the schema.
+        self._given: dict[str, str] = dict(options)
         self._commit: str | None = None
 
     @classmethod
     def name(cls) -> str:
         return "omnigraph"
 
-    def schema(self) -> StructType | str:
-        if self._changes is not None:
-            return SCHEMA
-        snapshot = self._options.snapshot()
+    @property
+    def _is_feed(self) -> bool:
+        return is_change_feed(self._given)
+
+    @reported
+    def schema(self) -> StructType:
+        if self._is_feed:
+            return change_schema(self._feed_options().typed_entity())
+        options = self._parsed()
+        snapshot = options.snapshot()
         self._commit = snapshot.commit_id
-        entity = self._options.entity(snapshot.catalog)
-        self._options.filter(entity)
-        return spark_schema(entity, self._options.chosen_columns(entity))
+        entity = options.entity(snapshot.catalog)
+        options.filter(entity)
+        columns = spark_schema(entity, options.chosen_columns(entity))
+        return with_options(columns, options.of_table) if is_creating(self._given) else columns
 
+    @reported
     def streamReader(self, schema: StructType) -> ChangeStreamReader:  # noqa: N802 - Spark's name
-        if self._changes is None:
-            raise UsageError(
-                "only changes can be read as a stream", hint='set .option("changes", "beginning") or "now"'
-            )
-        return ChangeStreamReader(self._changes)
+        if not self._is_feed:
+            raise UsageError("only changes can be read as a stream", hint='set .option("readChangeFeed", "true")')
+        return ChangeStreamReader(self._feed_options(), schema)
 
-    def reader(self, schema: StructType) -> SourceReader:
-        if self._changes is not None:
-            raise UsageError("changes can only be read as a stream", hint="use spark.readStream, or graph.changes")
-        options = self._options
+    @reported
+    def reader(self, schema: StructType) -> SourceReader | ChangeReader:
+        if self._is_feed:
+            return ChangeReader(self._feed_options(), schema)
+        options = self._parsed(read_options(schema))
         snapshot = options.snapshot() if self._commit is None else options.graph().snapshot(at=self._commit)
         entity = options.entity(snapshot.catalog)
         unknown = [name for name in schema.names if name not in table_schema(entity).names]
@@ -87,17 +83,34 @@ class OmnigraphSource(DataSource):  # type: ignore[misc, unused-ignore] # untype
             raise UsageError(f"{entity.name} has no column {unknown[0]!r}")
         return SourceReader(snapshot.store, snapshot.state.tables[entity.table_key], schema, options.filter(entity))
 
+    @reported
     def writer(self, schema: StructType, overwrite: bool) -> SourceWriter:
-        mode = LoadMode.OVERWRITE if overwrite else LoadMode(self._options.load)
-        return SourceWriter(_Writing.of(self._options, schema, mode))
+        options = self._target(schema)
+        mode = LoadMode.OVERWRITE if overwrite else LoadMode(options.load)
+        return SourceWriter(Writing.of(options, schema, mode))
 
+    @reported
     def streamWriter(self, schema: StructType, overwrite: bool) -> SourceStreamWriter:  # noqa: N802 - Spark's name
-        if self._options.query is None:
+        options = self._target(schema)
+        if options.query is None:
             hint = 'set .option("query", ...) to a name that stays the same across restarts'
             raise UsageError("a stream needs a name for exactly-once writes", hint=hint)
         if overwrite:
             raise UsageError("a stream cannot overwrite a type", hint='use outputMode("append")')
-        return SourceStreamWriter(_Writing.of(self._options, schema, LoadMode(self._options.load)))
+        return SourceStreamWriter(Writing.of(options, schema, LoadMode(options.load)))
+
+    def _feed_options(self) -> ChangeOptions:
+        return parse_change_options(self._given, self.defaults)
+
+    def _parsed(self, of_table: Mapping[str, str] | None = None) -> SourceOptions:
+        """The options of the frame, over those of its table in the catalog, over those of the session."""
+        return parse_options({**(of_table or {}), **self._given}, self.defaults)
+
+    def _target(self, schema: StructType) -> SourceOptions:
+        """The options of a write. A table of the catalog is used only if the frame names no type."""
+        named = {name.lower() for name in self._given}
+        is_named = "type" in named or "store" in named or "path" in named
+        return self._parsed({} if is_named else written_options(schema))
 
 
 @dataclass(frozen=True)
@@ -141,99 +154,3 @@ class SourceReader(DataSourceReader):  # type: ignore[misc, unused-ignore] # unt
             fragments=partition.fragments,
         ):
             yield cast_for_spark(batch, schema)
-
-
-@dataclass(frozen=True)
-class SliceMessage(WriterCommitMessage):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
-    """Commit message of a task: its slice, and the query if it belongs to a stream."""
-
-    input_slice: InputSlice
-    query: str | None = None
-
-
-@dataclass(frozen=True)
-class _Writing:
-    """One write: the state that tasks need, and the publication of their slices."""
-
-    options: SourceOptions
-    mode: LoadMode
-    writer: SliceWriter
-    columns: FrameColumns
-
-    @classmethod
-    def of(cls, options: SourceOptions, schema: StructType, mode: LoadMode) -> _Writing:
-        if options.at is not None:
-            raise UsageError("cannot write to a commit", hint="use the option branch instead of at")
-        graph = options.graph()
-        snapshot = graph.snapshot(options.branch)
-        store, pins = snapshot.store, snapshot.state.tables
-        embedding = row_embedding(store, pins, snapshot.catalog, mode, lambda: graph.embedder)
-        reading = snapshot.catalog if embedding is None else embedding.reading
-        entity = options.entity(reading)
-        names = tuple({"from": SRC, "to": DST}.get(name, name) for name in schema.names)
-        twice = [name for place, name in enumerate(names) if name in names[:place]]
-        if twice:
-            raise UsageError(f"the frame has two columns named {twice[0]!r}", hint="drop one of them")
-        columns = FrameColumns(0, entity.name, entity, {}, names, has_files=False)
-        writer = SliceWriter(store, pins, reading, embedding, omissions=mode.omissions)
-        return cls(options, mode, writer, columns)
-
-    def write(self, batches: Iterator[pa.RecordBatch]) -> SliceMessage:
-        from pyspark import TaskContext
-
-        freeze_imports()
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        query = None if context is None else context.getLocalProperty(_QUERY_ID)
-        return SliceMessage(write_frame_slice(self.writer, self.columns, number, iter(batches)), query)
-
-    def publish(self, messages: Sequence[Any], idempotency_key: str | None = None) -> None:
-        """Publish all slices as one commit. A failure deletes the files, unless the outcome is unknown."""
-        slices = [message.input_slice for message in messages if message is not None]
-        commit_options: dict[str, Any] = {**self.options.commit_options}
-        if idempotency_key is not None:
-            commit_options["idempotency_key"] = idempotency_key
-        options = LoadOptions(self.mode, branch=self.options.branch or "main", **commit_options)
-        replaced = frozenset([self.columns.entity.table_key] if self.mode is LoadMode.OVERWRITE else [])
-
-        def load(job: LoadJob) -> Loaded:
-            whole = LoadInput(job.context.store, job.mode, slices, replaced=replaced)
-            return publish_input(job, whole, publish_checked)
-
-        self.options.graph().load_with(load, options)
-
-
-class SourceWriter(DataSourceArrowWriter):  # type: ignore[misc, unused-ignore] # untyped where pyspark is not installed
-    """A load as one commit. Files of an aborted write are unreferenced, and garbage for cleanup."""
-
-    def __init__(self, writing: _Writing) -> None:
-        self._writing = writing
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> SliceMessage:
-        return self._writing.write(iterator)
-
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._writing.publish(messages)
-
-
-class SourceStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc, unused-ignore] # as above
-    """One commit per epoch, exactly once: the epoch is part of the commit's idempotency key.
-
-    The checkpoint of a query counts its epochs. With a new checkpoint, epochs restart at 0 with other rows, even if the
-    option ``query`` is the same. The key therefore contains Spark's query id, which only tasks can read.
-    """
-
-    def __init__(self, writing: _Writing) -> None:
-        self._writing = writing
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> SliceMessage:
-        return self._writing.write(iterator)
-
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        queries = [message.query for message in messages if isinstance(message, SliceMessage) and message.query]
-        # Without a task there are no rows, so a retry writes nothing twice.
-        key = f"spark-stream/{self._writing.options.query}/{queries[0]}/{batchId}" if queries else None
-        self._writing.publish(messages, key)
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Nothing to undo: no version refers to the written files."""

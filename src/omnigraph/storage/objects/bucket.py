@@ -1,7 +1,7 @@
 """Backend of a bucket: small files as objects, through the clients of obstore.
 
-Create-if-absent is a conditional PUT, delete-if a conditional DELETE. A subclass of ``BucketBackend`` supplies what
-differs between providers: the client, the conditional delete, and the hint about credentials.
+Create-if-absent and replace-if are conditional PUTs, delete-if a conditional DELETE. A subclass of ``BucketBackend``
+supplies what differs between providers: the client, the conditional delete, and the hint about credentials.
 """
 
 from __future__ import annotations
@@ -116,6 +116,24 @@ class BucketObjects:
             return False
         except Exception as error:
             return self._settle(path, None, f"{path} was deleted", error)
+        return True
+
+    def replace_if(self, path: str, before: bytes, content: bytes) -> bool:
+        from obstore.exceptions import PreconditionError
+
+        try:
+            found = self._store.get(path)
+            e_tag = found.meta["e_tag"]
+            if bytes(found.bytes()) != before:
+                return False
+            self._store.put(path, content, mode={"e_tag": e_tag})
+        except FileNotFoundError:
+            return False
+        except PreconditionError:
+            # The client retries a request whose response was lost; the retry finds the object of the first.
+            return self.read(path) == content
+        except Exception as error:
+            return self._settle(path, content, f"{path} was replaced", error)
         return True
 
     def delete_if(self, path: str, content: bytes) -> bool:

@@ -148,6 +148,19 @@ class LocalObjects:
         except OSError as error:
             raise _unusable(self._root, path, error) from error
 
+    def replace_if(self, path: str, before: bytes, content: bytes) -> bool:
+        try:
+            # Every conditional change takes this lock, so no other one comes between the comparison and the rename.
+            with only_process(os.path.dirname(self._root.local(path))):
+                if self.read(path) != before:
+                    return False
+                self.replace(path, content)
+                return True
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unusable(self._root, path, error) from error
+
     def list(self, prefix: str) -> Iterator[tuple[str, int]]:
         start = self._root.local(prefix)
         for directory, _, names in os.walk(start):

@@ -64,6 +64,10 @@ class Objects(Protocol):
         """Delete the file; False if it does not exist."""
         ...
 
+    def replace_if(self, path: str, before: bytes, content: bytes) -> bool:
+        """Replace the file if it still has the content ``before``; False if its content differs or it is missing."""
+        ...
+
     def delete_if(self, path: str, content: bytes) -> bool:
         """Delete the file if it still has this content; False if its content differs or it does not exist."""
         ...

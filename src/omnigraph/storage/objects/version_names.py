@@ -5,6 +5,9 @@ from __future__ import annotations
 DETACHED_BIT = 1 << 63
 """Numbers of detached versions have the highest bit set; ordinary ones count from 1."""
 
+FIRST_VERSION = 1
+"""An ordinary, empty version that every table has: it makes the directory a dataset for Lance."""
+
 LAST_NUMBER = 2**64 - 1
 """Lance names an ordinary version by its distance from this number, so that listings start with the newest."""
 

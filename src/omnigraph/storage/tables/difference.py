@@ -114,9 +114,14 @@ def _add(pieces: list[Piece], fragment: lance.LanceFragment, offsets: Rows) -> N
 
 def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
     """Count the rows of some pieces. Reads no row."""
+    return sum(piece_rows(store, pin, pieces))
+
+
+def piece_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> list[int]:
+    """The number of rows of each piece. Reads no row."""
     dataset = store.open(pin.location, pin.lance_version)
     live = {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
-    return sum(live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces)
+    return [live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces]
 
 
 def read_pieces(

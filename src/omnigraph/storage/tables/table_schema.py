@@ -9,6 +9,14 @@ from lance import LanceDataset, blob_array, blob_field
 
 BLOB_MARK = b"omnigraph:blob"
 
+NOTICE_KEY = "omnigraph"
+
+NOTICE = "versions are detached: read with omnigraph.namespace or a mirror"
+"""Metadata of every table: a program that opens the directory finds the first, empty version without an error.
+
+Short, because every data file and version repeats it.
+"""
+
 ColumnNumbers = frozenset[tuple[str, int]]
 """The columns of a version: their names, and the numbers by which data files know them."""
 
@@ -30,8 +38,8 @@ def numbers_within(dataset: LanceDataset, name: str) -> frozenset[int]:
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema with Lance's blob type in place of marked binary columns."""
-    return pa.schema([_stored_field(field) for field in schema])
+    """The schema with Lance's blob type in place of marked binary columns, and the notice for other readers."""
+    return pa.schema([_stored_field(field) for field in schema], metadata={NOTICE_KEY: NOTICE})
 
 
 def _stored_field(field: pa.Field) -> pa.Field:

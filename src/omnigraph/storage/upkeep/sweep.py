@@ -25,12 +25,9 @@ from omnigraph.storage.index.indexes import segment_ids
 from omnigraph.storage.objects.durability import mismatch
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.objects.protocol import Listed
-from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.objects.version_names import FIRST_VERSION, manifest_file
 from omnigraph.storage.publish.published import DIRECTORY as MARKS
 from omnigraph.storage.tables.store import Store
-
-FIRST_VERSION = 1
-"""An ordinary, empty version that every table has: it makes the directory a dataset for Lance."""
 
 HINT = "latest_version_hint.json"
 """A file that Lance writes on a local disk; nothing relies on it."""

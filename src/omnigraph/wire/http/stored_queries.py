@@ -45,6 +45,9 @@ def _query_json(query: StoredQueryFacts) -> dict[str, Any]:
 def parameter_json(parameter: ParameterIR) -> dict[str, Any]:
     """A parameter with the kind of its values; ``bigint``, ``date``, ``datetime`` and ``blob`` travel as texts."""
     type_ = parameter.type
+    if parameter.fields:
+        fields = [parameter_json(field) for field in parameter.fields]
+        return {"name": parameter.name, "kind": "list", "item_kind": "object", "fields": fields, "nullable": False}
     kind = KINDS[type_.scalar]
     return {
         "name": parameter.name,

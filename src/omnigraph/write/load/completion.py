@@ -50,7 +50,9 @@ class Completed:
             unchanged = np.count_nonzero(~is_changed(self.delta.rows, self.images))
             return replace(self.delta, kept=int(unchanged))
         rows = without_unchanged(self.delta.rows, self.images)
-        return replace(self.delta, rows=rows, omitted=None, found=self.images.found)
+        # The images do not have the addresses of removed rows.
+        found = None if self.delta.removed else self.images.found
+        return replace(self.delta, rows=rows, omitted=None, found=found)
 
 
 def completed(store: Store, capture: Capture, delta: TableDelta, mode: LoadMode, violations: Violations) -> Completed:

@@ -124,6 +124,7 @@ def prepare_load(
     committed = CommittedGraph(store, capture.state, tables_read)
     fitting = [retyped(delta, capture.catalog, is_partial=mode.is_partial) for delta in deltas]
     by_key = {delta.entity.table_key: _with_vanished(store, capture, delta) for delta in fitting}
+    by_key = {key: _with_found(key, delta, committed) for key, delta in by_key.items()}
     violations = Violations()
     violations.absorb(found)
     whole = {key: completed(store, capture, delta, mode, violations) for key, delta in by_key.items()}
@@ -143,7 +144,7 @@ def prepare_load(
 def _has_work(capture: Capture, delta: TableDelta) -> bool:
     """True if a delta changes its table. An overwrite changes nothing if the table has exactly its rows."""
     pin = capture.state.tables[delta.entity.table_key]
-    return any(overwrite_counts(delta, pin)) if delta.replaces_all else delta.rows.num_rows > 0
+    return any(overwrite_counts(delta, pin)) if delta.replaces_all else bool(delta.rows.num_rows or delta.removed)
 
 
 def _remarks(store: Store, capture: Capture, deltas: Mapping[str, TableDelta]) -> tuple[str, ...]:
@@ -191,3 +192,10 @@ def _with_vanished(store: Store, capture: Capture, delta: TableDelta) -> TableDe
     kept = set(delta.ids())
     gone = {id_ for batch in scan(store, pin, ["id"]) for id_ in batch.column("id").to_pylist() if id_ not in kept}
     return replace(delta, vanished=frozenset(gone))
+
+
+def _with_found(key: str, delta: TableDelta, committed: CommittedGraph) -> TableDelta:
+    """The delta with only those removals that remove something: a replica may not have what its source deleted."""
+    if not delta.removed:
+        return delta
+    return replace(delta, removed=frozenset(committed.existing_ids(key, sorted(delta.removed))))

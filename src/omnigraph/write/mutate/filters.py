@@ -1,59 +1,115 @@
-"""The predicate of a mutation as a storage filter for committed rows, and as a test of pending rows."""
+"""Predicates of statements: a storage filter that keeps at least the matching rows, and the exact test of rows.
+
+Storage evaluates what it can, by an index if there is one; the evaluator of queries decides every row, committed or
+pending, so that a condition means the same in a statement and in a query.
+"""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
-from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.storage.tables.filters import Comparison
+from omnigraph.query.ir import TARGET
+from omnigraph.query.variables import walk
+from omnigraph.rows.arrow_types import ID, Entity, table_schema
+from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Membership, Missing, Not, RowFilter, Substring
 
-_TESTS: dict[BinaryOperator, Callable[[Any, Any], bool]] = {
-    BinaryOperator.EQ: operator.eq,
-    BinaryOperator.NE: operator.ne,
-    BinaryOperator.LT: operator.lt,
-    BinaryOperator.LE: operator.le,
-    BinaryOperator.GT: operator.gt,
-    BinaryOperator.GE: operator.ge,
-}
+_AT_END = {BinaryOperator.CONTAINS: False, BinaryOperator.ENDS_WITH: True}
 
 
 @dataclass(frozen=True, slots=True)
-class RowFilter:
-    """A bound predicate: never true, true where a column is not null, or a comparison with a typed value."""
+class Pushed:
+    """The filter of a predicate. If it is not exact, more rows may pass it; without a filter all rows do."""
 
-    never: bool = False
-    column: str | None = None
-    comparison: Comparison | None = None
-    test: Callable[[Any, Any], bool] | None = None
-    value: Any = None
+    filter: RowFilter | None
+    is_exact: bool
 
-    @classmethod
-    def of(cls, entity: Entity, predicate: ir.Expr) -> RowFilter:
-        """The filter of a predicate whose parameters are bound and whose constants are coerced."""
-        match predicate:
-            case ir.Constant():
-                return cls(never=predicate.value is not True)
-            case ir.IsNull(ir.Property(name=column)):
-                return cls(column=column)
-            case ir.Compare(comparison, ir.Property(name=column), ir.Constant(value=value)):
-                scalar = pa.scalar(value, table_schema(entity).field(column).type)
-                test = _TESTS[comparison]
-                return cls(False, column, Comparison(column, comparison.value, scalar), test, scalar.as_py())
-            case _:
-                raise AssertionError(f"not a predicate of a mutation: {predicate}")
 
-    def matches(self, row: dict[str, Any]) -> bool:
-        """True if a row satisfies the predicate; null never does."""
-        if self.never:
-            return False
-        if self.column is None:
-            return True
-        current = row[self.column]
-        return current is not None and (self.test is None or self.test(current, self.value))
+def pushed(entity: Entity, predicate: ir.Expr) -> Pushed:
+    """The part of a bound predicate that storage evaluates."""
+    if predicate == ir.TRUE:
+        return Pushed(None, is_exact=True)
+    conjuncts = _operands(predicate, BinaryOperator.AND)
+    found = [_pushed(entity, conjunct) for conjunct in conjuncts]
+    filters = tuple(part.filter for part in found if part.filter is not None)
+    whole = filters[0] if len(filters) == 1 else AllOf(filters) if filters else None
+    return Pushed(whole, all(part.is_exact for part in found))
+
+
+def own_columns(expression: ir.Expr) -> Iterator[str]:
+    """The columns of the entity that an expression reads."""
+    for part in walk(expression):
+        if isinstance(part, ir.Property) and part.variable == TARGET:
+            yield part.name
+        elif isinstance(part, ir.EntityId) and part.variable == TARGET:
+            yield ID
+
+
+def columns_of(row_filter: RowFilter | None) -> Iterator[str]:
+    """The columns that a filter compares."""
+    match row_filter:
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from columns_of(part)
+        case Not(part):
+            yield part.column
+        case None:
+            return
+        case _:
+            yield row_filter.column
+
+
+def _operands(predicate: ir.Expr, operator: BinaryOperator) -> tuple[ir.Expr, ...]:
+    is_joined = isinstance(predicate, ir.Logic) and predicate.operator is operator
+    return predicate.operands if is_joined and isinstance(predicate, ir.Logic) else (predicate,)
+
+
+def _pushed(entity: Entity, predicate: ir.Expr) -> Pushed:
+    match predicate:
+        case ir.Logic(BinaryOperator.AND):
+            return pushed(entity, predicate)
+        case ir.Logic(BinaryOperator.OR, operands):
+            parts = [_pushed(entity, operand) for operand in operands]
+            filters = tuple(part.filter for part in parts if part.filter is not None)
+            # A part without a filter lets every row pass, and then so does the disjunction.
+            whole = AnyOf(filters) if len(filters) == len(parts) else None
+            return Pushed(whole, all(part.is_exact for part in parts))
+        case _:
+            filter_ = _compared(entity, predicate)
+            return Pushed(filter_, is_exact=filter_ is not None)
+
+
+def _compared(entity: Entity, predicate: ir.Expr) -> RowFilter | None:
+    schema = table_schema(entity)
+    match predicate:
+        case ir.Compare(operator, left, ir.Constant(value=value)) if value is not None:
+            column = _column(left)
+            return None if column is None else Comparison(column, operator.value, _scalar(schema, column, value))
+        case ir.Member(item, ir.Constant(value=tuple() as values)) if values and None not in values:
+            column = _column(item)
+            return None if column is None else Membership(column, pa.array(values, schema.field(column).type))
+        case ir.IsNull(ir.Property(variable=variable, name=column), negated=negated) if variable == TARGET:
+            return Not(Missing(column)) if negated else Missing(column)
+        case ir.TextMatch(operator, left, ir.Constant(value=str() as text)) if operator in _AT_END:
+            column = _column(left)
+            return None if column is None else Substring(column, text, _AT_END[operator])
+        case _:
+            return None
+
+
+def _column(expression: ir.Expr) -> str | None:
+    match expression:
+        case ir.Property(variable=variable, name=name, type=type_) if variable == TARGET and type_.is_plain_scalar:
+            return name
+        case ir.EntityId(variable=variable) if variable == TARGET:
+            return ID
+        case _:
+            return None
+
+
+def _scalar(schema: pa.Schema, column: str, value: ir.ConstantValue) -> pa.Scalar:
+    return pa.scalar(value, schema.field(column).type)

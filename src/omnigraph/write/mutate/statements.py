@@ -1,14 +1,11 @@
 """Mutations: statements run in order, each sees the effects of the earlier ones, and the result is one delta per table.
 
-Pending entities are Python rows by id, layered over the captured snapshot; predicates are evaluated on both. The rows
-that an update or delete matched in the snapshot enter the fingerprint. If they change before the commit, the write
-fails with a conflict (no lost updates) instead of being decided again.
+A statement computes the values of all its entities together. Constraints are checked on the result as a whole.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,169 +13,195 @@ import pyarrow as pa
 
 from omnigraph.core.ports import IdSource
 from omnigraph.core.profile import Profiler
-from omnigraph.core.tables import Counts, TablePin
 from omnigraph.errors import ViolationError
-from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
+from omnigraph.exec.frame import Frame
+from omnigraph.history.plan import WriteMode
+from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture
 from omnigraph.query import expressions as ir
+from omnigraph.query.explain import describe_statement
 from omnigraph.query.ir import (
     AssignmentIR,
+    Column,
     DeleteEdges,
     DeleteNodes,
+    EntityStatement,
+    ForMatches,
+    ForRecords,
     InsertEdge,
     InsertNode,
     MutationIR,
+    QueryIR,
     StatementIR,
+    UpdateEdges,
     UpdateNodes,
 )
-from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.query.operation import types_read
+from omnigraph.rows.arrow_types import ID, Entity, column_type, table_schema
 from omnigraph.rows.keys import key_id, key_text, key_type
-from omnigraph.rows.validate import TableDelta, check_delta
-from omnigraph.rows.values import check_values
-from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
-from omnigraph.schema.catalog import EdgeType, NodeType
-from omnigraph.storage.index.indexes import IndexKind
-from omnigraph.storage.index.reads import known_indexes
-from omnigraph.storage.tables.filters import Comparison
-from omnigraph.storage.tables.scan import rows_with, scan
+from omnigraph.rows.violations import Violation, ViolationCode, Violations, shown
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ
-from omnigraph.write.committed_graph import CommittedGraph
-from omnigraph.write.context import WriteOptions
-from omnigraph.write.mutate.changed import without_same
-from omnigraph.write.mutate.filters import RowFilter
-from omnigraph.write.staging import count_deltas, stage_deltas
-from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, given_up, is_renewed, report_gaps
+from omnigraph.write.mutate.checked import PreparedMutation, check
+from omnigraph.write.mutate.current import CurrentGraph, Row
+from omnigraph.write.mutate.evaluation import own_frame
+from omnigraph.write.mutate.filters import own_columns
+from omnigraph.write.mutate.given import ALONE, Given
+from omnigraph.write.mutate.overlay import current_state
+from omnigraph.write.mutate.targets import Targets, find_targets
+from omnigraph.write.vectors.mutation_vectors import MutationVectors, given_up, is_renewed
 from omnigraph.write.violations import violation_error
 
-Row = dict[str, Any]
-
-
-@dataclass
-class Pending:
-    """Pending changes of one table."""
-
-    entity: Entity
-    rows: dict[str, Row] = field(default_factory=dict)
-    removed: set[str] = field(default_factory=set)
-    renewed: set[str] = field(default_factory=set)
-    """Ids whose missing vectors are embedded."""
-    mode: WriteMode = WriteMode.APPEND
-
-    def put(self, row: Row) -> None:
-        self.rows[row["id"]] = row
-        self.removed.discard(row["id"])
-
-    def remove(self, id_: str) -> None:
-        self.rows.pop(id_, None)
-        self.removed.add(id_)
-
-    def hides(self, id_: str) -> bool:
-        """True if a pending change replaces or deletes the snapshot row of an id."""
-        return id_ in self.rows or id_ in self.removed
-
-
-@dataclass(frozen=True)
-class PreparedMutation:
-    """A validated mutation."""
-
-    store: Store
-    deltas: dict[str, TableDelta]
-    modes: dict[str, WriteMode]
-    reads: frozenset[str]
-    fingerprint: str
-    affected_nodes: int
-    affected_edges: int
-    query_name: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.deltas
-
-    def counts(self, capture: Capture) -> dict[str, Counts]:
-        return count_deltas(self.store, capture, self.deltas, self.modes)
-
-    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
-        return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
+ReadRows = Callable[[ManifestState, Catalog, QueryIR], pa.Table]
+"""Runs a bound query over the tables of a state."""
 
 
 def prepare_mutation(
     store: Store,
     capture: Capture,
     mutation: MutationIR,
+    shown: MutationIR,
     ids: IdSource,
     vectors: MutationVectors,
     profiler: Profiler,
-    lines: Sequence[str],
+    read_rows: ReadRows,
 ) -> PreparedMutation:
     """Run the statements on the capture and validate the result as a whole; raises ViolationError without any change.
 
-    ``lines`` are the statements as shown in a profile.
+    ``shown`` is the same mutation with its parameters unbound, for the profile.
     """
-    run = _Run(store, capture, ids, vectors, profiler)
+    run = _Run(CurrentGraph(store, capture, profiler), ids, vectors, read_rows)
     with profiler.step(READ) as reading:
-        for line, statement in zip(lines, mutation.statements, strict=True):
-            with profiler.step(line) as step:
-                step.rows = run.execute(statement)
-        reading.rows = run.affected_nodes + run.affected_edges
+        for number, (statement, line) in enumerate(zip(mutation.statements, shown.statements, strict=True), 1):
+            run.execute(statement, line, f"{number}.")
+        reading.rows = run.written
     with profiler.step(CHECK) as checking:
-        prepared = run.check()
+        prepared = check(run.graph, vectors)
         checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
-        return replace(prepared, query_name=mutation.name)
+        return replace(prepared, query_name=mutation.name, returned=run.returned)
 
 
 @dataclass
 class _Run:
-    store: Store
-    capture: Capture
+    graph: CurrentGraph
     ids: IdSource
     vectors: MutationVectors
-    profiler: Profiler
-    pending: dict[str, Pending] = field(default_factory=dict)
-    matched: list[str] = field(default_factory=list)
-    seen: dict[str, dict[str, Row]] = field(default_factory=dict)
-    """Committed rows that predicates matched, by table and id."""
-    tables_read: set[str] = field(default_factory=set)
-    affected_nodes: int = 0
-    affected_edges: int = 0
+    read_rows: ReadRows
+    written: int = 0
+    violations: Violations = field(default_factory=Violations)
+    returned: pa.Table | None = None
+    minted: dict[str, str] = field(default_factory=dict)
+    """New ids, which differ each time the mutation is prepared, and names for them that do not."""
 
-    def execute(self, statement: StatementIR) -> int:
-        """Run a statement after the earlier ones; returns the number of entities it changed."""
-        before = self.affected_nodes + self.affected_edges
-        self._execute(statement)
-        return self.affected_nodes + self.affected_edges - before
+    def execute(self, statement: StatementIR, line: StatementIR, number: str) -> None:
+        """Run a statement after the earlier ones; ``line`` is how the profile shows it."""
+        with self.graph.profiler.step(f"{number} {describe_statement(line)}") as step:
+            before = self.written
+            match statement:
+                case ForMatches() | ForRecords():
+                    assert isinstance(line, ForMatches | ForRecords)
+                    given = (
+                        self._matched(statement) if isinstance(statement, ForMatches) else Given.of_records(statement)
+                    )
+                    self._for_each(statement, line, given, number)
+                case _:
+                    self._write(statement, ALONE)
+            step.rows = self.written - before
 
-    def _execute(self, statement: StatementIR) -> None:
-        catalog = self.capture.catalog
+    def _for_each(
+        self, loop: ForMatches | ForRecords, lines: ForMatches | ForRecords, given: Given, number: str
+    ) -> None:
+        for part, (inner, line) in enumerate(zip(loop.statements, lines.statements, strict=True), 1):
+            with self.graph.profiler.step(f"{number}{part} {describe_statement(line)}") as step:
+                before = self.written
+                self._write(inner, given)
+                step.rows = self.written - before
+
+    def _matched(self, loop: ForMatches) -> Given:
+        """The rows of a pattern over the current entities. They are part of the fingerprint."""
+        catalog = self.graph.capture.catalog
+        keys = {f"{kind}:{name}" for kind, name in types_read(loop.root, catalog)}
+        state = current_state(self.graph, keys)
+        rows = self.read_rows(state, catalog, QueryIR("", (), loop.columns, loop.root))
+        self.graph.tables_read.update(keys)
+        values = [[self.minted.get(str(value), value) for value in row.values()] for row in rows.to_pylist()]
+        self.graph.note("match", sorted(map(repr, values)))
+        columns = [column.combine_chunks() for column in rows.columns]
+        return Given(rows.num_rows, dict(zip(rows.column_names, columns, strict=True)), is_pattern=True)
+
+    def _write(self, statement: EntityStatement, given: Given) -> None:
+        catalog = self.graph.capture.catalog
+        rows: list[Row] = []
+        entity: Entity
         match statement:
-            case InsertNode():
-                self._insert_node(catalog.nodes[statement.type_name], statement)
-            case InsertEdge():
-                self._insert_edge(catalog.edges[statement.type_name], statement)
-            case UpdateNodes():
-                self._update(catalog.nodes[statement.type_name], statement)
-            case DeleteNodes():
-                self._delete_nodes(catalog.nodes[statement.type_name], statement.predicate)
-            case DeleteEdges():
-                self._delete_edges(catalog.edges[statement.type_name], statement.predicate)
+            case InsertNode() | UpdateNodes() | DeleteNodes():
+                entity = catalog.nodes[statement.type_name]
+            case InsertEdge() | UpdateEdges() | DeleteEdges():
+                entity = catalog.edges[statement.type_name]
+        if given.length:
+            match statement:
+                case InsertNode():
+                    rows = self._insert(entity, statement.assignments, given, keeps=statement.keeps)
+                case InsertEdge():
+                    ends = (("src", statement.source), ("dst", statement.target))
+                    assigned = tuple(AssignmentIR(name, value, ir.TEXT) for name, value in ends)
+                    rows = self._insert(entity, (*assigned, *statement.assignments), given, keeps=statement.keeps)
+                case UpdateNodes() | UpdateEdges():
+                    rows = self._update(entity, statement, given)
+                case DeleteNodes() | DeleteEdges():
+                    rows = self._delete(entity, find_targets(self.graph, entity, statement, given).rows)
+        self.written += len(rows)
+        if statement.returning:
+            self.returned = self._returned(entity, statement.returning, rows)
 
-    def _table(self, entity: Entity, mode: WriteMode) -> Pending:
-        """The pending changes of a table. Its write mode only becomes stricter."""
-        table = self.pending.setdefault(entity.table_key, Pending(entity))
-        order = (WriteMode.APPEND, WriteMode.UPSERT, WriteMode.MODIFY)
-        table.mode = max(table.mode, mode, key=order.index)
-        return table
+    def _refuse(self) -> None:
+        if self.violations.total:
+            raise violation_error(self.violations)
 
-    def _insert_node(self, node: NodeType, statement: InsertNode) -> None:
-        row = self._new_row(node, statement.assignments)
-        if node.key:
-            row["id"] = self._key_of(node, row)
-        else:
-            row["id"] = self.ids.new_id()
-        table = self._table(node, WriteMode.UPSERT if node.key else WriteMode.APPEND)
-        table.put(row)
-        table.renewed.add(row["id"])
-        self.affected_nodes += 1
+    def _insert(self, entity: Entity, assignments: tuple[AssignmentIR, ...], given: Given, *, keeps: bool) -> list[Row]:
+        of_key = tuple(item for item in assignments if not keeps or item.property in (*entity.key, "src", "dst"))
+        values = self._values(entity, of_key, given.frame(), [None] * given.length)
+        self._refuse()
+        rows: list[Row] = []
+        for place in range(given.length):
+            row: Row = dict.fromkeys(table_schema(entity).names)
+            row.update((name, column[place]) for name, column in values.items())
+            row[ID] = self._key_of(entity, row) if entity.key else self._new_id()
+            rows.append(row)
+        table = self.graph.table(entity, WriteMode.UPSERT if entity.key else WriteMode.APPEND)
+        if keeps:
+            others = tuple(item for item in assignments if item not in of_key)
+            return self._upsert(entity, others, rows, given)
+        for row in rows:
+            table.put(row)
+        if isinstance(entity, NodeType):
+            table.renewed.update(row[ID] for row in rows)
+        return list({row[ID]: row for row in rows}.values())
+
+    def _new_id(self) -> str:
+        made = self.ids.new_id()
+        self.minted[made] = f"#{len(self.minted)}"
+        return made
+
+    def _upsert(
+        self, entity: Entity, assignments: tuple[AssignmentIR, ...], rows: list[Row], given: Given
+    ) -> list[Row]:
+        """Set the assigned values of entities with these keys; ``rows`` are what a missing one starts from."""
+        table = self.graph.table(entity, WriteMode.UPSERT)
+        embedded = self.vectors.made_for(entity)
+        names = {item.property: None for item in assignments}
+        written: dict[str, Row] = {}
+        for chosen in _rounds([row[ID] for row in rows]):
+            current = self.graph.by_id(entity, [rows[place][ID] for place in chosen])
+            targets = Targets([current.get(rows[place][ID], rows[place]) for place in chosen], chosen)
+            for row in self._changed(entity, assignments, targets, given):
+                is_new = row[ID] not in current
+                written[row[ID]] = row if is_new else {**row, **given_up(embedded, names)}
+                table.put(written[row[ID]])
+                if is_new or is_renewed(embedded, names):
+                    table.renewed.add(row[ID])
+        return list(written.values())
 
     def _key_of(self, entity: Entity, row: Row) -> str:
         texts = [key_text(row[name], key_type(entity, name)) for name in entity.key]
@@ -191,172 +214,120 @@ class _Run:
             raise violation_error(violations)
         return key_id(known)
 
-    def _insert_edge(self, edge: EdgeType, statement: InsertEdge) -> None:
-        row = self._new_row(edge, statement.assignments)
-        row.update(src=_value(statement.source), dst=_value(statement.target))
-        row["id"] = self._key_of(edge, row) if edge.key else self.ids.new_id()
-        self._table(edge, WriteMode.UPSERT if edge.key else WriteMode.APPEND).put(row)
-        self.affected_edges += 1
+    def _update(self, entity: Entity, statement: UpdateNodes | UpdateEdges, given: Given) -> list[Row]:
+        assignments = statement.assignments
+        reads_own = any(any(own_columns(item.value)) for item in assignments)
+        is_adjusted = reads_own and not given.is_pattern
+        targets = find_targets(self.graph, entity, statement, given, is_adjusted=is_adjusted)
+        if not targets.rows:
+            return []
+        table = self.graph.table(entity, WriteMode.ADJUST if is_adjusted else WriteMode.MODIFY)
+        embedded = self.vectors.made_for(entity)
+        names = {item.property: None for item in assignments}
+        dropped, renews = given_up(embedded, names), is_renewed(embedded, names)
+        ids = [row[ID] for row in targets.rows]
+        written: dict[str, Row] = {}
+        for chosen in [list(range(len(ids)))] if given.is_pattern else _rounds(ids):
+            # Of an entity that several records name, a later one starts from what the earlier one wrote.
+            part = targets.at(chosen)
+            part = Targets([written.get(row[ID], row) for row in part.rows], part.places)
+            for row in self._changed(entity, assignments, part, given):
+                if given.is_pattern and row[ID] in written and written[row[ID]] != {**row, **dropped}:
+                    self._report_ambiguous(entity, row, written[row[ID]])
+                written[row[ID]] = {**row, **dropped}
+        self._refuse()
+        for row in written.values():
+            table.put(row)
+        if renews:
+            table.renewed.update(written)
+        return list(written.values())
 
-    def _new_row(self, entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
-        row: Row = dict.fromkeys(table_schema(entity).names)
-        row.update(_assigned(entity, assignments))
-        return row
+    def _report_ambiguous(self, entity: Entity, row: Row, other: Row) -> None:
+        name = next(name for name in row if row[name] != other[name])
+        message = (
+            f"{entity.name}.{name} of {row[ID]} is set to {shown(other[name])} and to {shown(row[name])} by two rows "
+            "of the match"
+        )
+        self.violations.advise("make the match bind the entity once, or aggregate in a query first")
+        self.violations.add(Violation(ViolationCode.DUPLICATE_ID, message, entity.table_key, row[ID], name))
 
-    def _update(self, node: NodeType, statement: UpdateNodes) -> None:
-        values = _assigned(node, statement.assignments)
-        embedded = self.vectors.made_for(node)
-        for row in self._matching(node, statement.predicate):
-            table = self._table(node, WriteMode.MODIFY)
-            table.put({**row, **values, **given_up(embedded, values)})
-            if is_renewed(embedded, values):
-                table.renewed.add(row["id"])
-            self.affected_nodes += 1
+    def _changed(
+        self, entity: Entity, assignments: tuple[AssignmentIR, ...], targets: Targets, given: Given
+    ) -> list[Row]:
+        """The targets with their assigned values."""
+        frame = targets.frame(entity, [item.value for item in assignments], given)
+        values = self._values(entity, assignments, frame, [row[ID] for row in targets.rows])
+        self._refuse()
+        return [
+            {**row, **{name: column[place] for name, column in values.items()}}
+            for place, row in enumerate(targets.rows)
+        ]
 
-    def _delete_nodes(self, node: NodeType, predicate: ir.Expr) -> None:
-        doomed = {row["id"] for row in self._matching(node, predicate)}
-        if not doomed:
-            return
-        table = self._table(node, WriteMode.MODIFY)
-        for id_ in doomed:
+    def _values(
+        self, entity: Entity, assignments: tuple[AssignmentIR, ...], frame: Frame, ids: Sequence[str | None]
+    ) -> dict[str, list[Any]]:
+        """The assigned values by property, one per row of the frame."""
+        values: dict[str, list[Any]] = {}
+        for item in assignments:
+            if isinstance(item.value, ir.Constant):
+                values[item.property] = [_constant(entity, item.property, item.value)] * frame.length
+            else:
+                computed = self.graph.evaluation.assigned(entity, item, frame, ids, self.violations)
+                values[item.property] = computed
+        return values
+
+    def _delete(self, entity: Entity, found: Sequence[Row]) -> list[Row]:
+        rows = {row[ID]: row for row in found}
+        if not rows:
+            return []
+        table = self.graph.table(entity, WriteMode.MODIFY)
+        for id_ in rows:
             table.remove(id_)
-        self.affected_nodes += len(doomed)
-        for edge in self.capture.catalog.edges_of(node.name):
-            ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == node.name]
-            self._remove_edges(edge, self._edges_at(edge, ends, doomed))
-
-    def _delete_edges(self, edge: EdgeType, predicate: ir.Expr) -> None:
-        self._remove_edges(edge, {row["id"] for row in self._matching(edge, predicate)})
+        if isinstance(entity, NodeType):
+            for edge in self.graph.capture.catalog.edges_of(entity.name):
+                ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == entity.name]
+                self._remove_edges(edge, self.graph.edges_at(edge, ends, set(rows)))
+        return list(rows.values())
 
     def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:
         for id_ in ids:
-            self._table(edge, WriteMode.MODIFY).remove(id_)
-        self.affected_edges += len(ids)
+            self.graph.table(edge, WriteMode.MODIFY).remove(id_)
+        self.written += len(ids)
 
-    def _edges_at(self, edge: EdgeType, ends: list[str], nodes: set[str]) -> set[str]:
-        """Current edges at these nodes: those of the snapshot that are not hidden, and pending ones."""
-        pending = self.pending.get(edge.table_key)
-        pin = self.capture.state.tables[edge.table_key]
-        self.tables_read.add(edge.table_key)
-        found: set[str] = set()
-        for end in ends:
-            for batch in rows_with(self.store, pin, end, sorted(nodes), ["id"]):
-                found.update(batch.column("id").to_pylist())
-        if pending is not None:
-            found = {id_ for id_ in found if not pending.hides(id_)}
-            found.update(id_ for id_, row in pending.rows.items() if any(row[end] in nodes for end in ends))
-        return found
-
-    def _matching(self, entity: Entity, predicate: ir.Expr) -> list[Row]:
-        """Current rows that satisfy a predicate, those of the snapshot first. Snapshot rows enter the fingerprint."""
-        row_filter = RowFilter.of(entity, predicate)
-        pending = self.pending.get(entity.table_key)
-        # Recorded even if no row matches: the absence of rows is part of what the mutation was decided from (phantoms).
-        self.tables_read.add(entity.table_key)
-        committed = list(self._committed(entity, row_filter))
-        self.seen.setdefault(entity.table_key, {}).update((row["id"], row) for row in committed)
-        digest = hashlib.sha256(repr(_seen(entity, committed)).encode()).hexdigest()
-        self.matched.append(f"{entity.table_key}:{digest}")
-        if pending is None:
-            return committed
-        current = [row for row in committed if not pending.hides(row["id"])]
-        return current + [row for row in pending.rows.values() if row_filter.matches(row)]
-
-    def _committed(self, entity: Entity, row_filter: RowFilter) -> Iterator[Row]:
-        pin = self.capture.state.tables[entity.table_key]
-        if row_filter.never or not pin.rows:
-            return
-        self._report_index(pin, row_filter.comparison)
-        for batch in scan(self.store, pin, table_schema(entity).names, row_filter.comparison, blobs_as_bytes=True):
-            for row in batch.to_pylist():
-                if row_filter.matches(row):
-                    yield row
-
-    def _report_index(self, pin: TablePin, comparison: Comparison | None) -> None:
-        if not self.profiler.is_on:
-            return
-        known = None if comparison is None else known_indexes(self.store, pin).get((comparison.column, IndexKind.BTREE))
-        self.profiler.say(f"full scan of {pin.key}" if known is None else str(known))
-
-    def check(self) -> PreparedMutation:
-        deltas: dict[str, TableDelta] = {}
-        gaps: dict[str, VectorGaps] = {}
-        violations = Violations()
-        committed = CommittedGraph(self.store, self.capture.state, self.tables_read)
-        for key, table in self.pending.items():
-            removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
-            if not table.rows and not removed:
-                continue
-            rows = _table_of(table)
-            gaps[key] = self.vectors.gaps(table.entity, rows, table.renewed)
-            for batch in rows.to_batches():
-                check_values(table.entity, batch, _nowhere, violations, [prop.name for prop, _ in gaps[key]])
-            report_gaps(table.entity, rows, gaps[key], violations)
-            deltas[key] = TableDelta(table.entity, rows, removed)
-        if violations.total:
-            raise violation_error(violations)
-        check_delta(self.capture.catalog, deltas, committed, violations)
-        if violations.total:
-            raise violation_error(violations)
-        changed = {key: self._changed(delta, gaps[key]) for key, delta in deltas.items()}
-        written = {key: delta for key, delta in changed.items() if _size(delta)}
-        return PreparedMutation(
-            self.store,
-            written,
-            {key: self.pending[key].mode for key in written},
-            frozenset(self.tables_read | deltas.keys()),
-            "|".join(self.matched),
-            sum(_size(delta) for key, delta in written.items() if key.startswith("node:")),
-            sum(_size(delta) for key, delta in written.items() if key.startswith("edge:")),
-        )
-
-    def _changed(self, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
-        """The delta with its vectors, without rows that are as before."""
-        key = delta.entity.table_key
-        pin = self.capture.state.tables[key]
-        whole = replace(delta, rows=self.vectors.filled(delta.entity, delta.rows, gaps, pin))
-        is_append = self.pending[key].mode is WriteMode.APPEND
-        return without_same(self.store, pin, whole, self.seen.get(key, {}), is_append=is_append)
+    def _returned(self, entity: Entity, columns: tuple[Column, ...], rows: list[Row]) -> pa.Table:
+        """The columns of ``returning`` for the entities that a statement wrote, or deleted."""
+        frame = own_frame(entity, rows, [column.expression for column in columns])
+        types = [column_type(column.expression.type) for column in columns]
+        arrays = [
+            self.graph.evaluation.column(column.expression, frame).cast(type_)
+            for column, type_ in zip(columns, types, strict=True)
+        ]
+        schema = pa.schema([(column.name, type_) for column, type_ in zip(columns, types, strict=True)])
+        return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _size(delta: TableDelta) -> int:
-    return len(delta.ids()) + len(delta.removed)
+def _rounds(ids: Sequence[str]) -> list[list[int]]:
+    """Places grouped so that no group has an id twice: the first ones of every id, then the second ones."""
+    rounds: list[list[int]] = []
+    seen: dict[str, int] = {}
+    for place, id_ in enumerate(ids):
+        number = seen[id_] = seen.get(id_, -1) + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(place)
+    return rounds
 
 
-def _seen(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:
-    """The content of rows by stable property ids, without nulls, so that renamed or added properties do not matter."""
-    names = {name: str(prop.id) for name, prop in entity.properties.items()}
-    return [
-        sorted((names.get(name, name), value) for name, value in row.items() if value is not None)
-        for row in sorted(rows, key=lambda row: row["id"])
-    ]
-
-
-def _nowhere(row: int) -> Place | None:
-    return None
-
-
-def _value(expression: ir.Expr) -> Any:
-    assert isinstance(expression, ir.Constant), "parameters were bound"
-    return expression.value
-
-
-def _assigned(entity: Entity, assignments: tuple[AssignmentIR, ...]) -> Row:
-    """Assigned values, normalized by a round trip through Arrow so that they compare equal to stored ones."""
-    schema = table_schema(entity)
-    values: Row = {}
-    for assignment in assignments:
-        value = _value(assignment.value)
-        type_ = schema.field(assignment.property).type
-        prop = entity.properties[assignment.property]
-        if isinstance(value, str) and prop.type.is_blob:
-            values[assignment.property] = _blob(entity, prop.name, value)
-            continue
-        try:
-            values[assignment.property] = pa.scalar(list(value) if isinstance(value, tuple) else value, type_).as_py()
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise _unfit(entity, assignment.property, value, error) from error
-    return values
+def _constant(entity: Entity, name: str, constant: ir.Constant) -> Any:
+    """A value known before the mutation runs, normalized by a round trip through Arrow to equal stored ones."""
+    value, type_ = constant.value, table_schema(entity).field(name).type
+    prop = entity.properties.get(name)
+    if isinstance(value, str) and prop is not None and prop.type.is_blob:
+        return _blob(entity, name, value)
+    try:
+        return pa.scalar(list(value) if isinstance(value, tuple) else value, type_).as_py()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise _unfit(entity, name, value, error) from error
 
 
 def _unfit(entity: Entity, name: str, value: object, error: Exception) -> ViolationError:
@@ -375,9 +346,3 @@ def _blob(entity: Entity, name: str, value: str) -> bytes:
         raise _unfit(entity, name, value[:60], error) from error
     assert isinstance(decoded, bytes)
     return decoded
-
-
-def _table_of(pending: Pending) -> pa.Table:
-    schema = table_schema(pending.entity)
-    nullable = pa.schema([field.with_nullable(True) for field in schema])
-    return pa.Table.from_pylist(list(pending.rows.values()), schema=nullable)

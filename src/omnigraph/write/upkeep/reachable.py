@@ -141,6 +141,8 @@ def collect_needs(
             unread.append(Damaged.of(mirror, MIRRORS))
         else:
             needed.add_versions(mirror.versions)
+            # By name and not as versions to open: a program that deletes one must not stop cleanup.
+            needed.add_files(manifest_file(*version) for version in mirror.shown)
     readable = _readable(view, record, grace_us)
     with ThreadPoolExecutor(limits.CLEANUP_THREADS) as pool:
         found = pool.map(lambda item: _stored(manifests, item[0]), readable)

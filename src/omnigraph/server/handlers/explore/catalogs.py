@@ -17,7 +17,7 @@ def show(call: Call, _: None) -> Reply:
     target = query_target(call)
     snapshot = snapshot_of(call, target)
     headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call, headers)
+    unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     catalog = snapshot.ordered_catalog()

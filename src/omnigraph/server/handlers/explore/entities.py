@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.explore.conditions import Comparison, Condition
 from omnigraph.engine.explore.entity import find_type, read_entity
 from omnigraph.engine.explore.neighbours import shown_columns
 from omnigraph.engine.explore.pages import PageOptions, read_page
 from omnigraph.engine.explore.property_history import property_history
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.errors import PolicyDenied
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.explore.moments import cache_headers, read_at, snapshot_of
 from omnigraph.server.handlers.targets import (
@@ -47,7 +49,7 @@ def show(call: Call, _: None) -> Reply:
     target = query_target(call)
     snapshot = snapshot_of(call, target)
     headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call, headers)
+    unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     kind, type_name, entity_id = (call.path[name] for name in ("kind", "type", "id"))
@@ -61,8 +63,16 @@ def _history(call: Call, snapshot: Snapshot, kind: str, type_name: str, entity_i
     def at(commit_id: str) -> Snapshot:
         return call.graph.snapshot(at=commit_id)
 
-    commits = call.graph.commits(snapshot.branch)
-    return property_history_json(property_history(snapshot, kind, type_name, entity_id, commits, at))
+    found = property_history(snapshot, kind, type_name, entity_id, _commits(call, snapshot.branch), at)
+    return property_history_json(found)
+
+
+def _commits(call: Call, branch: str) -> Iterator[GraphCommit]:
+    """The commits of a branch; none if the actor may read a commit of it but not the branch itself."""
+    try:
+        yield from call.graph.commits(branch)
+    except PolicyDenied:
+        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def sample(call: Call, _: None) -> Reply:
     target = query_target(call)
     snapshot = snapshot_of(call, target)
     headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call, headers)
+    unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     return json_reply({**read_at(target, snapshot), **sample_json(_scene(call, snapshot))}, headers=headers)

@@ -191,7 +191,8 @@ class ProblemOutput(Form):
     code: str
     retryable: bool
     hint: str | None = None
-    facts: dict[str, str | int | float | bool | None] | None = None
+    # A whole number is a number too: naming both would make it match two alternatives of `oneOf`, which allows one.
+    facts: dict[str, str | float | bool | None] | None = None
     diagnostics: list[DiagnosticOutput] | None = None
     violations: ViolationsOutput | None = None
     schema_conflicts: list[SchemaClashOutput] | None = None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import AliasChoices, Field, model_validator
 
-from omnigraph.wire.http.models.base import Count, Form, Request
+from omnigraph.wire.http.models.base import Count, Form, Request, added
 from omnigraph.wire.http.models.commits import CommitOutput
 
 _EARLIER: Final = {"query": "query_source", "name": "query_name"}
@@ -30,7 +30,7 @@ class ChangeRequest(Request):
 
 
 class ChangeOutput(Form):
-    """A mutation that was run; ``commit`` is null if nothing matched."""
+    """A mutation that was run; ``commit`` is null if nothing matched. ``rows`` are those of ``returning``."""
 
     branch: str
     query_name: str
@@ -38,3 +38,5 @@ class ChangeOutput(Form):
     affected_edges: Count
     actor_id: str | None = None
     commit: CommitOutput | None = None
+    columns: list[str] | None = added()
+    rows: list[dict[str, Any]] | None = added()

@@ -94,16 +94,22 @@ class ParamKind(WireEnum):
     BLOB = "blob"
     VECTOR = "vector"
     LIST = "list"
+    OBJECT = "object"
+
+    @classmethod
+    def added_values(cls) -> tuple[str, ...]:
+        return (cls.OBJECT.value,)
 
 
 class ParamDescriptor(Form):
-    """A parameter of a stored query."""
+    """A parameter of a stored query. A list of records has ``fields``."""
 
     name: str
     kind: ParamKind
     item_kind: ParamKind | None = None
     vector_dim: Count32 | None = None
     nullable: bool
+    fields: list[ParamDescriptor] | None = added()
 
 
 class QueryCatalogEntry(Form):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from omnigraph.errors import Hint, InputError, LimitExceeded, OmnigraphError, QueryCancelled
+from omnigraph.exec.sql.sandbox import READ_ONLY_HINT, check_statement
 from omnigraph.storage.tables.table_source import TableSource
 
 if TYPE_CHECKING:
@@ -25,13 +26,10 @@ _SETTINGS = {
     # Otherwise an unknown table name would resolve to a Python variable of the caller.
     "python_enable_replacements": "false",
     "temp_directory": "",
+    "allow_persistent_secrets": "false",
 }
 _CANCEL_POLL_SECONDS = 0.05
 """Delay between the request to cancel a statement and the interrupt, at most."""
-_READ_ONLY_HINT = Hint(
-    "SQL reads the tables of the graph; graph.mutate and graph.load change it",
-    "SQL reads the tables of the graph; omnigraph mutate and omnigraph load change it",
-)
 
 
 def run_sql(
@@ -54,6 +52,7 @@ def run_sql(
         # From here on a statement cannot change the settings above.
         connection.execute("SET lock_configuration = true")
         _require_select(connection, text)
+        check_statement(connection, text, tables)
         with _timeout(connection, seconds_max), _cancelled(connection, cancel):
             found = connection.sql(text, params=params)
             rows = found.to_arrow_table()
@@ -81,7 +80,7 @@ def _require_select(connection: duckdb.DuckDBPyConnection, text: str) -> None:
         raise InputError(f"expected one SQL statement, found {len(statements)}", hint="write one select")
     if statements[0].type is not duckdb.StatementType.SELECT:
         kind = statements[0].type.name.lower()
-        raise InputError(f"expected a select statement, found {kind}", hint=_READ_ONLY_HINT, statement=kind)
+        raise InputError(f"expected a select statement, found {kind}", hint=READ_ONLY_HINT, statement=kind)
 
 
 @contextmanager
@@ -153,7 +152,7 @@ def _translated(
             limit=bytes_max,
         ) from error
     except duckdb.PermissionException as error:
-        raise InputError(f"the statement is not allowed: {error}", hint=_READ_ONLY_HINT) from error
+        raise InputError(f"the statement is not allowed: {error}", hint=READ_ONLY_HINT) from error
     except duckdb.Error as error:
         for failure in (failure for source in sources for failure in source.failures):
             raise failure from error

@@ -1,0 +1,1 @@
+"""Statements of mutations in ``.gq``."""

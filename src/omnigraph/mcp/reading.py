@@ -1,0 +1,153 @@
+"""Reading tools: the schema, single queries, history and differences."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.errors import UsageError
+from omnigraph.mcp import models
+from omnigraph.mcp.answers import Answer
+from omnigraph.mcp.budget import fit, shorten
+from omnigraph.mcp.session import Session
+from omnigraph.rows.results import result_rows
+from omnigraph.schema.catalog import EdgeType, NodeType, all_types, type_named
+from omnigraph.wire.changes import change_json
+from omnigraph.wire.commits import commit_json
+
+if TYPE_CHECKING:
+    from omnigraph.engine.snapshot import Snapshot
+
+DESCRIBE_TOKENS = 2_000
+QUERY_TOKENS = 4_000
+CHANGES_TOKENS = 4_000
+
+
+def snapshot_of(session: Session, at: str | None) -> Snapshot:
+    """The graph at a moment, or at the head of the branch of the session."""
+    return session.graph.moment(session.settings.branch if at is None else at)
+
+
+def describe_graph(session: Session, given: models.Describe) -> Answer:
+    """The types with their counts, largest first; or all properties of one type."""
+    snapshot = snapshot_of(session, given.at)
+    counts = snapshot.counts()
+    if given.type is not None:
+        type_ = type_named(all_types(snapshot.catalog), given.type)
+        return Answer(_detail(snapshot, type_, counts), snapshot.commit_id)
+    every = sorted((_heading(type_, counts) for type_ in all_types(snapshot.catalog)), key=lambda form: -form["count"])
+    kept = fit(every, DESCRIBE_TOKENS)
+    content: dict[str, Any] = {
+        "branch": snapshot.branch,
+        "nodes": [form for form in kept.items if "from" not in form],
+        "edges": [form for form in kept.items if "from" in form],
+    }
+    cut = [f"{kept.left_out} smaller types are not shown; name one with `type`"] if kept.left_out else []
+    return Answer(content, snapshot.commit_id, cut)
+
+
+def _heading(type_: NodeType | EdgeType, counts: dict[str, int]) -> dict[str, Any]:
+    ends = {"from": type_.source, "to": type_.target} if isinstance(type_, EdgeType) else {}
+    key = {"key": list(type_.key)} if type_.key else {}
+    return {
+        "type": type_.name,
+        **ends,
+        "count": counts[type_.table_key],
+        **key,
+        "properties": ", ".join(f"{name}: {item.type}" for name, item in type_.properties.items()),
+    }
+
+
+def _detail(snapshot: Snapshot, type_: NodeType | EdgeType, counts: dict[str, int]) -> dict[str, Any]:
+    form = _heading(type_, counts)
+    declared = type_.properties
+    form["properties"] = [
+        {"name": name, "type": str(declared[name].type), "key": name in type_.key}
+        for name in snapshot.column_order(type_)
+        if name in declared
+    ]
+    if isinstance(type_, NodeType):
+        form["edges"] = [
+            f"{edge.name}: {edge.source} -> {edge.target}" for edge in snapshot.catalog.edges_of(type_.name)
+        ]
+    return form
+
+
+def query(session: Session, given: models.Query) -> Answer:
+    """Run a read. Rows beyond the budget are fetched with the cursor, at the same commit."""
+    at, start = _resume(given.cursor) if given.cursor else (given.at, 0)
+    return run_query(session, given.text, given.params, given.name, at=at, start=start, rows_max=given.limit)
+
+
+def run_query(
+    session: Session,
+    text: str,
+    params: dict[str, Any],
+    name: str | None,
+    *,
+    at: str | None = None,
+    start: int = 0,
+    rows_max: int = 100,
+) -> Answer:
+    """The rows of a read within the budget, from a row on."""
+    snapshot = snapshot_of(session, at)
+    result = session.graph.query(
+        text, params, name=name, at=snapshot.commit_id, timeout=session.settings.query_seconds_max
+    )
+    rows = shorten(result_rows(result.table.slice(start, rows_max)))
+    kept = fit(rows, QUERY_TOKENS)
+    shown = start + len(kept.items)
+    content: dict[str, Any] = {
+        "query": result.query_name,
+        "columns": result.columns,
+        "rows": kept.items,
+        "row_count": len(result),
+    }
+    if shown >= len(result):
+        return Answer(content, snapshot.commit_id)
+    content["next"] = f"{snapshot.commit_id}:{shown}"
+    return Answer(
+        content, snapshot.commit_id, [f"rows {start} to {shown} of {len(result)}; call again with cursor = `next`"]
+    )
+
+
+def _resume(cursor: str) -> tuple[str, int]:
+    commit, sign, start = cursor.partition(":")
+    if not sign or not start.isdigit():
+        raise UsageError(f"{cursor!r} is no cursor", hint="pass `next` of an earlier answer of this tool")
+    return commit, int(start)
+
+
+def history(session: Session, given: models.History) -> Answer:
+    """The newest commits of a branch, with the counts of their changes."""
+    branch = given.branch or session.settings.branch
+    filters = {} if given.actor is None else {"actor": given.actor}
+    commits = list(islice(session.graph.commits(branch, limit=given.limit + 1, **filters), given.limit + 1))
+    shown = [_commit(commit_json(commit)) for commit in commits[: given.limit]]
+    kept = fit(shown, QUERY_TOKENS)
+    cut = ["older commits exist; raise `limit`"] if len(commits) > len(kept.items) else []
+    return Answer({"branch": branch, "commits": kept.items}, commits[0].id if commits else None, cut)
+
+
+def _commit(form: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": form["graph_commit_id"],
+        "kind": form["kind"],
+        "actor": form["actor_id"],
+        "at_us": form["created_at"],
+        "message": shorten(form["message"]),
+        "changes": {
+            item["table_key"]: f"+{item['inserted']} ~{item['updated']} -{item['deleted']}" for item in form["tables"]
+        },
+    }
+
+
+def diff(session: Session, given: models.Diff) -> Answer:
+    """The differences between two moments: counts by type, then single changes."""
+    found = session.graph.diff(given.before, given.after or session.settings.branch)
+    changes = [shorten(change_json(change)) for change in found.changes(given.limit)]
+    kept = fit(changes, CHANGES_TOKENS)
+    total = found.total.total
+    content = {"counts": {key: str(counts) for key, counts in found.counts.items()}, "changes": kept.items}
+    cut = [f"{len(kept.items)} of {total} changes are shown; raise `limit` or compare fewer commits"]
+    return Answer(content, None, cut if len(kept.items) < total else [])

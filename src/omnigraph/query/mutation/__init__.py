@@ -1,0 +1,1 @@
+"""Checks of mutation statements: syntax to IR."""

@@ -1,0 +1,107 @@
+"""The end of a mutation: its pending changes validated as a whole, as one delta per table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from omnigraph.core.tables import Counts
+from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
+from omnigraph.manifest.reader import Capture
+from omnigraph.rows.arrow_types import table_schema
+from omnigraph.rows.validate import TableDelta, check_delta
+from omnigraph.rows.values import check_values
+from omnigraph.rows.violations import Place, Violations
+from omnigraph.storage.tables.store import Store
+from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.context import WriteOptions
+from omnigraph.write.mutate.changed import without_same
+from omnigraph.write.mutate.current import CurrentGraph, Pending
+from omnigraph.write.staging import count_deltas, stage_deltas
+from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, report_gaps
+from omnigraph.write.violations import violation_error
+
+
+@dataclass(frozen=True)
+class PreparedMutation:
+    """A validated mutation."""
+
+    store: Store
+    deltas: dict[str, TableDelta]
+    modes: dict[str, WriteMode]
+    reads: frozenset[str]
+    fingerprint: str
+    affected_nodes: int
+    affected_edges: int
+    query_name: str = ""
+    returned: pa.Table | None = None
+    """The rows of ``returning``; None if the mutation returns nothing."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.deltas
+
+    def counts(self, capture: Capture) -> dict[str, Counts]:
+        return count_deltas(self.store, capture, self.deltas, self.modes)
+
+    def stage(self, capture: Capture, info: CommitInfo, options: WriteOptions) -> PublishPlan:
+        return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
+
+
+def check(graph: CurrentGraph, vectors: MutationVectors) -> PreparedMutation:
+    """Validate the pending changes; raises ViolationError with all that is wrong."""
+    deltas: dict[str, TableDelta] = {}
+    gaps: dict[str, VectorGaps] = {}
+    violations = Violations()
+    committed = CommittedGraph(graph.store, graph.capture.state, graph.tables_read)
+    for key, table in graph.pending.items():
+        removed = frozenset(committed.existing_ids(key, sorted(table.removed))) if table.removed else frozenset()
+        if not table.rows and not removed:
+            continue
+        rows = pending_rows(table)
+        gaps[key] = vectors.gaps(table.entity, rows, table.renewed)
+        for batch in rows.to_batches():
+            check_values(table.entity, batch, _nowhere, violations, [prop.name for prop, _ in gaps[key]])
+        report_gaps(table.entity, rows, gaps[key], violations)
+        deltas[key] = TableDelta(table.entity, rows, removed)
+    if violations.total:
+        raise violation_error(violations)
+    check_delta(graph.capture.catalog, deltas, committed, violations)
+    if violations.total:
+        raise violation_error(violations)
+    changed = {key: _changed(graph, vectors, delta, gaps[key]) for key, delta in deltas.items()}
+    written = {key: delta for key, delta in changed.items() if _size(delta)}
+    return PreparedMutation(
+        graph.store,
+        written,
+        {key: graph.pending[key].mode for key in written},
+        frozenset(graph.tables_read | deltas.keys()),
+        "|".join(graph.matched),
+        sum(_size(delta) for key, delta in written.items() if key.startswith("node:")),
+        sum(_size(delta) for key, delta in written.items() if key.startswith("edge:")),
+    )
+
+
+def _changed(graph: CurrentGraph, vectors: MutationVectors, delta: TableDelta, gaps: VectorGaps) -> TableDelta:
+    """The delta with its vectors, without rows that are as before."""
+    key = delta.entity.table_key
+    pin = graph.capture.state.tables[key]
+    whole = replace(delta, rows=vectors.filled(delta.entity, delta.rows, gaps, pin))
+    is_append = graph.pending[key].mode is WriteMode.APPEND
+    return without_same(graph.store, pin, whole, graph.seen.get(key, {}), is_append=is_append)
+
+
+def pending_rows(pending: Pending) -> pa.Table:
+    """The pending rows of a table; a required value may be missing before the check."""
+    schema = table_schema(pending.entity)
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    return pa.Table.from_pylist(list(pending.rows.values()), schema=nullable)
+
+
+def _size(delta: TableDelta) -> int:
+    return len(delta.ids()) + len(delta.removed)
+
+
+def _nowhere(row: int) -> Place | None:
+    return None

@@ -1,0 +1,67 @@
+"""The page of the languages for agents: its examples compile, and it names every construct of forty usual questions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from omnigraph.lang.gq_calls import FUNCTIONS
+from omnigraph.lang.gq_parser import parse_queries
+from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.lang.source import Source
+from omnigraph.query.compile import compile_query
+from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.compile import accept
+from tests.features.cli.run import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "agents" / "languages.md").read_text()
+QUESTIONS = Path(__file__).with_name("questions.gq").read_text().splitlines()
+TOKENS_MAX = 2_000
+"""Tokens of the page, counted as characters / 4: it has to fit beside a task."""
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def catalog() -> Catalog:
+    (schema,) = blocks("pg")
+    return Catalog(accept(parse_schema(Source(schema, "page")), domain="0" * 26))
+
+
+def check(text: str) -> None:
+    parsed = parse_queries(Source(text, "page"))
+    assert not parsed.diagnostics, parsed.diagnostics
+    assert parsed.file.queries
+    for query in parsed.file.queries:
+        compile_query(query, catalog(), parsed.source)
+
+
+def test_the_examples_compile() -> None:
+    for text in blocks("gq"):
+        check(text)
+
+
+def test_there_are_forty_questions() -> None:
+    assert len(QUESTIONS) == 40
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_a_usual_question_compiles_and_uses_only_what_the_page_names(number: int) -> None:
+    text = QUESTIONS[number]
+    check(text)
+    # Texts, names after $, . and "as", types and properties are the caller's; what is left belongs to the language.
+    bare = re.sub(r'"[^"]*"|\$\w+|\.\w+|\bas \w+|query \w+', " ", text)
+    words = set(re.findall(r"[a-z_]+(?=[({]|\b)", re.sub(r"\b[A-Z]\w*|\w+:", " ", bare)))
+    own = {"knows", "works", "worksAt", "wrote", "email", "people", "score", "t"}
+    assert [word for word in sorted(words - own) if not re.search(rf"\b{word}\b", PAGE)] == []
+
+
+def test_every_function_is_named() -> None:
+    # match_text is another name of search.
+    names = sorted(FUNCTIONS.keys() - {"match_text"})
+    assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", PAGE)] == []
+
+
+def test_the_page_is_short() -> None:
+    assert len(PAGE) / 4 <= TOKENS_MAX

@@ -1,0 +1,59 @@
+"""Generated mutations have the effect that a naive evaluator over dictionaries computes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph
+from omnigraph.errors import ViolationError
+from tests.features.mutations.graphs import SCHEMA
+from tests.features.mutations.naive import SHOWN, Graph, Mutations, applied
+
+COLUMNS = ("email", "name", "age", "visits", "tags", "bio")
+EDGE_COLUMNS = ("src", "dst", "since", "note")
+
+
+def _contents(graph: omnigraph.Graph, branch: str) -> tuple[list[str], list[str]]:
+    """Both tables as sorted texts: the ids of edges are minted, so edges are compared as a bag."""
+    snapshot = graph.snapshot(branch)
+    found = []
+    for key, columns in (("node:Person", COLUMNS), ("edge:Knows", EDGE_COLUMNS)):
+        rows = zip(*(snapshot.to_arrow(key)[name].to_pylist() for name in columns), strict=True)
+        found.append(sorted(map(repr, rows)))
+    return found[0], found[1]
+
+
+def _expected(graph: Graph) -> tuple[list[str], list[str]]:
+    people = [repr(tuple(row[name] for name in COLUMNS)) for row in graph.people.values()]
+    edges = [repr(tuple(edge[name] for name in EDGE_COLUMNS)) for edge in graph.knows]
+    return sorted(people), sorted(edges)
+
+
+@pytest.mark.parametrize("count", [240, pytest.param(5000, marks=pytest.mark.long)])
+def test_generated_mutations_have_the_effect_of_the_naive_evaluator(tmp_path: Path, count: int) -> None:
+    graph = omnigraph.create(str(tmp_path / "graph"), SCHEMA, durability="os")
+    mutations, naive, branch = Mutations(11), Graph(), "main"
+    refused = returned = 0
+    for number in range(count):
+        text, params, run = mutations.one()
+        naive, rows = applied(naive, run)
+        shown = f"{number}:\n{text}\n{params}"
+        try:
+            result: Any = graph.mutate(text, params, branch=branch)
+        except ViolationError as error:
+            result, shown = None, f"{shown}\n{error}"
+            refused += 1
+        assert (result is None) == (rows is None), shown
+        if result is not None and rows is not None and SHOWN in text:
+            returned += 1
+            found = sorted(repr(tuple(row.values())) for row in result.returned.rows)
+            assert found == sorted(map(repr, rows)), shown
+        assert _contents(graph, branch) == _expected(naive), shown
+        if number % 60 == 39:
+            graph.create_branch(f"b{number}", branch)
+            branch = f"b{number}"
+        if number % 60 == 59:
+            graph.optimize(branch=branch)
+    assert refused > count // 20
+    assert returned > count // 4
