@@ -66,6 +66,12 @@ EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
     ir.Output: frozenset({"position", "type"}),
 }
 
+LEFT: Final[Mapping[type[Any], frozenset[str]]] = {
+    Slice: frozenset({"limit_parameter", "offset_parameter"}),
+    ir.Aggregate: frozenset({"fraction", "by"}),
+}
+"""Fields that compiled queries do not obey: a plan that uses one is left to the general operators."""
+
 
 def check_known(operator: Operator) -> None:
     """Raise NotCompiled if an operator or expression of a tree is not listed, or has more than its listed fields."""
