@@ -31,6 +31,10 @@ CARDINALITY_MAX: Final = 2**32 - 1
 INTEGER_LITERAL_MAX: Final = 2**64 - 1
 """Largest integer literal: the largest U64."""
 
+TYPE_COMBINATIONS_MAX: Final = 128
+"""Concrete patterns that one query over interfaces, any type or any edge may stand for, and reads of a union. Each is
+planned and run."""
+
 PATTERNS_MAX: Final = 128
 """Bindings, traversals and inner blocks of one query. Each becomes a level of the operator tree, which passes walk by
 recursion; filters do not count."""

@@ -46,3 +46,7 @@ class AggregateFunction(Enum):
     MIN = "min"
     MAX = "max"
     COLLECT = "collect"
+    STDDEV = "stddev"
+    PERCENTILE = "percentile"
+    FIRST = "first"
+    LAST = "last"

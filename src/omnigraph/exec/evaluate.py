@@ -30,6 +30,9 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 ITEM = f"{BLOCK_MARK}item."
 """Prefix of the columns that hold the items of a quantifier, by the name of their variable."""
 
+OUTPUT = f"{BLOCK_MARK}output"
+"""Prefix of the columns that hold the columns of a result, by position."""
+
 _NO_TEXT = pa.scalar(None, pa.utf8())
 _PART_TESTS = {Op.STARTS_WITH: pc.starts_with, Op.ENDS_WITH: pc.ends_with, Op.CONTAINS: pc.match_substring}
 _TEXT_TESTS = {Op.STARTS_WITH: str.startswith, Op.ENDS_WITH: str.endswith, Op.CONTAINS: str.__contains__}
@@ -78,6 +81,8 @@ class Evaluator:
                 return frame.columns[f"{expression.variable}.{expression.part.value}"]
             case ir.ScoreColumn():
                 return frame.columns[f"#score{expression.number}"]
+            case ir.Output():
+                return frame.columns[f"{OUTPUT}{expression.position}"]
             case ir.Compare():
                 return self._compare(expression, frame)
             case ir.Logic():

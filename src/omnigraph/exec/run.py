@@ -37,6 +37,7 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Union,
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 from omnigraph.query.variables import walk
@@ -81,7 +82,7 @@ class Runner:
 
     def _input(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of the operator directly below."""
-        assert not isinstance(operator, Scan | Outer | CrossJoin)
+        assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
         return self.frame(operator.input, input_demand(operator, demand))
 
     def _noted(self, operator: Operator, demand: Demand) -> Frame:

@@ -9,18 +9,22 @@ import pyarrow as pa
 
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.budget import Budget
+from omnigraph.exec.evaluate import OUTPUT
+from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.run import Runner
 from omnigraph.exec.shape.group import group
+from omnigraph.exec.shape.nested import nested, result_schema
 from omnigraph.exec.shape.order import Key, bounds
 from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
 from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shape.row_groups import collapse
-from omnigraph.exec.shape.shaped import FrameReader, Shaped
+from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
-from omnigraph.query.ir import Column, Distinct, Group, Operator, Project, QueryIR, Slice, Sort, SortKey
-from omnigraph.query.liveness import shaped_demand
+from omnigraph.query.ir import Column, Distinct, Filter, Group, Operator, Project, QueryIR, Slice, Sort, SortKey, Union
+from omnigraph.query.liveness import is_shaped, shaped_demand
+from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import column_type
 
 RESULT = "Result"
@@ -47,10 +51,13 @@ class Shaper:
             return made
 
     def _run(self, query: QueryIR) -> ResultRows:
-        schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
         shaped = self._shaped(query.root, query.columns)
         fitting = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held, self._tuning)
-        result = ResultRows(schema, shaped.length, shaped.columns, fitting, self.budget)
+
+        def read(start: int, stop: int) -> list[pa.Array]:
+            return nested(query.columns, shaped.columns(start, stop))
+
+        result = ResultRows(result_schema(query.columns), shaped.length, read, fitting, self.budget)
         if result.length <= min(self._tuning.result_rows_max, fitting):
             # Small results are read eagerly, so that errors such as an overflow are raised here.
             result.table()
@@ -66,8 +73,17 @@ class Shaper:
 
     def _shape(self, operator: Operator, columns: tuple[Column, ...], stop: int | None) -> Shaped:
         match operator:
+            case Union():
+                return self._united(operator)
+            case Project() if is_shaped(operator.input):
+                reader = self._over(self._shaped(operator.input, columns))
+                reads = [reader.read(column.expression) for column in operator.columns]
+                return Shaped(reads, np.arange(reader.frame.length), reader.frame.nbytes, reader)
             case Project():
                 return self._projected(operator, under_distinct=False)
+            case Group() if is_shaped(operator.input):
+                reader = self._over(self._shaped(operator.input, columns))
+                return group(operator, reader.frame, self._runner.evaluator, self._tuning)
             case Group():
                 frame = self._runner.frame(operator.input, shaped_demand(operator))
                 return group(operator, frame, self._runner.evaluator, self._tuning)
@@ -77,6 +93,8 @@ class Shaper:
                     below = self._projected(projection, under_distinct=True)
                     step.rows = below.length
                 return self._different(below, columns)
+            case Filter():
+                return self._filtered(self._shaped(operator.input, columns), operator.predicate)
             case Distinct():
                 return self._different(self._shaped(operator.input, columns), columns)
             case Sort():
@@ -95,6 +113,34 @@ class Shaper:
         reader = FrameReader(frame, self._runner.evaluator)
         reads = [reader.read(column.expression) for column in operator.columns]
         return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)
+
+    def _united(self, operator: Union) -> Shaped:
+        """The rows of all inputs, computed and in the types of the union."""
+        parts: list[list[pa.Array]] = []
+        for below in operator.inputs:
+            shaped = self._shaped(below, operator.columns)
+            parts.append(shaped.columns(0, shaped.length))
+            held = sum(array.nbytes for arrays in parts for array in arrays)
+            self.budget.hold(held, "the rows of several patterns")
+        types = [column_type(column.expression.type) for column in operator.columns]
+        columns = [
+            pa.concat_arrays([arrays[place].cast(type_) for arrays in parts]) for place, type_ in enumerate(types)
+        ]
+        length = len(columns[0])
+        return Shaped([taken(array) for array in columns], np.arange(length), sum(array.nbytes for array in columns))
+
+    def _over(self, shaped: Shaped) -> FrameReader:
+        """A reader of expressions over shaped rows, which reads their columns by ``Output``."""
+        values = {f"{OUTPUT}{place}": array for place, array in enumerate(shaped.columns(0, shaped.length))}
+        return FrameReader(Frame(shaped.length, {}, {}, values), self._runner.evaluator)
+
+    def _filtered(self, shaped: Shaped, predicate: ir.Expr) -> Shaped:
+        """The rows whose columns satisfy a predicate; only the columns that it reads are read."""
+        read = {part.position for part in walk(predicate) if isinstance(part, ir.Output)}
+        values = {f"{OUTPUT}{place}": shaped.reads[place](shaped.rows) for place in sorted(read)}
+        frame = Frame(shaped.length, {}, {}, values)
+        self.budget.hold(shaped.held + frame.nbytes, f"{shaped.length:,} groups")
+        return shaped.at(shaped.rows[self._runner.evaluator.mask(predicate, frame)])
 
     def _different(self, shaped: Shaped, columns: tuple[Column, ...]) -> Shaped:
         size = rows_at_once(shaped.reads, shaped.rows, self.budget, shaped.held, self._tuning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from omnigraph.lang.gq_expression_ast import (
+    EVERY_PROPERTY,
     Aggregate,
     AliasRef,
     Binary,
@@ -23,14 +24,17 @@ from omnigraph.lang.gq_expression_ast import (
     PropertyAccess,
     Quantified,
     Slice,
+    Star,
     Variable,
     children,
+    is_entity,
     with_children,
 )
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
 __all__ = [
+    "EVERY_PROPERTY",
     "Aggregate",
     "AliasRef",
     "Assignment",
@@ -55,6 +59,7 @@ __all__ = [
     "Matched",
     "MaybeBlock",
     "MutationBody",
+    "Name",
     "Negate",
     "Not",
     "NotBlock",
@@ -68,11 +73,13 @@ __all__ = [
     "QueryFile",
     "ReadBody",
     "Slice",
+    "Star",
     "Statement",
     "Traversal",
     "Update",
     "Variable",
     "children",
+    "is_entity",
     "with_children",
 ]
 
@@ -109,7 +116,8 @@ class Hops:
 class Traversal:
     """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
 
-    With ``shortest`` the variable before the colon binds the path instead of an edge.
+    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the
+    colon binds the path instead of an edge.
     """
 
     left: Variable
@@ -120,6 +128,11 @@ class Traversal:
     hops: Hops | None
     shortest: bool
     span: Span = field(compare=False)
+
+    @property
+    def is_any(self) -> bool:
+        """True for ``$a <$e> $b``, an edge of any type."""
+        return not self.edge.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +192,20 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
-    """``match {} return {} order {} limit n offset m``."""
+    """``match {} return {} having {} order {} limit n offset m``; a parameter may stand for the numbers."""
 
     clauses: tuple[Clause, ...]
     projections: tuple[Projection, ...]
     distinct: bool
     order: tuple[OrderKey, ...]
-    limit: int | None
-    offset: int | None
+    limit: int | Variable | None
+    offset: int | Variable | None
     span: Span = field(compare=False)
+    having: Expr | None = None
+    union: tuple[ReadBody, ...] = ()
+    """Further reads whose rows are added; order, limit and offset belong to all of them."""
+    keeps_duplicates: bool = False
+    """``union all`` instead of ``union``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +284,7 @@ class MutationBody:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``query name($p: T) @description("...") { body }``."""
+    """``query name($p: T) @description("...") { body }``, or a read without a header, which is ``bare``."""
 
     name: Name
     parameters: tuple[Parameter, ...]
@@ -274,6 +292,7 @@ class Query:
     instruction: str | None
     body: ReadBody | MutationBody
     span: Span = field(compare=False)
+    bare: bool = False
 
     @property
     def is_mutation(self) -> bool:

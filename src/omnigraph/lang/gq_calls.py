@@ -20,6 +20,7 @@ from omnigraph.lang.gq_expression_ast import (
     Expr,
     PropertyAccess,
     Quantified,
+    Star,
     Variable,
 )
 from omnigraph.lang.lexer import Kind, Token
@@ -45,6 +46,10 @@ _FAMILIAR: Final = {
     **dict.fromkeys(("ln",), "log"),
     **dict.fromkeys(("power",), "pow"),
     **dict.fromkeys(("mean",), "avg"),
+    **dict.fromkeys(("stdev", "std", "stddevsamp"), "stddev"),
+    **dict.fromkeys(("percentilecont", "quantile", "median"), "percentile"),
+    **dict.fromkeys(("firstvalue", "anyvalue", "argmin", "minby"), "first"),
+    **dict.fromkeys(("lastvalue", "argmax", "maxby"), "last"),
     **dict.fromkeys(("substr",), "substring"),
     **dict.fromkeys(("ifnull", "nvl", "isnull"), "coalesce"),
     **dict.fromkeys(("tolower", "lcase"), "lower"),
@@ -81,11 +86,26 @@ def _aggregate(cursor: Cursor, parse: Parse) -> Aggregate:
     distinct = cursor.at("distinct") and cursor.peek().text != ")"
     if distinct:
         cursor.advance()
-    if cursor.at("*"):
-        raise cursor.problem("expected an expression", "count a variable: `count($x)`")
-    argument = parse(cursor)
+    argument = _argument(cursor, function, parse, distinct=distinct)
+    second: Expr | None = None
+    if cursor.at(",") and function in _TWO_ARGUMENTS:
+        cursor.advance()
+        second = parse(cursor)
+    elif function is AggregateFunction.PERCENTILE:
+        raise cursor.problem("expected `,` and a fraction", "the median is `percentile($p.age, 0.5)`")
     cursor.expect(")", f"after the argument of `{function.value}`")
-    return Aggregate(function, argument, distinct, cursor.since(start))
+    return Aggregate(function, argument, distinct, cursor.since(start), second)
+
+
+_TWO_ARGUMENTS: Final = (AggregateFunction.PERCENTILE, AggregateFunction.FIRST, AggregateFunction.LAST)
+
+
+def _argument(cursor: Cursor, function: AggregateFunction, parse: Parse, *, distinct: bool) -> Expr:
+    if not cursor.at("*"):
+        return parse(cursor)
+    if function is not AggregateFunction.COUNT or distinct:
+        raise cursor.problem("expected an expression", "only `count(*)` takes all rows; name a value, such as `$p.age`")
+    return Star(cursor.advance().span)
 
 
 def parse_call(cursor: Cursor, parse: Parse) -> Call:

@@ -25,6 +25,8 @@ from omnigraph.lang.gq_ast import (
 )
 from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Kind, Token
+from omnigraph.lang.source import Span
+from omnigraph.lang.syntax import Name
 
 _BLOCKS = ("not", "maybe")
 _OPERATORS = frozenset(operator.value for operator in BinaryOperator)
@@ -185,7 +187,7 @@ def _at_traversal(cursor: Cursor, ahead: int = 0) -> bool:
     if first.kind is Kind.VARIABLE:
         return second.text == ":"
     if first.text == "<":
-        return _is_edge_word(second) and third.text == ">"
+        return (_is_edge_word(second) or second.kind is Kind.VARIABLE) and third.text == ">"
     if not _is_edge_word(first):
         return False
     return second.kind is Kind.VARIABLE or second.text == "{"
@@ -207,6 +209,8 @@ def _traversal(cursor: Cursor) -> Traversal:
     if shortest:
         cursor.advance()
     undirected = cursor.take("<")
+    if undirected and bound is None and cursor.token.kind is Kind.VARIABLE:
+        return _any_edge(cursor, start, left)
     if not _is_edge_word(cursor.token):
         hint = "write an edge type with its first letter in lower case: `worksAt` for `WorksAt`"
         raise cursor.problem("expected an edge", hint if cursor.token.kind is Kind.TYPE_NAME else None)
@@ -216,6 +220,17 @@ def _traversal(cursor: Cursor) -> Traversal:
     hops = _hops(cursor) if cursor.at("{") else None
     right = parse_variable(cursor, "the variable at the other end of the edge")
     return Traversal(left, edge, right, bound, undirected, hops, shortest, cursor.since(start))
+
+
+def _any_edge(cursor: Cursor, start: Span, left: Variable) -> Traversal:
+    """``$a <$e> $b`` from the edge variable on."""
+    bound = parse_variable(cursor, "an edge variable")
+    cursor.expect(">", "after an edge variable")
+    if cursor.at("{"):
+        raise cursor.problem("expected the variable at the other end", "an edge of any type is one hop")
+    right = parse_variable(cursor, "the variable at the other end of the edge")
+    name = Name("", bound.span)
+    return Traversal(left, name, right, bound, True, None, False, cursor.since(start))
 
 
 def _hops(cursor: Cursor) -> Hops:

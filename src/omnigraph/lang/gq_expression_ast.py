@@ -11,6 +11,9 @@ from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifi
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 
+EVERY_PROPERTY = "*"
+"""The name of the property in ``$variable.*``, which stands for the whole entity."""
+
 
 class LiteralKind(Enum):
     """The written form of a literal; it determines the type, independent of the Python value."""
@@ -55,11 +58,16 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class PropertyAccess:
-    """``$variable.property``."""
+    """``$variable.property``, or ``$variable.*``."""
 
     variable: Variable
     property: Name
     span: Span = field(compare=False)
+
+
+def is_entity(access: PropertyAccess) -> bool:
+    """True for ``$variable.*``."""
+    return access.property.text == EVERY_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +88,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """The ``*`` of ``count(*)``: the rows themselves."""
+
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate, such as ``count(distinct $f)``."""
+    """An aggregate, such as ``count(distinct $f)``; ``second`` is the other argument of those that have two."""
 
     function: AggregateFunction
     argument: Expr
     distinct: bool
     span: Span = field(compare=False)
+    second: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +206,7 @@ Expr = (
     | AliasRef
     | Call
     | Aggregate
+    | Star
     | Binary
     | Negate
     | IsNull
@@ -213,8 +230,8 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return items
         case Call(_, arguments):
             return arguments
-        case Aggregate(_, argument):
-            return (argument,)
+        case Aggregate(_, argument, _, _, second):
+            return (argument,) if second is None else (argument, second)
         case Case(subject, branches, otherwise):
             tested = (part for branch in branches for part in (branch.condition, branch.value))
             return tuple(part for part in (subject, *tested, otherwise) if part is not None)
@@ -224,7 +241,7 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return tuple(part for part in (operand, start, stop) if part is not None)
         case Quantified(_, _, items, predicate):
             return (items, predicate)
-        case Literal() | Variable() | PropertyAccess() | AliasRef():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
             return ()
         case _:
             assert_never(expression)
@@ -242,7 +259,8 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Call():
             return replace(expression, arguments=tuple(map(change, expression.arguments)))
         case Aggregate():
-            return replace(expression, argument=change(expression.argument))
+            second = _changed(expression.second, change)
+            return replace(expression, argument=change(expression.argument), second=second)
         case Case():
             return replace(
                 expression,
@@ -260,7 +278,7 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expression, operand=change(expression.operand), start=bounds[0], stop=bounds[1])
         case Quantified():
             return replace(expression, items=change(expression.items), predicate=change(expression.predicate))
-        case Literal() | Variable() | PropertyAccess() | AliasRef():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
             return expression
         case _:
             assert_never(expression)

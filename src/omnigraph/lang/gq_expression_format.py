@@ -33,6 +33,7 @@ from omnigraph.lang.gq_expression_ast import (
     PropertyAccess,
     Quantified,
     Slice,
+    Star,
     Variable,
     children,
 )
@@ -166,11 +167,14 @@ def _spell_operand(expression: Expr) -> str:
             return f"{quantifier.value}({inside})"
         case Call(function, arguments):
             return f"{function}({_spell_all(arguments)})"
-        case Aggregate(function, argument, distinct):
+        case Star():
+            return "*"
+        case Aggregate(function, argument, distinct, _, second):
             # Without parentheses an alias called `distinct` at the start would be parsed as the keyword.
             guard = Guard.NONE if distinct or isinstance(argument, AliasRef) else _distinct_guard(argument)
             keyword = "distinct " if distinct else ""
-            return f"{function.value}({keyword}{_spell(argument, _OR, guard)})"
+            other = "" if second is None else f", {spell_expression(second)}"
+            return f"{function.value}({keyword}{_spell(argument, _OR, guard)}{other})"
         case Binary() | IsNull() | Not():
             return _spell(expression, _OR, Guard.NONE)
         case _:

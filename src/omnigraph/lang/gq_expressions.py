@@ -15,6 +15,7 @@ from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
 from omnigraph.lang.gq_calls import parse_called, parse_case
 from omnigraph.lang.gq_expression_ast import (
+    EVERY_PROPERTY,
     AliasRef,
     Binary,
     Expr,
@@ -30,6 +31,7 @@ from omnigraph.lang.gq_expression_ast import (
     Variable,
 )
 from omnigraph.lang.lexer import Kind, Token
+from omnigraph.lang.syntax import Name
 
 COMPARISONS = {
     operator.value: operator
@@ -254,6 +256,9 @@ def _variable_or_property(cursor: Cursor) -> Expr:
     variable = parse_variable(cursor, "a variable")
     if not cursor.take("."):
         return variable
+    if cursor.at("*"):
+        star = cursor.advance()
+        return PropertyAccess(variable, Name(EVERY_PROPERTY, star.span), cursor.since(variable.span))
     name = cursor.name("a property after the dot")
     return PropertyAccess(variable, name, cursor.since(variable.span))
 

@@ -70,6 +70,9 @@ class _Formatter:
 
     def query(self, query: Query) -> Iterator[Line]:
         start, end = query.span
+        if query.bare and isinstance(query.body, ReadBody):
+            yield from self._read(query.body, query.span, 0)
+            return
         opening = self._places.find("(", query.name.span.end, end)
         closing = self._places.find(")", _end_of(query.parameters, opening.end), end)
         brace = self._places.find("{", closing.end, end)
@@ -91,7 +94,7 @@ class _Formatter:
         yield from self._bracketed(parameters, 0, uncounted=len(notes), opens=True, separate=True)
         match query.body:
             case ReadBody():
-                yield from self._read(query.body, Span(brace.end, end))
+                yield from self._read(query.body, Span(brace.end, end), 1)
             case MutationBody(statements):
                 for statement in statements:
                     yield from self._statement(statement, 1)
@@ -126,28 +129,51 @@ class _Formatter:
         block = _Bracketed(f"{head} ", "{", parts, "}", tail, " ", span.start, opening, closing, span.end)
         yield from self._bracketed(block, depth)
 
-    def _read(self, body: ReadBody, within: Span) -> Iterator[Line]:
+    def _read(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
         find = self._places.find
-        opening = find("{", body.span.start, within.end)
-        closing = find("}", _end_of(body.clauses, opening.end), within.end)
-        yield Line("match {", 1, Span(body.span.start, opening.end), opens=True)
-        yield from self._clauses(body.clauses, 2)
-        yield Line("}", 1, closing, closes=True)
-
-        end = closing.end
-        start = find("return", end, within.end)
-        end = find("}", _end_of(body.projections, start.end), within.end).end
-        head = "return distinct" if body.distinct else "return"
-        yield from self._braces(head, body.projections, Span(start.start, end), start.end, 1)
+        end = body.span.start
+        for number, part in enumerate((body, *body.union)):
+            if number:
+                start = find("union", end, within.end)
+                words = "union all" if body.keeps_duplicates else "union"
+                stop = find("all", start.end, within.end).end if body.keeps_duplicates else start.end
+                yield Line(words, depth, Span(start.start, stop))
+            yield from self._part(part, within, depth)
+            end = self._end_of_part(part, within)
         if body.order:
             start = find("order", end, within.end)
             end = find("}", _end_of(body.order, start.end), within.end).end
-            yield from self._braces("order", body.order, Span(start.start, end), start.end, 1)
-        for word, number in (("limit", body.limit), ("offset", body.offset)):
-            if number is not None:
+            yield from self._braces("order", body.order, Span(start.start, end), start.end, depth)
+        for word, count in (("limit", body.limit), ("offset", body.offset)):
+            if count is not None:
                 start = find(word, end, within.end)
                 end = self._places.next_token(start.end).end
-                yield Line(f"{word} {number}", 1, Span(start.start, end))
+                text = f"${count.name}" if isinstance(count, Variable) else str(count)
+                yield Line(f"{word} {text}", depth, Span(start.start, end))
+
+    def _part(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
+        """``match``, ``return`` and ``having`` of one read."""
+        find = self._places.find
+        opening = find("{", body.span.start, within.end)
+        closing = find("}", _end_of(body.clauses, opening.end), within.end)
+        yield Line("match {", depth, Span(body.span.start, opening.end), opens=True)
+        yield from self._clauses(body.clauses, depth + 1)
+        yield Line("}", depth, closing, closes=True)
+        start = find("return", closing.end, within.end)
+        end = self._end_of_return(body, within)
+        head = "return distinct" if body.distinct else "return"
+        yield from self._braces(head, body.projections, Span(start.start, end), start.end, depth)
+        if body.having is not None:
+            start = find("having", end, within.end)
+            end = find("}", body.having.span.end, within.end).end
+            yield Line(f"having {{ {spell_expression(body.having)} }}", depth, Span(start.start, end))
+
+    def _end_of_return(self, body: ReadBody, within: Span) -> int:
+        return self._places.find("}", _end_of(body.projections, body.span.start), within.end).end
+
+    def _end_of_part(self, body: ReadBody, within: Span) -> int:
+        end = self._end_of_return(body, within)
+        return end if body.having is None else self._places.find("}", body.having.span.end, within.end).end
 
     def _clauses(self, clauses: Sequence[Clause], depth: int) -> Iterator[Line]:
         texts = _filter_texts(clauses)
@@ -250,6 +276,8 @@ def _filter_texts(clauses: Sequence[Clause]) -> dict[int, str]:
 
 
 def _traversal(traversal: Traversal) -> str:
+    if traversal.is_any and traversal.edge_variable is not None:
+        return f"${traversal.left.name} <${traversal.edge_variable.name}> ${traversal.right.name}"
     edge = f"<{traversal.edge.text}>" if traversal.undirected else traversal.edge.text
     if traversal.hops is not None:
         edge += f"{{{traversal.hops.low},{'' if traversal.hops.high is None else traversal.hops.high}}}"

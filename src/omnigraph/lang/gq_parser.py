@@ -9,26 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.gq_ast import (
-    Call,
     Expr,
     MutationBody,
-    OrderKey,
     Parameter,
-    Projection,
     Query,
     QueryFile,
     ReadBody,
 )
-from omnigraph.lang.gq_clauses import at_operand, at_query, parse_block, parse_clauses
+from omnigraph.lang.gq_clauses import at_query
 from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Comment, Kind
 from omnigraph.lang.mutation.parser import STATEMENTS, at_mutation, parse_mutation, parse_record_fields
+from omnigraph.lang.reads.body import parse_read, tail_hint
+from omnigraph.lang.reads.foreign import TRANSLATED_MAX, foreign_text
 from omnigraph.lang.source import Source
-from omnigraph.lang.syntax import TypeRef
+from omnigraph.lang.syntax import Name, TypeRef
 
 _EXAMPLE = "a query is like `query q() { match { $p: Person } return { $p.name } }`"
 
@@ -47,6 +45,8 @@ def parse_queries(source: Source) -> ParsedQueries:
     """Parse a query text. Never raises: errors are in the result."""
     cursor = Cursor(source)
     queries: list[Query] = []
+    if cursor.at("match") and cursor.peek().text == "{":
+        queries.extend(_bare(cursor))
     while not cursor.at_end:
         try:
             queries.append(_query(cursor))
@@ -84,7 +84,28 @@ def _at_header(cursor: Cursor) -> bool:
     return cursor.at("query") and cursor.peek().kind is Kind.WORD and cursor.peek(2).text == "("
 
 
+BARE_NAME = "query"
+"""The name of a read that is written without one."""
+
+
+def _bare(cursor: Cursor) -> list[Query]:
+    """A read without ``query name() {}``, which is the whole text."""
+    start = cursor.token.span
+    try:
+        body = parse_read(cursor)
+        if not cursor.at_end:
+            hint = "several queries of one text need names: `query name() { ... }`"
+            raise cursor.problem("expected the end of the read", _tail_hint(cursor) or hint)
+    except SyntaxProblem as problem:
+        cursor.report(problem)
+        cursor.skip_to(_at_header, at_query)
+        return []
+    return [Query(Name(BARE_NAME, start), (), None, None, body, body.span, bare=True)]
+
+
 def _query(cursor: Cursor) -> Query:
+    if not cursor.at("query"):
+        _refuse_foreign(cursor)
     start = cursor.expect("query", "to start a query", _outside_hint(cursor)).span
     name = cursor.name("the query's name")
     cursor.expect("(", "after the query's name", "a query without parameters has empty parentheses: `query name() {`")
@@ -100,8 +121,9 @@ def _query(cursor: Cursor) -> Query:
     if at_mutation(cursor):
         body = parse_mutation(cursor)
     elif cursor.at("match"):
-        body = _read_body(cursor)
+        body = parse_read(cursor)
     else:
+        _refuse_foreign(cursor)
         hint = cursor.case_hint("match", *STATEMENTS) or _body_hint(cursor)
         raise cursor.problem("expected `match`, `insert`, `update` or `delete`", hint)
     cursor.expect("}", "to close the query", _tail_hint(cursor))
@@ -115,13 +137,20 @@ def _query(cursor: Cursor) -> Query:
     )
 
 
+def _refuse_foreign(cursor: Cursor) -> None:
+    """Report a text in Cypher or SQL as such."""
+    start = cursor.token.span.start
+    found = foreign_text(cursor.lexed.source.text[start : start + TRANSLATED_MAX])
+    if found is not None:
+        message, hint = found
+        raise SyntaxProblem(f"{message}, but queries are written in `.gq`", cursor.token.span, hint)
+
+
 def _outside_hint(cursor: Cursor) -> str | None:
     if cursor.token.text.lower() in ("match", *STATEMENTS):
-        return "write it inside of a query: `query name() { ... }`"
+        return cursor.case_hint("match") or "write it inside of a query: `query name() { ... }`"
     if cursor.token.text in ("node", "edge", "interface"):
         return "types are declared in a `.pg` file"
-    if cursor.token.text.lower() in ("select", "with", "from"):
-        return f"SQL is run by the verb `sql`; {_EXAMPLE}"
     return _EXAMPLE
 
 
@@ -133,11 +162,7 @@ def _body_hint(cursor: Cursor) -> str | None:
 
 def _tail_hint(cursor: Cursor) -> str | None:
     """A hint for tokens after the last section of a body."""
-    if cursor.token.text in ("order", "limit", "offset", "where"):
-        return "the order is `match`, `return`, `order`, `limit`, `offset`; filters belong in `match`"
-    if cursor.token.text in STATEMENTS:
-        return "a query either reads or writes"
-    return cursor.case_hint("order", "limit", "offset")
+    return "a query either reads or writes" if cursor.token.text in STATEMENTS else tail_hint(cursor)
 
 
 def _parameter(cursor: Cursor) -> Parameter:
@@ -168,70 +193,3 @@ def _query_annotations(cursor: Cursor) -> dict[str, str]:
             raise SyntaxProblem(f"`@{name.text}` must not be empty", cursor.since(start))
         annotations[name.text] = text
     return annotations
-
-
-def _read_body(cursor: Cursor) -> ReadBody:
-    start = cursor.expect("match", "to start a read").span
-    cursor.expect("{", "after `match`")
-    clauses = parse_clauses(cursor, "match")
-    cursor.expect("return", "after the `match` block", _after_match_hint(cursor))
-    distinct = cursor.take("distinct")
-    cursor.expect("{", "after `return`")
-    projections = parse_block(cursor, _projection, _at_projection_boundary, _at_order, "return")
-    order: tuple[OrderKey, ...] = ()
-    if cursor.take("order"):
-        order = _order(cursor)
-    limit = _number_after(cursor, "limit")
-    offset = _number_after(cursor, "offset")
-    return ReadBody(clauses, projections, distinct, order, limit, offset, cursor.since(start))
-
-
-def _after_match_hint(cursor: Cursor) -> str | None:
-    return "filters belong inside the `match` block" if cursor.at("where") else None
-
-
-def _number_after(cursor: Cursor, word: str) -> int | None:
-    if not cursor.take(word):
-        return None
-    if cursor.token.kind is Kind.VARIABLE:
-        raise cursor.problem(f"expected the number after `{word}`", "only a number is allowed here, no parameter")
-    return cursor.integer(f"the number after `{word}`", INTEGER_LITERAL_MAX)
-
-
-def _at_order(cursor: Cursor) -> bool:
-    return cursor.at("order") and cursor.peek().text == "{"
-
-
-def _at_projection_boundary(cursor: Cursor) -> bool:
-    starts = cursor.token.kind is Kind.VARIABLE and not at_operand(cursor)
-    return starts or cursor.at("}") or _at_order(cursor)
-
-
-def _projection(cursor: Cursor) -> Projection:
-    start = cursor.token.span
-    expression = parse_expression(cursor)
-    alias = cursor.name("an alias") if cursor.take("as") else None
-    span = cursor.since(start)
-    cursor.take(",")
-    return Projection(expression, alias, span)
-
-
-def _order(cursor: Cursor) -> tuple[OrderKey, ...]:
-    cursor.expect("{", "after `order`", "write `order { $p.name desc }`")
-    keys = [_order_key(cursor)]
-    while cursor.take(","):
-        keys.append(_order_key(cursor))
-    cursor.expect("}", "after the order keys", "order keys are separated by commas")
-    return tuple(keys)
-
-
-def _order_key(cursor: Cursor) -> OrderKey:
-    start = cursor.token.span
-    expression = parse_expression(cursor)
-    descending: bool | None = None
-    if cursor.at("asc") or cursor.at("desc"):
-        if isinstance(expression, Call) and expression.function == "nearest":
-            message = "`nearest` has no direction: the closest comes first"
-            raise SyntaxProblem(message, cursor.token.span)
-        descending = cursor.advance().text == "desc"
-    return OrderKey(expression, descending, cursor.since(start))

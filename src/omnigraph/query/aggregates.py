@@ -46,6 +46,13 @@ def _collected(argument: ir.Expr) -> PropertyType | None:
     return PropertyType(argument.type.scalar, is_list=True) if argument.type.is_plain_scalar else None
 
 
+def _chosen(argument: ir.Expr) -> PropertyType | None:
+    type_ = argument.type
+    if not type_.is_plain_scalar:
+        return None
+    return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values)
+
+
 AGGREGATES: Mapping[AggregateFunction, AggregateRule] = {
     AggregateFunction.COUNT: AggregateRule("a scalar", _counted),
     AggregateFunction.SUM: AggregateRule("a number", _added),
@@ -53,4 +60,8 @@ AGGREGATES: Mapping[AggregateFunction, AggregateRule] = {
     AggregateFunction.MIN: AggregateRule("a number or a String", _extreme, ignores_duplicates=True),
     AggregateFunction.MAX: AggregateRule("a number or a String", _extreme, ignores_duplicates=True),
     AggregateFunction.COLLECT: AggregateRule("a scalar", _collected),
+    AggregateFunction.STDDEV: AggregateRule("a number", _added),
+    AggregateFunction.PERCENTILE: AggregateRule("a number", _added),
+    AggregateFunction.FIRST: AggregateRule("a scalar", _chosen, ignores_duplicates=True),
+    AggregateFunction.LAST: AggregateRule("a scalar", _chosen, ignores_duplicates=True),
 }

@@ -8,9 +8,12 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source, is_file_name
-from omnigraph.query.ir import MutationIR, ParameterIR, QueryIR
+from omnigraph.query.ir import Column, MutationIR, Operator, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
 from omnigraph.query.mutation.mutation import check_mutation
+from omnigraph.query.polymorphic.added import plan_added
+from omnigraph.query.polymorphic.expand import is_polymorphic
+from omnigraph.query.polymorphic.plan import plan_union
 from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, Context
@@ -86,13 +89,23 @@ def check_query(
     if isinstance(query.body, ast.MutationBody):
         statements = check_mutation(context, query.body, parameters)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
-    read = check_read(context, query.body)
-    if read is None or diagnostics.has_errors:
+    plan = plan_read(context, query.body)
+    if plan is None or diagnostics.has_errors:
         return None
-    root, columns = lower_read(read)
+    root, columns = plan
     if scope is not None:
         root = restrict(root, scope, catalog)
     return QueryIR(query.name.text, parameters, columns, rewrite(root))
+
+
+def plan_read(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
+    """The operators of a read before any rewrite, and its columns; None if an error was reported."""
+    if body.union:
+        return plan_added(context, body, plan_read)
+    if is_polymorphic(context, body.clauses):
+        return plan_union(context, body)
+    read = check_read(context, body)
+    return None if read is None or context.diagnostics.has_errors else lower_read(read)
 
 
 def _declare_parameters(context: Context, query: ast.Query) -> tuple[ParameterIR, ...]:

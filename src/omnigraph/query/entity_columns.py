@@ -16,6 +16,8 @@ def entity_columns(query: QueryIR, catalog: Catalog) -> dict[str, str]:
     types = _types(query.root)
     found: dict[str, str] = {}
     for column in query.columns:
+        if column.field is not None:
+            continue
         match column.expression:
             case ir.EntityId(variable) if variable in types:
                 found[column.name] = types[variable]

@@ -16,6 +16,7 @@ from omnigraph.query.ir import (
     TARGET,
     AntiJoin,
     AssignmentIR,
+    Column,
     CrossJoin,
     DeleteEdges,
     DeleteNodes,
@@ -41,6 +42,7 @@ from omnigraph.query.ir import (
     Slice,
     Sort,
     StatementIR,
+    Union,
     UpdateEdges,
     UpdateNodes,
 )
@@ -93,8 +95,10 @@ def describe(operator: Operator) -> str:
             parts = zip(operator.rankings, operator.required, strict=True)
             shown = [f"#{i} {render(item)}{' required' if must else ''}" for i, (item, must) in enumerate(parts)]
             return f"Score {', '.join(shown)}"
+        case Union():
+            return f"Union of {len(operator.inputs)} patterns"
         case Group() | Project():
-            columns = ", ".join(f"{render(column.expression)} as {column.name}" for column in operator.columns)
+            columns = ", ".join(f"{render(column.expression)} as {_column(column)}" for column in operator.columns)
             return f"{type(operator).__name__} {columns}"
         case Distinct():
             return "Distinct"
@@ -103,9 +107,15 @@ def describe(operator: Operator) -> str:
             return f"Sort {', '.join(keys)}"
         case Slice():
             limit = "all" if operator.limit is None else operator.limit
-            return f"Slice limit {limit} offset {operator.offset}"
+            count = f"${operator.limit_parameter}" if operator.limit_parameter else limit
+            offset = f"${operator.offset_parameter}" if operator.offset_parameter else operator.offset
+            return f"Slice limit {count} offset {offset}"
         case _:
             assert_never(operator)
+
+
+def _column(column: Column) -> str:
+    return column.name if column.field is None else f"{column.name}.{column.field}"
 
 
 def _expand(operator: Expand) -> str:
@@ -198,14 +208,20 @@ def render(expression: ir.Expr) -> str:
         case ir.Rrf():
             return f"rrf({', '.join(render(arm) for arm in expression.arms)}, {render(expression.k)})"
         case ir.Aggregate():
-            distinct = "distinct " if expression.distinct else ""
-            return f"{expression.function.value}({distinct}{render(expression.argument)})"
+            return _aggregate(expression)
         case ir.Output():
             return f"column {expression.position + 1}"
         case ir.ScoreColumn():
             return f"score #{expression.number}"
         case _:
             assert_never(expression)
+
+
+def _aggregate(expression: ir.Aggregate) -> str:
+    distinct = "distinct " if expression.distinct else ""
+    fraction = [] if expression.fraction is None else [str(expression.fraction)]
+    others = "".join(f", {item}" for item in (*fraction, *map(render, expression.by)))
+    return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
 
 
 TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}

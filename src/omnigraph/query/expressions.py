@@ -265,12 +265,18 @@ Ranking = Nearest | Bm25 | Rrf
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate over the rows of a group; nulls are not counted, summed or collected."""
+    """An aggregate over the rows of a group; nulls are not counted, summed or collected.
+
+    ``fraction`` belongs to ``percentile``. ``by`` orders the rows for ``first`` and ``last``; equal rows are ordered by
+    the argument, so that the result depends on the values only.
+    """
 
     function: AggregateFunction
     argument: Expr
     distinct: bool
     type: PropertyType
+    fraction: float | None = None
+    by: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

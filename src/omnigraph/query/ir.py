@@ -155,10 +155,19 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a result."""
+    """One column of a result; with ``field`` one field of a column that holds entities."""
 
     name: str
     expression: Expr
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of projections with the same columns, one after the other. Operators above read them by ``Output``."""
+
+    inputs: tuple[Operator, ...]
+    columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +211,13 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Skips ``offset`` rows and keeps at most ``limit``."""
+    """Skips ``offset`` rows and keeps at most ``limit``. Binding replaces the parameters by their values."""
 
     input: Operator
     limit: int | None
     offset: int = 0
+    limit_parameter: str | None = None
+    offset_parameter: str | None = None
 
 
 Operator = (
@@ -219,6 +230,7 @@ Operator = (
     | AntiJoin
     | OptionalJoin
     | Score
+    | Union
     | Group
     | Project
     | Distinct

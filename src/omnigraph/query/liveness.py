@@ -16,13 +16,18 @@ from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.ir import (
     ONE_HOP,
     AntiJoin,
+    Distinct,
     Expand,
+    Filter,
     Group,
     Operator,
     OptionalJoin,
     Outer,
     Project,
     ShortestPath,
+    Slice,
+    Sort,
+    Union,
 )
 from omnigraph.query.rewrite.tree import expressions_of, inputs
 from omnigraph.query.variables import walk
@@ -68,6 +73,13 @@ def shaped_demand(operator: Group | Project, *, under_distinct: bool = False) ->
     ignored = all(_ignores_multiplicity(expression) for expression in expressions)
     demand = _nothing(Multiplicity.EXISTS if ignored else Multiplicity.COUNTED)
     return demand.reading(expression for expression in expressions if not counts_matches(expression))
+
+
+def is_shaped(operator: Operator) -> bool:
+    """True if the rows of an operator are columns of a result, and no bindings of variables."""
+    while isinstance(operator, Sort | Slice | Filter):
+        operator = operator.input
+    return isinstance(operator, Union | Group | Project | Distinct)
 
 
 def input_demand(operator: Operator, demand: Demand) -> Demand:

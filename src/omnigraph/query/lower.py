@@ -8,6 +8,7 @@ filter is placed where its variables are first all bound; the rewrites move it i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
@@ -26,7 +27,6 @@ from omnigraph.query.ir import (
     Scan,
     Score,
     ShortestPath,
-    Slice,
     Sort,
     SortKey,
 )
@@ -44,10 +44,18 @@ def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     if read.distinct:
         root, columns, order = _with_scores(root, read.columns, read.order)
         shaped: Operator = Distinct(Project(root, columns))
-        return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
+        return read.counts.applied(_sorted(shaped, order, output_ties(columns))), columns
     root, columns, order = _with_scores(root, read.columns, read.order)
     root = _sorted(root, order, _entity_ties(read.block))
-    return Project(_slice(root, read), columns), columns
+    return Project(read.counts.applied(root), columns), columns
+
+
+def lower_matches(
+    read: CheckedRead,
+) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...], tuple[ir.Expr, ...]]:
+    """The rows of a read before shaping, its columns and order keys over them, and the ids that break ties."""
+    root, columns, order = _with_scores(_lower_block(read.block, outer=()), read.columns, read.order)
+    return root, columns, order, tuple(tie.expression for tie in _entity_ties(read.block))
 
 
 def lower_match(block: MatchBlock, columns: tuple[Column, ...]) -> Operator:
@@ -58,9 +66,11 @@ def lower_match(block: MatchBlock, columns: tuple[Column, ...]) -> Operator:
 def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
     root, columns, order = _with_scores(root, read.columns, read.order)
     shaped: Operator = Group(root, columns)
+    if read.having is not None:
+        shaped = Filter(shaped, read.having)
     if read.distinct:
         shaped = Distinct(shaped)
-    return _slice(_sorted(shaped, order, _output_ties(columns)), read), columns
+    return read.counts.applied(_sorted(shaped, order, output_ties(columns))), columns
 
 
 def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...]) -> Operator:
@@ -71,12 +81,6 @@ def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...
     return Sort(root, (*order, *(tie for tie in ties if tie.expression not in known)))
 
 
-def _slice(root: Operator, read: CheckedRead) -> Operator:
-    if read.limit is None and not read.offset:
-        return root
-    return Slice(root, read.limit, read.offset)
-
-
 def _entity_ties(block: MatchBlock) -> tuple[SortKey, ...]:
     """Tie-breakers of rows: the ids of every named entity, by variable name; they make the order total."""
     optional = {name for inner in block.optional for name in inner.entities}
@@ -84,7 +88,7 @@ def _entity_ties(block: MatchBlock) -> tuple[SortKey, ...]:
     return tuple(SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in named)
 
 
-def _output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
+def output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
     """Tie-breakers of groups and distinct rows: the returned scalars; they make the order total."""
     return tuple(
         SortKey(ir.Output(position, column.expression.type))
@@ -111,7 +115,7 @@ def _with_scores(
             numbered(columns[key.expression.position].expression)
     keys = tuple(SortKey(numbered(key.expression), key.descending) for key in order)
     required = len(rankings)
-    shown = tuple(Column(column.name, numbered(column.expression)) for column in columns)
+    shown = tuple(replace(column, expression=numbered(column.expression)) for column in columns)
     if not rankings:
         return root, columns, order
     flags = tuple(number < required for number in range(len(rankings)))

@@ -9,6 +9,7 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
+    Column,
     DeleteEdges,
     DeleteNodes,
     Expand,
@@ -24,6 +25,7 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.rewrite.tree import inputs
+from omnigraph.query.shaping.entities import result_columns
 from omnigraph.schema.catalog import Catalog
 
 KINDS: Final = {
@@ -70,8 +72,9 @@ def describe_operation(query: ast.Query, plan: QueryIR | MutationIR, catalog: Ca
     if isinstance(plan, QueryIR):
         reads = types_read(plan.root, catalog)
         assert isinstance(query.body, ast.ReadBody)
-        for projection, column in zip(query.body.projections, plan.columns, strict=True):
-            result.append(_result_column(projection, column.expression))
+        groups = [group for _, group in result_columns(plan.columns)]
+        for projection, group in zip(query.body.projections, groups, strict=True):
+            result.append(_result_column(projection, group[0]))
     else:
         result = [_typed_column(column.name, column.expression) for column in plan.returning]
         _collect_writes(plan, catalog, reads, writes)
@@ -82,8 +85,11 @@ def _sorted_types(types: set[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(types, key=lambda item: (item[0] != "node", item[1])))
 
 
-def _result_column(projection: ast.Projection, expression: ir.Expr) -> ResultColumn:
-    return _typed_column(projection.alias.text if projection.alias else _static_name(projection.expression), expression)
+def _result_column(projection: ast.Projection, column: Column) -> ResultColumn:
+    name = projection.alias.text if projection.alias else _static_name(projection.expression)
+    if column.field is not None:
+        return ResultColumn(name, "object", column.expression.type.nullable)
+    return _typed_column(name, column.expression)
 
 
 def _typed_column(name: str, expression: ir.Expr) -> ResultColumn:
@@ -99,7 +105,7 @@ def _typed_column(name: str, expression: ir.Expr) -> ResultColumn:
 def _static_name(node: ast.Expr) -> str:
     match node:
         case ast.PropertyAccess():
-            return node.property.text
+            return node.variable.name if ast.is_entity(node) else node.property.text
         case ast.Variable():
             return node.name
         case ast.Aggregate():

@@ -1,19 +1,21 @@
-"""``return``, ``order``, ``limit``: projections to columns, order keys to sort keys (T8, T9, T17, T18, T21, T28)."""
+"""``return`` and ``order``: projections to columns, order keys to sort keys (T8, T9, T17, T18, T21, T28)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from omnigraph.core.operators import AggregateFunction
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey
 from omnigraph.query.pattern import MatchBlock
-from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind
+from omnigraph.query.scope import UNCODED, Context, Scope
+from omnigraph.query.shaping.aggregate_calls import check_aggregate
+from omnigraph.query.shaping.counts import Sizes, check_counts
+from omnigraph.query.shaping.entities import entity_columns
+from omnigraph.query.shaping.having import check_having
 from omnigraph.query.typecheck import Position, check_expression
-from omnigraph.query.types.calls import described
 from omnigraph.query.variables import replace_rankings
 
 _LIMIT_HINT = "write `limit 10` behind the order"
@@ -27,9 +29,9 @@ class CheckedRead:
     columns: tuple[Column, ...]
     aggregates: bool
     distinct: bool
+    having: ir.Expr | None
     order: tuple[SortKey, ...]
-    limit: int | None
-    offset: int
+    counts: Sizes
 
 
 def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
@@ -38,26 +40,34 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     if bound is None:
         return None
     block, scope = bound
-    columns = [_check_projection(context, scope, projection) for projection in body.projections]
-    known = tuple(column for column in columns if column is not None)
-    if len(known) < len(columns):
+    made = [_check_projection(context, scope, projection) for projection in body.projections]
+    groups = [group for group in made if group is not None]
+    if len(groups) < len(made):
         return None
+    known = tuple(column for group in groups for column in group)
+    # The first column of every projection: an entity has several.
+    places = (0, *accumulate(map(len, groups)))[:-1]
     aggregates = any(isinstance(column.expression, ir.Aggregate) for column in known)
-    order = _Orders(context, scope, body, known, aggregates).check()
-    return CheckedRead(block, known, aggregates, body.distinct, order, body.limit, body.offset or 0)
+    order = _Orders(context, scope, body, known, places, aggregates).check()
+    having = check_having(context, scope, body, known, places, aggregates=aggregates)
+    counts = check_counts(context, body)
+    return CheckedRead(block, known, aggregates, body.distinct, having, order, counts)
 
 
-def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> Column | None:
+def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> tuple[Column, ...] | None:
     node = projection.expression
     expression: ir.Expr | None
+    if isinstance(node, ast.PropertyAccess) and ast.is_entity(node):
+        name = projection.alias.text if projection.alias else node.variable.name
+        return entity_columns(context, scope, node, name)
     if isinstance(node, ast.Aggregate):
-        expression = _check_aggregate(context, scope, node)
+        expression = check_aggregate(context, scope, node)
     else:
         expression = check_expression(context, scope, node, Position.RETURN)
     if expression is None:
         return None
     name = projection.alias.text if projection.alias else column_name(node)
-    return Column(name, expression)
+    return (Column(name, expression),)
 
 
 def column_name(node: ast.Expr) -> str:
@@ -69,39 +79,14 @@ def column_name(node: ast.Expr) -> str:
             return f"{node.variable.name}.{node.property.text}"
         case ast.Literal() | ast.ListLiteral():
             return "literal"
+        case ast.Aggregate(argument=ast.Star()):
+            return node.function.value
         case ast.Aggregate():
             return column_name(node.argument)
         case ast.Call():
             return node.function
         case _:
             return "expression"
-
-
-def _check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
-    if isinstance(node.argument, ast.Variable) and node.function is AggregateFunction.COUNT:
-        argument = _check_counted_variable(context, scope, node.argument)
-    else:
-        argument = check_expression(context, scope, node.argument, Position.RETURN)
-    if argument is None:
-        return None
-    rule = AGGREGATES[node.function]
-    type_ = rule.result(argument)
-    if type_ is None:
-        message = f"`{node.function.value}` takes {rule.expects}, not {described(argument)}"
-        context.error("T8", message, node.argument.span)
-        return None
-    return ir.Aggregate(node.function, argument, node.distinct, type_)
-
-
-def _check_counted_variable(context: Context, scope: Scope, node: ast.Variable) -> ir.Expr | None:
-    """The argument of ``count($v)``; a bare edge is not a value and is reported."""
-    bound = scope.lookup(node.name)
-    if bound is not None and bound.kind is VariableKind.EDGE:
-        context.error(
-            "T23", f"the edge `${node.name}` cannot be used as a value", node.span, "count a node or a property"
-        )
-        return None
-    return check_expression(context, scope, node, Position.RETURN)
 
 
 @dataclass(slots=True)
@@ -112,6 +97,7 @@ class _Orders:
     scope: Scope
     body: ast.ReadBody
     columns: tuple[Column, ...]
+    places: tuple[int, ...]
     aggregates: bool
     positions: dict[ir.Expr, int] = field(default_factory=dict)
 
@@ -140,7 +126,7 @@ class _Orders:
             if position is None:
                 return None
         elif isinstance(node, ast.Aggregate):
-            aggregate = _check_aggregate(self.context, self.scope, node)
+            aggregate = check_aggregate(self.context, self.scope, node)
             position = None if aggregate is None else self._column_position(aggregate)
             if aggregate is not None and position is None:
                 message = "an aggregate in `order` must be returned too"
@@ -163,7 +149,11 @@ class _Orders:
     def _alias_position(self, node: ast.AliasRef) -> int | None:
         aliases = [projection.alias.text if projection.alias else None for projection in self.body.projections]
         if node.name.text in aliases:
-            return aliases.index(node.name.text)
+            place = self.places[aliases.index(node.name.text)]
+            if self.columns[place].field is None:
+                return place
+            self.context.error("T7", f"rows cannot be ordered by the entity `{node.name.text}`", node.span)
+            return None
         hint = self.context.suggest(node.name.text, [alias for alias in aliases if alias])
         if hint is None and self.scope.lookup(node.name.text):
             hint = f"write `${node.name.text}`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
@@ -48,6 +48,8 @@ class Context:
     catalog: Catalog
     parameters: dict[str, PropertyType]
     diagnostics: Diagnostics
+    interfaces: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The properties of variables that are bound to an interface."""
     _anonymous: Iterator[int] = field(default_factory=lambda: count(1))
 
     def fresh_name(self) -> str:

@@ -55,6 +55,9 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Posi
             return None
         case ast.Call():
             return _check_call(context, scope, node, place)
+        case ast.Star():
+            context.error("T7", "`*` stands for rows in `count(*)` only", node.span)
+            return None
         case ast.Aggregate():
             message = f"`{node.function.value}` can only be a whole projection, not part of an expression"
             context.error("T7", message, node.span)
@@ -175,7 +178,9 @@ def check_property(
     if declared is None:
         kind = "edge" if bound.kind is VariableKind.EDGE else "node"
         hint = context.suggest(node.property.text, entity_type(context.catalog, bound).properties)
-        if node.property.text == "id" and kind == "node":
+        if ast.is_entity(node):
+            hint = f"`${name}.*` is a whole projection of `return`"
+        elif node.property.text == "id" and kind == "node":
             hint = f"its id is `id(${name})`"
         elif node.property.text in ("src", "dst", "from", "to") and kind == "edge":
             hint = "its endpoints are the variables on both sides of it"

@@ -40,7 +40,7 @@ def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
         case ir.Rrf():
             return (*expression.arms, expression.k)
         case ir.Aggregate():
-            return (expression.argument,)
+            return (expression.argument, *expression.by)
         case _:
             return _no_children(expression)
 
@@ -143,7 +143,8 @@ def with_children(expression: ir.Expr, down: Change) -> ir.Expr:
         case ir.Rrf():
             return replace(expression, arms=tuple(_arm(down(arm)) for arm in expression.arms), k=down(expression.k))
         case ir.Aggregate():
-            return replace(expression, argument=down(expression.argument))
+            by = tuple(map(down, expression.by))
+            return replace(expression, argument=down(expression.argument), by=by)
         case _:
             return expression
 

@@ -21,6 +21,8 @@ from tests.features.exec.people import NOW_MS
 class AnchoredWriter(Writer):
     """Writes queries whose nodes are looked up by their keys, mostly of nodes that exist."""
 
+    is_compiled: bool = True
+
     def inline(self, variable: Variable) -> str:
         key = variable.type.key
         if key is None or self.rng.random() < 0.05:

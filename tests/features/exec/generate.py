@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -50,6 +50,17 @@ class Property:
         return f"{self.name}: {name}{'?' if self.nullable else ''}{wish}"
 
 
+_SAME_ARGUMENT = {
+    "avg": "sum",
+    "stddev": "sum",
+    "percentile": "sum",
+    "max": "min",
+    "first": "collect",
+    "last": "collect",
+}
+"""Aggregates that take what another one takes."""
+
+
 def kind_of(scalar: str) -> str:
     return "number" if scalar in NUMBERS else scalar
 
@@ -61,6 +72,7 @@ class Type:
     key: Property | None = None
     source: str = ""
     target: str = ""
+    implements: str = ""
 
     @property
     def every(self) -> list[Property]:
@@ -71,13 +83,14 @@ class Type:
 class Schema:
     nodes: dict[str, Type]
     edges: dict[str, Type]
+    interface: Type
 
     @property
     def text(self) -> str:
-        lines = []
+        lines = [f"interface {self.interface.name} {{ {' '.join(item.text for item in self.interface.properties)} }}"]
         for node in self.nodes.values():
             body = [prop.text for prop in node.properties] + ([f"{node.key.text} @key"] if node.key else [])
-            lines.append(f"node {node.name} {{ {' '.join(body)} }}")
+            lines.append(f"node {node.name}{node.implements} {{ {' '.join(body)} }}")
         for edge in self.edges.values():
             body = [prop.text for prop in edge.properties]
             lines.append(f"edge {edge.name}: {edge.source} -> {edge.target} {{ {' '.join(body)} }}")
@@ -122,7 +135,11 @@ def make_schema(rng: Random) -> Schema:
         target = source if rng.random() < 0.6 else rng.choice(list(nodes))
         properties = _properties(rng, rng.randint(0, 3))
         edges[f"E{number}"] = Type(f"E{number}", properties, None, source, target)
-    return Schema(nodes, edges)
+    shared = [replace(prop, name=f"q{number}") for number, prop in enumerate(_properties(rng, 2))]
+    for node in rng.sample(list(nodes.values()), min(len(nodes), rng.randint(1, 3))):
+        node.properties += shared
+        node.implements = " implements Shared"
+    return Schema(nodes, edges, Type("Shared", shared))
 
 
 def _properties(rng: Random, count: int) -> list[Property]:
@@ -217,6 +234,8 @@ class Variable:
     name: str
     type: Type
     is_node: bool
+    is_varying: bool = False
+    """Of a type that differs from row to row: alone it is the entity and no id."""
 
 
 @dataclass
@@ -235,6 +254,8 @@ class Writer:
     patterns: int = 0
     depth: int = 0
     """Of functions in functions."""
+    is_compiled: bool = False
+    """Writes what the compiled form runs."""
 
     # --- clauses ---------------------------------------------------------------------------------------
 
@@ -244,7 +265,10 @@ class Writer:
             rest = self.counted()
             text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
             return Query(text, self.params, self.values)
-        clauses = self.match()
+        if not self.is_compiled and self.rng.random() < 0.05:
+            reads = self.united()
+            return Query(f"query q({', '.join(self.declared)}) {{ {reads} }}", self.params, self.values)
+        clauses = self.of_several_types() if not self.is_compiled and self.rng.random() < 0.2 else self.match()
         shape = self.rng.random()
         if shape < 0.25:
             rest = self.grouped()
@@ -252,6 +276,54 @@ class Writer:
             rest = self.plain(distinct=shape < 0.45)
         text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
         return Query(text, self.params, self.values)
+
+    def united(self) -> str:
+        """Two reads of nodes, and the union of their rows."""
+        parts = []
+        for _ in range(2):
+            clauses, node = self.match(), self.rng.choice([v for v in self.scope if v.is_node])
+            number = self.rng.choice(["1", "2"])
+            parts.append(
+                f"match {{ {clauses} }} return {{ type(${node.name}) as t, id(${node.name}) as i, {number} as n }}"
+            )
+            self.scope, self.paths, self.patterns = [], [], 0
+        word = self.rng.choice([" union ", " union all "])
+        return word.join(parts) + self.ending(["t", "i", "n"])
+
+    def of_several_types(self) -> str:
+        """A pattern over an interface, any type and any edge; their variables have the properties of the interface."""
+        rng = self.rng
+        clauses = []
+        nowhere = Type("", [])
+        if rng.random() < 0.75:
+            first = self.fresh(self.schema.interface)
+            clauses.append(f"${first.name}: Shared{self.inline(first)}")
+        else:
+            first = self.fresh(nowhere)
+            clauses.append(f"${first.name}")
+        first.is_varying = True
+        if rng.random() < 0.5:
+            edge, other = self.fresh(nowhere, is_node=False), self.fresh(nowhere)
+            other.is_varying = True
+            ends = [first.name, other.name] if rng.random() < 0.5 else [other.name, first.name]
+            clauses.append(f"${ends[0]} <${edge.name}> ${ends[1]}")
+        elif rng.random() < 0.5:
+            implementers = [name for name, node in self.schema.nodes.items() if node.implements]
+            fitting = [edge for edge in self.schema.edges.values() if edge.source in implementers]
+            if fitting and first.type is self.schema.interface:
+                edge_type = rng.choice(fitting)
+                end = self.fresh(self.schema.nodes[edge_type.target])
+                clauses.append(f"${first.name} {self.walk(edge_type)} ${end.name}")
+        for _ in range(rng.choice([0, 0, 1])):
+            clauses.append(self.filter())
+        if rng.random() < 0.3:
+            shape = rng.random()
+            if shape < 0.5:
+                clauses.append(f"not {{ ${first.name} <$no> $other }}")
+            elif self.schema.interface in [v.type for v in self.scope]:
+                name = next(v.name for v in self.scope if v.type is self.schema.interface)
+                clauses.append(f"not {{ $twin: Shared $twin.q0 = ${name}.q1 }}")
+        return "\n    ".join(clauses)
 
     def match(self) -> str:
         rng = self.rng
@@ -296,14 +368,15 @@ class Writer:
     def counted(self) -> str:
         """Few keys, and a number of rows; or only which rows there are."""
         rng = self.rng
-        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        nodes = [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
         if rng.random() < 0.2:
             chosen = rng.choice([*nodes, *self.properties(lambda p: True)])
             return f"return distinct {{ {chosen} }}{self.ending([chosen] if chosen in nodes else [])}"
         keys = rng.sample(nodes, min(len(nodes), rng.choice([0, 0, 1, 1, 2])))
         function, argument = self.aggregated() if rng.random() < 0.3 else ("count", rng.choice(nodes))
-        columns = [*keys, f"{function}({argument}) as n"]
-        return f"return {{ {', '.join(columns)} }}{self.ending([*keys, *(['n'] if function != 'collect' else [])])}"
+        columns = [*keys, f"{function}({argument}{self.second(function)}) as n"]
+        ordered = [] if function in ("collect", "stddev") else ["n"]
+        return f"return {{ {', '.join(columns)} }}{self.ending([*keys, *ordered])}"
 
     def fresh(self, type_: Type, *, is_node: bool = True) -> Variable:
         self.names += 1
@@ -313,7 +386,7 @@ class Writer:
         return variable
 
     def node(self, type_name: str | None = None) -> Variable | None:
-        fitting = [v for v in self.scope if v.is_node and type_name in (None, v.type.name)]
+        fitting = [v for v in self.scope if v.is_node and not v.is_varying and type_name in (None, v.type.name)]
         return self.rng.choice(fitting) if fitting else None
 
     def binding(self) -> str:
@@ -630,7 +703,9 @@ class Writer:
         if shape < 0.55:
             return self.comparison()
         if shape < 0.65:
-            every = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node]
+            every = self.properties(lambda p: True) + [
+                f"${v.name}" for v in self.scope if v.is_node and not v.is_varying
+            ]
             return f"({rng.choice(every)}) {rng.choice(['is null', 'is not null'])}" if every else "1 = 1"
         if shape < 0.75:
             return self.membership()
@@ -690,28 +765,31 @@ class Writer:
         rng = self.rng
         projections, names = [], []
         for number in range(rng.randint(1, 4)):
-            expression = self.projection()
+            expression = self.projection(distinct=distinct)
             if rng.random() < 0.4:
-                names.append(f"c{number}")
+                if not expression.endswith("*"):
+                    names.append(f"c{number}")
                 expression += f" as c{number}"
-            elif expression.startswith("$") and "[" not in expression:
+            elif expression.startswith("$") and "[" not in expression and "*" not in expression:
                 names.append(expression)
             projections.append(expression)
         text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
         keys = list(names)
         if not distinct:
             keys += self.properties(lambda p: not p.is_list)
-            keys += [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
+            keys += [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying] + self.lengths
             if rng.random() < 0.2:
                 keys.append(self.arithmetic())
         return text + self.ending(keys)
 
-    def projection(self) -> str:
+    def projection(self, *, distinct: bool) -> str:
         rng = self.rng
         shape = rng.random()
-        nodes = [f"${v.name}" for v in self.scope if v.is_node]
+        nodes = [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
         if shape < 0.15 and nodes:
             return rng.choice(nodes)
+        if shape < 0.17 and not self.is_compiled and self.scope and not distinct:
+            return rng.choice([f"${v.name}.*" for v in self.scope if not v.is_varying] or ["1"])
         if shape < 0.2 and self.paths:
             return f"${rng.choice(self.paths)}.{rng.choice(['length', 'nodes'])}"
         if shape < 0.28:
@@ -735,7 +813,12 @@ class Writer:
     def grouped(self) -> str:
         rng = self.rng
         projections, names = [], []
-        keys = self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node] + self.lengths
+        numbers: list[str] = []
+        keys = (
+            self.properties(lambda p: True)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
+            + self.lengths
+        )
         for number in range(rng.choice([0, 1, 1, 2])):
             if keys:
                 key = rng.choice(keys)
@@ -745,26 +828,72 @@ class Writer:
         for number in range(rng.randint(1, 3)):
             function, argument = self.aggregated()
             distinct = "distinct " if rng.random() < 0.25 else ""
-            projections.append(f"{function}({distinct}{argument}) as a{number}")
-            if function != "collect":
+            if not self.is_compiled and rng.random() < 0.1:
+                function, distinct, argument = "count", "", "*"
+            second = self.second(function)
+            projections.append(f"{function}({distinct}{argument}{second}) as a{number}")
+            if function not in ("collect", "stddev"):
                 names.append(f"a{number}")
+                if function in ("count", "sum", "percentile"):
+                    numbers.append(f"a{number}")
         rng.shuffle(projections)
         distinct = " distinct" if rng.random() < 0.1 else ""
-        return f"return{distinct} {{ {', '.join(projections)} }}" + self.ending(names)
+        having = (
+            f" having {{ {self.having(names, numbers)} }}"
+            if names and not self.is_compiled and rng.random() < 0.3
+            else ""
+        )
+        return f"return{distinct} {{ {', '.join(projections)} }}{having}" + self.ending(names)
+
+    def second(self, function: str) -> str:
+        """The other argument of an aggregate that has one."""
+        if function == "percentile":
+            # Quarters of halves are exact.
+            return f", {self.rng.choice(['0', '0.25', '0.5', '1'])}"
+        keys = self.properties(lambda p: not p.is_list)
+        if function in ("first", "last") and keys and self.rng.random() < 0.6:
+            return f", {self.rng.choice(keys)}"
+        return ""
+
+    def having(self, names: list[str], numbers: list[str]) -> str:
+        """A condition on what is returned."""
+        rng = self.rng
+        tests = [f"({rng.choice(names)}) is {rng.choice(['', 'not '])}null"]
+        if numbers:
+            tests.append(f"({rng.choice(numbers)}) {rng.choice(['>', '<=', '!='])} {self.number()}")
+            tests.append(f"({rng.choice(numbers)}) >= {rng.choice(numbers)}")
+        chosen = rng.sample(tests, rng.randint(1, len(tests)))
+        return f" {rng.choice(['and', 'or'])} ".join(chosen)
 
     def aggregated(self) -> tuple[str, str]:
         rng = self.rng
-        function = rng.choice(["count", "count", "sum", "avg", "min", "max", "collect"])
+        names = ["count", "count", "sum", "avg", "min", "max", "collect"]
+        function = rng.choice(names if self.is_compiled else [*names, "stddev", "percentile", "first", "last"])
         fitting = {
-            "count": self.properties(lambda p: True) + [f"${v.name}" for v in self.scope if v.is_node],
+            "count": self.properties(lambda p: True)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
             "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
             "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
-            "collect": self.properties(lambda p: not p.is_list) + [f"${v.name}" for v in self.scope if v.is_node],
-        }[{"avg": "sum", "max": "min"}.get(function, function)] + self.lengths
-        if function in ("sum", "avg"):
+            "collect": self.properties(lambda p: not p.is_list)
+            + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
+        }[_SAME_ARGUMENT.get(function, function)] + self.lengths
+        if function in ("sum", "avg", "stddev", "percentile"):
             # A quotient is not exact, so its sums depend on their order.
             fitting = [text for text in fitting if "/" not in text]
         return (function, rng.choice(fitting)) if fitting else ("count", "1")
+
+    def count(self, choices: list[int]) -> str:
+        """A number of rows, written or given."""
+        number: int | None = self.rng.choice(choices)
+        if self.is_compiled or self.rng.random() < 0.7:
+            return str(number)
+        self.names += 1
+        name = f"n{self.names}"
+        is_optional = self.rng.random() < 0.3
+        number = None if is_optional and self.rng.random() < 0.5 else number
+        self.declared.append(f"${name}: {self.rng.choice(['I32', 'I64', 'U32', 'U64'])}{'?' if is_optional else ''}")
+        self.params[name] = self.values[name] = number
+        return f"${name}"
 
     def ending(self, keys: list[str]) -> str:
         rng = self.rng
@@ -773,7 +902,7 @@ class Writer:
             chosen = rng.sample(keys, min(len(keys), rng.randint(1, 3)))
             text += f" order {{ {', '.join(key + rng.choice(['', ' asc', ' desc']) for key in chosen)} }}"
         if rng.random() < 0.3:
-            text += f" limit {rng.choice([0, 1, 2, 5, 100])}"
+            text += f" limit {self.count([0, 1, 2, 5, 100])}"
         if rng.random() < 0.2:
-            text += f" offset {rng.choice([0, 1, 3, 50])}"
+            text += f" offset {self.count([0, 1, 3, 50])}"
         return text

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.types import PropertyType
-from tests.features.exec.naive_values import Data, Edge, Node, Path, Row, Values
+from tests.features.exec.naive_values import Data, Edge, Item, Node, Path, Row, Values
 
+ANY = "*"
+"""The type of a variable without one."""
 SHORTEST_HOPS_MAX = 64
 WORK_MAX = 20_000
 
@@ -38,6 +42,8 @@ class Answer:
     offset: int
     collected: set[int] = field(default_factory=set)
     """Columns whose lists are in no order; here they are sorted."""
+    rounded: set[int] = field(default_factory=set)
+    """Columns of numbers that depend on the order of additions in their last digits."""
 
 
 @dataclass
@@ -47,7 +53,7 @@ class Step:
     clause: ast.Traversal
     left: str
     right: str
-    edge: EdgeType
+    edge: EdgeType | None
     direction: str
 
 
@@ -70,6 +76,8 @@ class Naive(Values):
     # --- the whole query -------------------------------------------------------------------------------
 
     def run(self, body: ast.ReadBody) -> Answer:
+        if body.union:
+            return self._united(body)
         types: dict[str, tuple[str, str]] = {}
         rows = list(self._block(body.clauses, {}, types))
         named = sorted(name for name, (kind, _) in types.items() if kind != "path" and not name.startswith("_#"))
@@ -77,10 +85,14 @@ class Naive(Values):
         columns = [p.alias.text if p.alias else column_name(p.expression) for p in body.projections]
         if any(isinstance(expression, ast.Aggregate) for expression in expressions):
             shaped = self._grouped(expressions, rows)
+            if body.having is not None:
+                shaped = [row for row in shaped if self._having(body, row)]
             answer = self._shaped(body, columns, expressions, _distinct(shaped) if body.distinct else shaped)
             for place, node in enumerate(expressions):
                 if isinstance(node, ast.Aggregate) and node.function is AggregateFunction.COLLECT:
                     answer.collected.add(place)
+                if isinstance(node, ast.Aggregate) and node.function is AggregateFunction.STDDEV:
+                    answer.rounded.add(place)
             return answer
         values = [tuple(self.value(expression, row) for expression in expressions) for row in rows]
         if body.distinct:
@@ -94,9 +106,32 @@ class Naive(Values):
         ]
         return self._ordered(body, columns, values, keys, len(body.order))
 
+    def _united(self, body: ast.ReadBody) -> Answer:
+        """The rows of all reads; without ``all`` each once."""
+        alone = replace(body, union=(), order=(), limit=None, offset=None)
+        parts = [self.run(part) for part in (alone, *body.union)]
+        rows = [row for part in parts for row in part.rows]
+        expressions = [projection.expression for projection in body.projections]
+        return self._shaped(body, parts[0].columns, expressions, rows if body.keeps_duplicates else _distinct(rows))
+
+    def _having(self, body: ast.ReadBody, row: tuple[Any, ...]) -> bool:
+        """Whether the condition holds, with the columns as values."""
+
+        def column(node: ast.Expr) -> ast.Expr:
+            for place, projection in enumerate(body.projections):
+                alias = projection.alias.text if projection.alias else None
+                if node == projection.expression or (isinstance(node, ast.AliasRef) and node.name.text == alias):
+                    return ast.Variable(f"#{place}", node.span)
+            return ast.with_children(node, column)
+
+        assert body.having is not None
+        values = {f"#{place}": Item(cell, Scalar.F64) for place, cell in enumerate(row)}
+        return self.value(column(body.having), values) is True
+
     def _order_expression(self, node: ast.Expr, body: ast.ReadBody) -> ast.Expr:
         if isinstance(node, ast.AliasRef):
-            return next(p.expression for p in body.projections if p.alias and p.alias.text == node.name.text)
+            aliases = [p.alias.text if p.alias else None for p in body.projections]
+            return body.projections[aliases.index(node.name.text)].expression
         return node
 
     def _shaped(
@@ -131,7 +166,12 @@ class Naive(Values):
                 together.sort(key=lambda pair: _sortable(pair[0][place]), reverse=down)
         ordered_rows = [row for _, row in together]
         ordered_keys = [key for key, _ in together]
-        return Answer(columns, ordered_rows, bool(body.order), ordered_keys, body.limit, body.offset or 0)
+        limit, offset = self._number(body.limit), self._number(body.offset)
+        return Answer(columns, ordered_rows, bool(body.order), ordered_keys, limit, offset or 0)
+
+    def _number(self, written: int | ast.Variable | None) -> int | None:
+        number: int | None = self.params[written.name] if isinstance(written, ast.Variable) else written
+        return number
 
     # --- aggregates ------------------------------------------------------------------------------------
 
@@ -156,6 +196,10 @@ class Naive(Values):
         return result
 
     def _aggregate(self, node: ast.Aggregate, rows: list[Row]) -> Any:
+        if isinstance(node.argument, ast.Star):
+            return len(rows)
+        if node.function in (AggregateFunction.FIRST, AggregateFunction.LAST):
+            return self._placed(node, rows)
         values = [value for row in rows if (value := self.value(node.argument, row)) is not None]
         if node.distinct:
             values = [value for (value,) in _distinct([(value,) for value in values])]
@@ -172,6 +216,26 @@ class Naive(Values):
                 return max(values, default=None)
             case AggregateFunction.COLLECT:
                 return sorted(values, key=_sortable)
+            case AggregateFunction.STDDEV:
+                return statistics.stdev(map(float, values)) if len(values) > 1 else None
+            case AggregateFunction.PERCENTILE:
+                assert isinstance(node.second, ast.Literal)
+                return _percentile(sorted(map(float, values)), float(node.second.value))  # type: ignore[arg-type] # a number
+
+    def _placed(self, node: ast.Aggregate, rows: list[Row]) -> Any:
+        """The value of the first or last row, in the order of the second argument, or of the ids of all entities."""
+        placed = []
+        for row in rows:
+            value = self.value(node.argument, row)
+            if node.second is not None:
+                keys = [self.value(node.second, row)]
+            else:
+                entities = [name for name in sorted(row) if not name.startswith("_#")]
+                keys = [None if row[name] is None else row[name].id for name in entities if not _is_path(row[name])]
+            if value is not None:
+                placed.append(([_sortable(key) for key in (*keys, value)], value))
+        ends = min if node.function is AggregateFunction.FIRST else max
+        return ends(placed, key=lambda pair: pair[0])[1] if placed else None
 
     # --- blocks ----------------------------------------------------------------------------------------
 
@@ -204,12 +268,16 @@ class Naive(Values):
             visible.update(learnt)
             found = [{**dict.fromkeys(learnt), **row} for row in extended]
         for clause in clauses:
-            if isinstance(clause, ast.Filter):
+            if isinstance(clause, ast.Filter) and not self._is_node(clause.predicate, types):
                 found = [row for row in found if self.value(clause.predicate, row) is True]
         for clause in clauses:
             if isinstance(clause, ast.NotBlock):
                 found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]
         yield from found
+
+    @staticmethod
+    def _is_node(node: ast.Expr, types: Mapping[str, tuple[str, str]]) -> bool:
+        return isinstance(node, ast.Variable) and types.get(node.name, ("", ""))[0] == "node"
 
     def _learn(self, clauses: tuple[ast.Clause, ...], types: dict[str, tuple[str, str]]) -> None:
         self._resolve(clauses, types, set())
@@ -229,26 +297,52 @@ class Naive(Values):
             if name not in types:
                 types[name] = (kind, type_name)
             if name not in outer and types[name][0] == kind:
-                own[name] = (kind, type_name)
+                own.setdefault(name, types[name])
 
         for clause in clauses:
             if isinstance(clause, ast.Binding):
                 bind(self._name(clause.variable), "node", clause.type_name.text)
+            elif isinstance(clause, ast.Filter) and self._is_binding(clause, types):
+                assert isinstance(clause.predicate, ast.Variable)
+                bind(clause.predicate.name, "node", ANY)
+            elif isinstance(clause, ast.Traversal) and clause.is_any:
+                assert clause.edge_variable is not None
+                left, right = self._name(clause.left), self._name(clause.right)
+                bind(left, "node", ANY)
+                bind(right, "node", ANY)
+                bind(clause.edge_variable.name, "edge", ANY)
+                steps.append(Step(clause, left, right, None, "any"))
             elif isinstance(clause, ast.Traversal) and not clause.shortest:
                 step = self._step(clause, types)
                 ends = self._end_types(step)
                 bind(step.left, "node", ends[0])
                 bind(step.right, "node", ends[1])
                 if clause.edge_variable is not None and not clause.edge_variable.is_anonymous:
+                    assert step.edge is not None
                     bind(clause.edge_variable.name, "edge", step.edge.name)
                 steps.append(step)
         for clause in clauses:
             if isinstance(clause, ast.Traversal) and clause.shortest:
                 assert clause.edge_variable is not None
                 step = self._step(clause, types)
+                assert step.edge is not None
                 types[clause.edge_variable.name] = ("path", step.edge.name)
                 shortest.append(step)
         return own, steps, shortest
+
+    def _is_binding(self, clause: ast.Filter, types: Mapping[str, tuple[str, str]]) -> bool:
+        """True for ``$x`` alone, which is a node of any type."""
+        node = clause.predicate
+        return isinstance(node, ast.Variable) and node.name not in self.params and node.name not in types
+
+    def _types_of(self, kind: str, type_name: str) -> list[str]:
+        """The concrete types of a type, an interface or any type."""
+        if kind == "edge":
+            return list(self.catalog.edges) if type_name == ANY else [type_name]
+        nodes = self.catalog.nodes
+        if type_name in nodes:
+            return [type_name]
+        return [name for name, node in nodes.items() if type_name == ANY or type_name in node.ir.implements]
 
     def _name(self, variable: ast.Variable) -> str:
         if not variable.is_anonymous:
@@ -264,7 +358,7 @@ class Naive(Values):
         if clause.undirected:
             direction = "both"
         elif left_type is not None:
-            direction = "out" if left_type == edge.source else "in"
+            direction = "out" if edge.source in self._types_of("node", left_type) else "in"
         elif right_type is not None:
             direction = "out" if right_type == edge.target else "in"
         else:
@@ -273,6 +367,7 @@ class Naive(Values):
 
     @staticmethod
     def _end_types(step: Step) -> tuple[str, str]:
+        assert step.edge is not None
         ends = (step.edge.source, step.edge.target)
         return ends if step.direction != "in" else (ends[1], ends[0])
 
@@ -294,10 +389,11 @@ class Naive(Values):
         ]
         name = (linked or free)[0]
         kind, type_name = own[name]
-        entities: Any = self.data.nodes[type_name] if kind == "node" else self.data.edges[type_name]
-        for id_ in entities:
-            entity: Any = Node(type_name, id_) if kind == "node" else Edge(type_name, id_)
-            yield from self._assign(own, steps, bindings, {**row, name: entity})
+        for concrete in self._types_of(kind, type_name):
+            entities: Any = self.data.nodes[concrete] if kind == "node" else self.data.edges[concrete]
+            for id_ in entities:
+                entity: Any = Node(concrete, id_) if kind == "node" else Edge(concrete, id_)
+                yield from self._assign(own, steps, bindings, {**row, name: entity})
 
     @staticmethod
     def _names(step: Step) -> list[str]:
@@ -328,6 +424,10 @@ class Naive(Values):
         left, right = row[step.left], row[step.right]
         if left is None or right is None:
             return False
+        if step.edge is None:
+            return self._any_holds(step, row)
+        if (left.type, right.type) != self._end_types(step):
+            return False
         variable = step.clause.edge_variable
         if variable is not None and not variable.is_anonymous:
             edge = row[variable.name]
@@ -337,11 +437,22 @@ class Naive(Values):
             forward, backward = (source, target) == (left.id, right.id), (target, source) == (left.id, right.id)
             return {"out": forward, "in": backward, "both": forward or backward}[step.direction]
         low, high = self._bounds(step)
+        assert step.edge is not None
         return right.id in self.reach(step.edge, step.direction, left.id, low, high)
+
+    def _any_holds(self, step: Step, row: Row) -> bool:
+        """Whether the edge, of whatever type, leads from one end to the other."""
+        assert step.clause.edge_variable is not None
+        edge = row[step.clause.edge_variable.name]
+        source, target, _ = self.data.edges[edge.type][edge.id]
+        declared = self.catalog.edges[edge.type]
+        ends = (Node(declared.source, source), Node(declared.target, target))
+        return (row[step.left], row[step.right]) in (ends, ends[::-1])
 
     def _bounds(self, step: Step) -> tuple[int, int]:
         hops = step.clause.hops
         low = hops.low if hops else 1
+        assert step.edge is not None
         high = (hops.high or 0) if hops else (SHORTEST_HOPS_MAX if step.clause.shortest else 1)
         return low, high if step.edge.source == step.edge.target else min(high, 1)
 
@@ -389,6 +500,7 @@ class Naive(Values):
     def _paths(self, step: Step, rows: list[Row]) -> Iterator[Row]:
         low, high = self._bounds(step)
         assert step.clause.edge_variable is not None
+        assert step.edge is not None
         for row in rows:
             left, right = row[step.left], row[step.right]
             if left is None or right is None:
@@ -406,15 +518,31 @@ class Naive(Values):
         return ends and all(b in self.neighbours(edge, path.direction, a) for a, b in steps)
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, Path)
+
+
+def _percentile(values: list[float], fraction: float) -> float | None:
+    if not values:
+        return None
+    position = fraction * (len(values) - 1)
+    low, high = math.floor(position), math.ceil(position)
+    return values[low] + (values[high] - values[low]) * (position - low)
+
+
 def column_name(node: ast.Expr) -> str:
     """Section 4.6."""
     match node:
+        case ast.PropertyAccess() if ast.is_entity(node):
+            return node.variable.name
         case ast.PropertyAccess():
             return f"{node.variable.name}.{node.property.text}"
         case ast.Variable():
             return node.name
         case ast.Literal() | ast.ListLiteral():
             return "literal"
+        case ast.Aggregate(argument=ast.Star()):
+            return "count"
         case ast.Aggregate():
             return column_name(node.argument)
         case ast.Call():
@@ -429,6 +557,8 @@ def _sortable(value: Any) -> tuple[bool, Any]:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, _hashable(item)) for name, item in value.items())
     return tuple(_hashable(item) for item in value) if isinstance(value, list | tuple) else value
 
 

@@ -140,10 +140,19 @@ class Values:
                 return None
             case Path():
                 return entity.length if name == "length" else entity
+            case _ if ast.is_entity(node):
+                return self._entity(entity)
             case Edge():
                 return self.data.edges[entity.type][entity.id][2][name]
             case _:
                 return self.data.nodes[entity.type][entity.id][name]
+
+    def _entity(self, entity: Node | Edge) -> dict[str, Any]:
+        """An entity with everything it has."""
+        if isinstance(entity, Edge):
+            source, target, data = self.data.edges[entity.type][entity.id]
+            return {"id": entity.id, "from": source, "to": target, "type": entity.type, **data}
+        return {"id": entity.id, "type": entity.type, **self.data.nodes[entity.type][entity.id]}
 
     def _call(self, node: ast.Call, row: Row) -> Any:
         name, arguments = node.function, node.arguments

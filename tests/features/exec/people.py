@@ -18,7 +18,8 @@ class FixedClock:
 
 
 SCHEMA = """
-node Person {
+interface Named { name: String }
+node Person implements Named {
     name: String @key
     age: I32?
     score: F64?
@@ -33,7 +34,7 @@ node Person {
     lucky: [I32]?
     level: enum(low, mid, high)?
 }
-node Company { name: String @key founded: I32? }
+node Company implements Named { name: String @key founded: I32? }
 node Doc { title: String @key body: String? vec: Vector(2)? }
 edge Knows: Person -> Person { since: Date? note: String? }
 edge WorksAt: Person -> Company { role: String? }

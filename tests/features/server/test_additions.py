@@ -66,6 +66,12 @@ def test_every_addition_is_marked_and_left_out_of_the_document_of_the_reference(
     assert sum(map(len, part.values())) == 28
 
 
+def test_no_two_models_share_a_name(client: httpx2.Client) -> None:
+    # Those that do would appear under the names of their modules.
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    assert [name for name in schemas if "__" in name] == []
+
+
 @pytest.mark.parametrize("name", [name for name in ROUTES if not SAMPLES[name].is_missing])
 def test_an_answer_has_exactly_the_members_of_its_model(name: str, client: httpx2.Client, graph: Graph) -> None:
     response = send(client, name, graph)

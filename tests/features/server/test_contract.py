@@ -28,7 +28,7 @@ TEXTS = {"query": READ_ALL, "query_source": READ_ALL, "source": "dev", "target":
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 
 
-@schemathesis.serializer("application/x-ndjson")
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")
 def lines(context: schemathesis.SerializationContext, value: Any) -> bytes:
     """Bytes of a load: made up, as JSON where they have a form."""
     return value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -27,10 +27,14 @@ class Case:
         return f"query q({self.params}) {{ match {{ {self.match} }} {word} {{ {self.returns} }} {rest} }}"
 
 
-AGGREGATES = "count($p.age), sum($p.age), avg($p.score), min($p.name), max($p.age), collect($p.age)"
+AGGREGATES = (
+    "count($p.age), sum($p.age), avg($p.score), min($p.name), max($p.age), collect($p.age), "
+    "count(*), stddev($p.age), percentile($p.age, 0.4), first($p.name), last($p.nick, $p.age), first($p.born, $p.score)"
+)
 DISTINCT = (
     "count(distinct $p.age), sum(distinct $p.age), avg(distinct $p.age), min(distinct $p.age), "
-    "max(distinct $p.name), collect(distinct $p.age)"
+    "max(distinct $p.name), collect(distinct $p.age), stddev(distinct $p.age), percentile(distinct $p.age, 0.3), "
+    "first(distinct $p.age), last(distinct $p.age, $q.name)"
 )
 
 CASES = {
@@ -85,5 +89,32 @@ CASES = {
     "distinct groups": Case("$p: Person maybe { $p knows $q }", f"$p.active, {DISTINCT}"),
     "no rows": Case("$p: Person $p.age > 99", AGGREGATES),
     "distinct": Case("$p: Person", "$p.age", "distinct order { $p.age desc }"),
+    "having": Case(
+        "$p: Person maybe { $p knows $q }",
+        "$p.name, count($q) as n, sum($q.age) as total",
+        'having { n > $least and (total is null or total < 60.5) or $p.name starts_with "A" } order { n, $p.name }',
+        params="$least: I32",
+        values={"least": 0},
+    ),
+    "counted walks": Case(
+        "$p: Person $p knows $q $q <knows>{1,2} $r", "count(*), stddev($p.age), percentile($p.age, 0.7), first($p.age)"
+    ),
+    "sizes": Case("$p: Person", "$p", "order { $p.name } limit $n offset $m", "$n: I32, $m: U64?", {"n": 2, "m": None}),
+    "entities": Case("$p: Person maybe { $p $e: knows $q }", "$p.*, $q.* as q, $e.* as e", "order { $p.name }"),
+    "grouped entities": Case("$p: Person $p knows $q", "$q.*, count(*) as n", "order { n }"),
+    "an interface": Case("$n: Named", "$n, type($n) as t", "order { $n.name desc } limit 6 offset 1"),
+    "groups of an interface": Case(
+        '$n: Named $n.name != "Bob" $n <$e> $m',
+        "type($n) as t, type($e) as e, count(*) as n, count(distinct $m) as m, first($n.name) as f",
+        "having { n > 0 } order { t, e }",
+    ),
+    "distinct over any type": Case("$x", "type($x) as t", "distinct order { t }"),
+    "not any edge": Case("$n: Named not { $n <$e> $other $other: Named $other.name > $n.name }", "$n.name, type($n)"),
+    "union": Case(
+        "$p: Person",
+        "$p.name as name, $p.age as number",
+        "union match { $c: Company } return { $c.name, $c.founded } order { number desc, name } limit 4",
+    ),
+    "union all": Case("$p: Person", "$p.*", "union all match { $p: Person $p knows $q } return { $q.* }"),
     "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
 }

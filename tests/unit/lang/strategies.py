@@ -51,6 +51,7 @@ from omnigraph.lang.gq_ast import (
     QueryFile,
     ReadBody,
     Slice,
+    Star,
     Statement,
     Traversal,
     Update,
@@ -86,6 +87,7 @@ KEYWORDS = tuple(
     query match return order limit offset distinct not maybe insert update delete set where and or in is as asc desc
     null true false contains starts_with count sum min shortest date datetime now nearest node edge interface
     implements enum key unique index range check not_found ends_with case when then else end cast any all if exists
+    having percentile first last
     """.split()  # noqa: SIM905 - as a list of literals nobody would read it
 )
 
@@ -240,7 +242,22 @@ def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         | st.builds(Binary, st.sampled_from(BinaryOperator), inner, inner, st.just(NOWHERE))
         | inner.map(_negate)
         | st.builds(IsNull, inner, st.booleans(), st.just(NOWHERE))
-        | st.builds(Aggregate, st.sampled_from(AggregateFunction), inner, st.booleans(), st.just(NOWHERE))
+        | st.builds(
+            Aggregate,
+            st.sampled_from([item for item in AggregateFunction if item is not AggregateFunction.PERCENTILE]),
+            inner,
+            st.booleans(),
+            st.just(NOWHERE),
+        )
+        | st.builds(
+            Aggregate,
+            st.sampled_from([AggregateFunction.PERCENTILE, AggregateFunction.FIRST, AggregateFunction.LAST]),
+            inner,
+            st.booleans(),
+            st.just(NOWHERE),
+            inner,
+        )
+        | st.just(Aggregate(AggregateFunction.COUNT, Star(NOWHERE), False, NOWHERE))
         | st.builds(Call, st.sampled_from(["search", "match_text", "bm25"]), st.tuples(inner, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("fuzzy"), st.tuples(inner, inner, inner), st.just(NOWHERE))
         | st.builds(Call, st.just("nearest"), st.tuples(property_accesses, inner), st.just(NOWHERE))
@@ -314,9 +331,10 @@ read_bodies = st.builds(
     _tuples(st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE)), least=1),
     st.booleans(),
     _tuples(st.builds(_order_key, expressions, st.none() | st.booleans()), most=3),
-    st.none() | integers,
-    st.none() | integers,
+    st.none() | integers | variables,
+    st.none() | integers | variables,
     st.just(NOWHERE),
+    st.none() | expressions,
 )
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
 assignments = st.builds(Assignment, names, expressions | values | _null, st.just(NOWHERE))

@@ -317,6 +317,13 @@ READS = [
     ("return{$p}limit 10", "return { $p }\n  limit 10"),
     ("return{$p}limit 0 offset 5", "return { $p }\n  limit 0\n  offset 5"),
     ("return{$p}offset 5", "return { $p }\n  offset 5"),
+    (
+        "return{$p}union all match{$q:Q}return{$q}having{a}order{a}",
+        "return { $p }\n  union all\n  match {\n    $q: Q\n  }\n  return { $q }\n  having { a }\n  order { a }",
+    ),
+    ("return{$p}limit $n offset $m", "return { $p }\n  limit $n\n  offset $m"),
+    ("return{count( * )as n}having{n>3}", "return { count(*) as n }\n  having { n > 3 }"),
+    ("return{first($p.a,$p.b) percentile($p.a,0.5)}", "return { first($p.a, $p.b), percentile($p.a, 0.5) }"),
     ("return{$p}order{a}limit 1 offset 2", "return { $p }\n  order { a }\n  limit 1\n  offset 2"),
 ]
 
@@ -397,8 +404,16 @@ def _header(text: str, message: str, hint: str | None = None) -> Broken:
 NUMBER_MAX = "18446744073709551615"
 BROKEN = [
     # file and header
-    Broken("¦match { $p: P } return { $p }", "expected `query` to start a query, found `match`", "inside of a query"),
-    Broken("¦MATCH { $p: P }", ["expected `query`", " found `MATCH`"][0], "inside of a query"),
+    Broken(
+        "match { $p: P } return { $p } ¦query q() { delete P where a = 1 }", "expected the end of the read", "names"
+    ),
+    Broken(
+        "match { $p: P } return { $p } ¦where $p.a = 1", "expected the end of the read, found `where`", "filters belong"
+    ),
+    Broken("¦MATCH { $p: P }", "expected `query`", "lower case: `match`"),
+    Broken("¦MATCH (p:P)-[:KNOWS]->(q) RETURN q", "this is Cypher", "match { $p: P $p knows $q } return { $q }"),
+    Broken("¦SELECT name FROM P WHERE age > 3", "this is SQL", "match { $p: P $p.age > 3 } return { $p.name }"),
+    Broken("query q() { ¦MATCH (p:P) RETURN p }", "this is Cypher", "match { $p: P } return { $p }"),
     Broken("¦node A { }", "expected `query` to start a query", "`.pg` file"),
     Broken("¦# c\nquery q() { delete P where a = 1 }", "`#` does not start a comment"),
     _header("query ¦Q()", "expected the query's name, found `Q`", "lower-case"),
@@ -507,7 +522,7 @@ BROKEN = [
     _clause("maybe { ¦}", "a `maybe` block must not be empty"),
     # projections
     _projection("¦*", "expected an expression, found `*`", "name what you want"),
-    _projection("count(¦*)", "expected an expression, found `*`", "`count($x)`"),
+    _projection("sum(¦*)", "expected an expression, found `*`", "`count(*)`"),
     _projection("count(¦)", "expected an expression, found `)`"),
     _projection("count($p¦, $q)", "expected `)` after the argument of `count`"),
     _projection("$p.a,¦,$p.b", "expected an expression, found `,`"),
@@ -521,7 +536,6 @@ BROKEN = [
     _tail("order { $p.a ¦$p.b }", "expected `}` after the order keys", "separated by commas"),
     _tail("order { nearest($p.e, $q) ¦desc }", "`nearest` has no direction"),
     _tail("order { (nearest($p.e, $q)) ¦asc }", "`nearest` has no direction"),
-    _tail("limit ¦$n", "expected the number after `limit`, found `$n`", "no parameter"),
     _tail("limit ¦-1", "expected the number after `limit`, found `-`"),
     _tail("limit ¦1.5", "expected the number after `limit`, found `1.5`"),
     _tail(f"limit ¦{NUMBER_MAX}0", f"the number after `limit` must be at most {NUMBER_MAX}"),

@@ -9,11 +9,9 @@ from omnigraph.lang.gq_ast import ReadBody
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
-from omnigraph.query.compile import check_query, compile_text
+from omnigraph.query.compile import check_query, compile_text, plan_read
 from omnigraph.query.explain import describe, explain
 from omnigraph.query.ir import MutationIR, Operator, QueryIR
-from omnigraph.query.lower import lower_read
-from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.scope import Context
 from omnigraph.schema.catalog import Catalog
@@ -107,9 +105,9 @@ def lowered(text: str) -> Operator:
     query = parsed.file.queries[0]
     assert isinstance(query.body, ReadBody)
     parameters = {parameter.variable.name: type_from_syntax(parameter.type) for parameter in query.parameters}
-    checked = check_read(Context(catalog(), parameters, Diagnostics(parsed.source)), query.body)
-    assert checked is not None
-    return lower_read(checked)[0]
+    planned = plan_read(Context(catalog(), parameters, Diagnostics(parsed.source)), query.body)
+    assert planned is not None
+    return planned[0]
 
 
 def drawn(root: Operator, depth: int = 0) -> str:

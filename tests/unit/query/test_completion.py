@@ -25,7 +25,7 @@ PERSON = [
 ]
 NODES = ["Person", "Company", "Doc"]
 FUNCTIONS = [
-    *("count(", "sum(", "avg(", "min(", "max(", "collect("),
+    *("count(", "sum(", "avg(", "min(", "max(", "collect(", "stddev(", "percentile(", "first(", "last("),
     *(f"{name}(" for name in (*CALLED, "cast", "any", "all")),
     *("case", "not"),
 ]
@@ -71,7 +71,7 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("match { $p: Person } |", ["return", "insert", "upsert", "update", "delete"]),
         ("match { $p: Person } return |", ["distinct"]),
         ("match { $p: Person } return { $p.name |", ["as"]),
-        ("match { $p: Person } return { $p.name } |", ["order", "limit", "offset"]),
+        ("match { $p: Person } return { $p.name } |", ["having", "union", "order", "limit", "offset"]),
         ("match { $p: Person } return { $p.name } order { $p.name } |", ["limit", "offset"]),
         ("match { $p: Person } return { $p.name } limit 3 |", ["offset"]),
         ("match { $p: Person } return { $p.name } order { $p.age |", ["asc", "desc"]),

@@ -17,7 +17,7 @@ from omnigraph.lang.lexer import Kind, lex
 from omnigraph.lang.source import Source
 
 _SQL_WORDS: Final = ("select", "with")
-CONTINUATIONS: Final = ("order", "limit", "offset")
+CONTINUATIONS: Final = ("having", "union", "order", "limit", "offset")
 """Clauses that may follow a complete query, so that a script may write them on lines of their own."""
 _WORDS: Final = {"exit": "\\q", "quit": "\\q", "help": "\\help"}
 """Words that users of other shells type."""

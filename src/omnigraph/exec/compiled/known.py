@@ -50,9 +50,6 @@ OPERATORS: Final[Mapping[type[Any], frozenset[str]]] = {
     Slice: frozenset({"input", "limit", "offset"}),
 }
 
-LEFT: Final[Mapping[type[Any], frozenset[str]]] = {Expand: frozenset({"visible"}), ShortestPath: frozenset({"visible"})}
-"""Fields that make a plan run on the general operators if they are set: a walk over visible edges alone."""
-
 EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
     ir.Constant: frozenset({"value", "type"}),
     ir.Parameter: frozenset({"name", "type"}),
@@ -68,6 +65,14 @@ EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
     ir.Aggregate: frozenset({"function", "argument", "distinct", "type"}),
     ir.Output: frozenset({"position", "type"}),
 }
+
+LEFT: Final[Mapping[type[Any], frozenset[str]]] = {
+    Expand: frozenset({"visible"}),
+    ShortestPath: frozenset({"visible"}),
+    Slice: frozenset({"limit_parameter", "offset_parameter"}),
+    ir.Aggregate: frozenset({"fraction", "by"}),
+}
+"""Fields that compiled queries do not obey: a plan that uses one is left to the general operators."""
 
 
 def check_known(operator: Operator) -> None:

@@ -57,6 +57,8 @@ def compile_query(query: QueryIR, catalog: Catalog) -> CompiledQuery | None:
     """The compiled form of an unbound query; None if it has an operator or expression that has no such form."""
     names = tuple(parameter.name for parameter in query.parameters)
     scope = Scope({name: place for place, name in enumerate((*names, NOW))}, Needs())
+    if any(column.field for column in query.columns):
+        return None
     try:
         check_known(query.root)
         make = compile_shape(query.root, RowCompiler(catalog), scope)

@@ -13,7 +13,7 @@ Example: ``sum`` over five rows in two groups::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.exec.multiplicity import sums
-from omnigraph.exec.shape.steps import group_codes, ranks
+from omnigraph.exec.shape.steps import group_codes, ranks, sorted_rows
 from omnigraph.exec.tables import Rows
 from omnigraph.query import expressions as ir
 from omnigraph.query.aggregates import AGGREGATES
@@ -37,6 +37,10 @@ class Grouped:
     groups: Rows
     count: int
     multiplicity: Rows | None
+    fraction: float = 0.0
+    """The fraction of a percentile."""
+    places: Rows | None = None
+    """The rank of each row in the order of ``first`` and ``last``."""
 
     @property
     def sizes(self) -> Rows:
@@ -45,17 +49,32 @@ class Grouped:
 
 
 def aggregate(
-    expression: ir.Aggregate, values: pa.Array, groups: Rows, count: int, multiplicity: Rows | None = None
+    expression: ir.Aggregate,
+    values: pa.Array,
+    groups: Rows,
+    count: int,
+    multiplicity: Rows | None = None,
+    by: Sequence[pa.Array] = (),
 ) -> pa.Array:
-    """One value per group. Nulls are not counted, summed or collected."""
+    """One value per group. Nulls are not counted, summed or collected; ``by`` are the order keys of the rows."""
+    places = _places([*by, values], groups) if expression.by else None
     if values.null_count:
         present = pc.is_valid(values).to_numpy(zero_copy_only=False)
         values, groups = values.filter(pa.array(present)), groups[present]
         multiplicity = None if multiplicity is None else multiplicity[present]
+        places = None if places is None else places[present]
     if expression.distinct and not AGGREGATES[expression.function].ignores_duplicates:
         _, first = group_codes([pa.array(groups), values], len(groups))
         values, groups, multiplicity = values.take(pa.array(first)), groups[first], None
-    return REDUCERS[expression.function](Grouped(values, groups, count, multiplicity), column_type(expression.type))
+    rows = Grouped(values, groups, count, multiplicity, expression.fraction or 0.0, places)
+    return REDUCERS[expression.function](rows, column_type(expression.type))
+
+
+def _places(keys: Sequence[pa.Array], groups: Rows) -> Rows:
+    """The position of every row in the order of the keys; null is smallest."""
+    placed = np.empty(len(groups), np.int64)
+    placed[sorted_rows([(key, False) for key in keys], len(groups))] = np.arange(len(groups))
+    return placed
 
 
 def _count(rows: Grouped, type_: pa.DataType) -> pa.Array:
@@ -103,6 +122,49 @@ def _collected(rows: Grouped, type_: pa.DataType) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
 
+def _deviation(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    """The standard deviation of a sample, in two passes: the sum of squares alone would lose digits."""
+    sizes = rows.sizes
+    numbers = pc.cast(rows.values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    means = _added(rows) / np.maximum(sizes, 1)
+    squares = (numbers - means[rows.groups]) ** 2
+    squares = squares if rows.multiplicity is None else squares * rows.multiplicity
+    total = np.bincount(rows.groups, weights=squares, minlength=rows.count)
+    return pa.array(np.sqrt(total / np.maximum(sizes - 1, 1)), type_, mask=sizes < 2)
+
+
+def _percentile(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    """The value at a fraction of the sorted values, interpolated between its two neighbours."""
+    numbers = pc.cast(rows.values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    order = np.lexsort((numbers, rows.groups))
+    sizes = rows.sizes
+    counts = np.ones(len(order), np.int64) if rows.multiplicity is None else rows.multiplicity[order]
+    # Value number n of the sorted groups, counted with multiplicity, is the first whose count of values exceeds n.
+    ends = np.cumsum(counts)
+    position = rows.fraction * (np.maximum(sizes, 1) - 1)
+    low, high = np.floor(position).astype(np.int64), np.ceil(position).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    found = np.zeros(rows.count)
+    filled = sizes > 0
+    below = numbers[order][np.searchsorted(ends, (starts + low)[filled], side="right")]
+    above = numbers[order][np.searchsorted(ends, (starts + high)[filled], side="right")]
+    exact = (low == high)[filled] | (below == above)
+    left, right = (high - position)[filled], (position - low)[filled]
+    # The formula of Spark, so that both executors round alike.
+    found[filled] = np.where(exact, below, left * below + right * above)
+    return pa.array(found, type_, mask=~filled)
+
+
+def _first(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    assert rows.places is not None, "the order of the rows is given"
+    return _first_by(rows, rows.places, type_)
+
+
+def _last(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    assert rows.places is not None, "the order of the rows is given"
+    return _first_by(rows, -rows.places, type_)
+
+
 REDUCERS: Mapping[AggregateFunction, Callable[[Grouped, pa.DataType], pa.Array]] = {
     AggregateFunction.COUNT: _count,
     AggregateFunction.SUM: _sum,
@@ -110,4 +172,8 @@ REDUCERS: Mapping[AggregateFunction, Callable[[Grouped, pa.DataType], pa.Array]]
     AggregateFunction.MIN: _smallest,
     AggregateFunction.MAX: _largest,
     AggregateFunction.COLLECT: _collected,
+    AggregateFunction.STDDEV: _deviation,
+    AggregateFunction.PERCENTILE: _percentile,
+    AggregateFunction.FIRST: _first,
+    AggregateFunction.LAST: _last,
 }

@@ -70,9 +70,10 @@ def _parts(
     """Ranges of groups, each with as many rows as fit into memory, but at least one group."""
     reader = FrameReader(frame, evaluator)
     arguments = [
-        reader.read(column.expression.argument)
+        reader.read(part)
         for column in columns
         if isinstance(column.expression, ir.Aggregate) and not counts_matches(column.expression)
+        for part in (column.expression.argument, *column.expression.by)
     ]
     size = rows_at_once(arguments, np.arange(frame.length), evaluator.budget, frame.nbytes, tuning)
     if frame.length <= size or count < 2:
@@ -116,7 +117,7 @@ def _entities(names: tuple[str, ...], expression: ir.Expr, frame: Frame) -> tupl
 
 
 def _is_score(expression: ir.Expr) -> bool:
-    return any(isinstance(part, ir.ScoreColumn) for part in walk(expression))
+    return any(isinstance(part, ir.ScoreColumn | ir.Output) for part in walk(expression))
 
 
 def _identifies(expression: ir.Expr, frame: Frame) -> bool:
@@ -148,4 +149,5 @@ def _aggregate(column: Column, frame: Frame, groups: Rows, count: int, evaluator
         evaluator.budget.hold(
             rows * (BYTES_PER_BINDING + values.nbytes // max(len(values), 1)), f"a list of {rows:,} values"
         )
-    return aggregate(expression, values, groups, count, frame.multiplicity)
+    by = [evaluator.column(key, frame) for key in expression.by]
+    return aggregate(expression, values, groups, count, frame.multiplicity, by)

@@ -27,7 +27,13 @@ from omnigraph.schema.catalog import Catalog, EdgeType, EntityType
 
 _WORD: Final = re.compile(r"\$?[A-Za-z0-9_]*\Z")
 _CONDITIONS: Final = (*WORD_COMPARISONS, "not in", "is null", "is not null", "and", "or")
-_CLAUSES: Final = {"": ("order", "limit", "offset"), "order": ("limit", "offset"), "limit": ("offset",)}
+_CLAUSES: Final = {
+    "": ("having", "union", "order", "limit", "offset"),
+    "having": ("union", "order", "limit", "offset"),
+    "union": ("match", "all"),
+    "order": ("limit", "offset"),
+    "limit": ("offset",),
+}
 """The clauses that may follow a ``return`` block, by the last one of them."""
 _STARTS: Final = ("match", *STATEMENTS)
 _CALLS: Final = (*FUNCTIONS, "cast", *(quantifier.value for quantifier in Quantifier))
@@ -115,7 +121,7 @@ class _Place:
                 yield from self._in_properties(frame)
             case Block.MATCH:
                 yield from self._in_match()
-            case Block.RETURN | Block.ORDER | Block.ARGUMENTS:
+            case Block.RETURN | Block.HAVING | Block.ORDER | Block.ARGUMENTS:
                 yield from self._in_expression(frame.block)
             case Block.TOP | Block.BODY:
                 yield from self._in_body(frame)
@@ -215,7 +221,9 @@ class _Place:
     def _in_expression(self, block: Block) -> Iterator[Candidate]:
         after_value = back(self.before, 1).kind is Kind.VARIABLE or self._last(2) == "." or self._last(1) == ")"
         if after_value:
-            yield from _keywords({Block.RETURN: ("as",), Block.ORDER: ("asc", "desc")}.get(block, ()))
+            yield from _keywords(
+                {Block.RETURN: ("as",), Block.HAVING: _CONDITIONS, Block.ORDER: ("asc", "desc")}.get(block, ())
+            )
         elif self._last(1) != "as":
             yield from self.variables()
             yield from _functions(function.value for function in AggregateFunction)

@@ -28,6 +28,7 @@ class Block(Enum):
     BODY = auto()
     MATCH = auto()
     RETURN = auto()
+    HAVING = auto()
     ORDER = auto()
     RETURNING = auto()
     """Braces behind a statement, whose bare names are properties."""
@@ -44,6 +45,7 @@ _BLOCKS: Final = {
     "maybe": Block.MATCH,
     "return": Block.RETURN,
     "distinct": Block.RETURN,
+    "having": Block.HAVING,
     "returning": Block.RETURNING,
     "order": Block.ORDER,
     "set": Block.PROPERTIES,

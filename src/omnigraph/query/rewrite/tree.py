@@ -9,7 +9,6 @@ from typing import assert_never
 from omnigraph.query.expressions import Bm25, Expr, Nearest, Ranking, Rrf
 from omnigraph.query.ir import (
     AntiJoin,
-    Column,
     CrossJoin,
     Distinct,
     Expand,
@@ -25,6 +24,7 @@ from omnigraph.query.ir import (
     Slice,
     Sort,
     SortKey,
+    Union,
 )
 from omnigraph.query.variables import transform
 
@@ -36,6 +36,8 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
             return ()
         case CrossJoin():
             return (operator.left, operator.right)
+        case Union():
+            return operator.inputs
         case AntiJoin() | OptionalJoin():
             return (operator.input, operator.inner)
         case _:
@@ -51,6 +53,10 @@ def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Op
             left, right = change(operator.left), change(operator.right)
             unchanged = left is operator.left and right is operator.right
             return operator if unchanged else CrossJoin(left, right)
+        case Union():
+            parts = tuple(map(change, operator.inputs))
+            unchanged = all(new is old for new, old in zip(parts, operator.inputs, strict=True))
+            return operator if unchanged else replace(operator, inputs=parts)
         case AntiJoin() | OptionalJoin():
             below, inner = change(operator.input), change(operator.inner)
             unchanged = below is operator.input and inner is operator.inner
@@ -75,7 +81,7 @@ def expressions_of(operator: Operator) -> tuple[Expr, ...]:
             return tuple(column.expression for column in operator.columns)
         case Sort():
             return tuple(key.expression for key in operator.keys)
-        case Outer() | ShortestPath() | CrossJoin() | AntiJoin() | OptionalJoin() | Distinct() | Slice():
+        case Outer() | ShortestPath() | CrossJoin() | AntiJoin() | OptionalJoin() | Distinct() | Slice() | Union():
             return ()
         case _:
             assert_never(operator)
@@ -99,7 +105,7 @@ def map_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Opera
         case Score():
             return replace(operator, rankings=tuple(_ranking(change(ranking)) for ranking in operator.rankings))
         case Group() | Project():
-            columns = tuple(Column(column.name, change(column.expression)) for column in operator.columns)
+            columns = tuple(replace(column, expression=change(column.expression)) for column in operator.columns)
             return replace(operator, columns=columns)
         case Sort():
             return replace(

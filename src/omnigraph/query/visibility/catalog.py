@@ -31,9 +31,17 @@ def visible_catalog(catalog: Catalog, scope: DataScope) -> Catalog:
         for edge in catalog.schema.edges
         if f"edge:{edge.name}" in scope.types and {edge.source, edge.target} <= names
     )
-    # An interface shows properties of the types that implement it, and no query can name it.
-    interfaces: tuple[InterfaceIR, ...] = ()
+    interfaces = tuple(found for one in catalog.schema.interfaces if (found := _interface(one, nodes)) is not None)
     return Catalog(replace(catalog.schema, nodes=nodes, edges=edges, interfaces=interfaces), catalog.order)
+
+
+def _interface(interface: InterfaceIR, nodes: tuple[NodeIR, ...]) -> InterfaceIR | None:
+    """The interface of the types inside: the properties that each of them shows; None if no type implements it."""
+    shown = [{one.name for one in node.properties} for node in nodes if interface.name in node.implements]
+    if not shown:
+        return None
+    common = set.intersection(*shown)
+    return replace(interface, properties=tuple(one for one in interface.properties if one.name in common))
 
 
 def _inside(type_: SomeType, shown: frozenset[str]) -> SomeType:

@@ -19,9 +19,11 @@ from omnigraph.errors import InputError, LimitExceeded, QueryCancelled, SparkErr
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import ROWS_MAX
+from omnigraph.exec.shape.nested import nested, result_schema
 from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
 from omnigraph.query.ir import QueryIR
+from omnigraph.query.shaping.entities import result_columns
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import translated_jobs
@@ -73,8 +75,19 @@ def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = No
     The frame is lazy, with two exceptions: a search of many hops runs one job per hop, and a text ranking counts the
     words of its query first.
     """
+    from pyspark.sql import functions as f
+
     frame = _planned(query, view, session() if spark is None else check_session(spark))
-    return frame.toDF(*(column.name for column in query.columns))
+    names = frame.columns
+    chosen = []
+    for start, group in result_columns(query.columns):
+        if group[0].field is None:
+            chosen.append(f.col(names[start]))
+            continue
+        fields = [f.col(names[start + place]).alias(str(item.field)) for place, item in enumerate(group)]
+        chosen.append(f.when(f.col(names[start]).isNotNull(), f.struct(*fields)))
+    made = frame.select(*(item.alias(f"r{place}") for place, item in enumerate(chosen)))
+    return made.toDF(*(group[0].name for _, group in result_columns(query.columns)))
 
 
 def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSession | None = None) -> ResultRows:
@@ -82,9 +95,10 @@ def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSess
     running = session() if spark is None else check_session(spark)
     with _watched(running, budget), translated_jobs(), _raised():
         table = _planned(query, view, running).toArrow()
-    schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
-    columns = [column.cast(field.type) for column, field in zip(table.columns, schema, strict=True)]
-    rows = pa.Table.from_arrays(columns, schema=schema)
+    types = [column_type(item.expression.type) for item in query.columns]
+    cast = [column.cast(type_).combine_chunks() for column, type_ in zip(table.columns, types, strict=True)]
+    schema = result_schema(query.columns)
+    rows = pa.Table.from_arrays(nested(query.columns, cast), schema=schema)
 
     def read(start: int, stop: int) -> list[pa.Array]:
         return [column.combine_chunks() for column in rows.slice(start, stop - start).columns]

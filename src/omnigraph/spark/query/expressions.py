@@ -28,6 +28,9 @@ Op = BinaryOperator
 SCORE = "#score"
 """The pseudo-variable that owns the scores among the attributes of bound rows."""
 
+OUTPUT = "#output"
+"""The pseudo-variable that owns the columns of a result, by position."""
+
 ITEM = "#item"
 """The pseudo-variable that owns the items of quantifiers, by the names of their variables."""
 
@@ -49,6 +52,8 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
             return rows.column(expression.variable, expression.part.value)
         case ir.ScoreColumn():
             return rows.column(SCORE, str(expression.number))
+        case ir.Output():
+            return rows.column(OUTPUT, str(expression.position))
         case ir.Compare():
             return compare(expression.operator, _value(expression.left, rows), _value(expression.right, rows))
         case ir.Logic():

@@ -20,6 +20,7 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Union,
 )
 from omnigraph.query.liveness import (
     Demand,
@@ -89,7 +90,7 @@ class RowOperators:
 
     def _input(self, operator: Operator, demand: Demand) -> BoundRows:
         """The rows of the input operator."""
-        assert not isinstance(operator, Scan | Outer | CrossJoin)
+        assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
         return self.rows(operator.input, input_demand(operator, demand))
 
     def _expand(self, operator: Expand, demand: Demand) -> BoundRows:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
-from omnigraph.query.ir import Distinct, Group, Operator, Project, Slice, Sort
-from omnigraph.query.liveness import counts_matches, shaped_demand
+from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Union
+from omnigraph.query.liveness import counts_matches, is_shaped, shaped_demand
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
-from omnigraph.spark.query.expressions import column, comparable
+from omnigraph.spark.query.expressions import OUTPUT, column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.ordering import sliced, sort_columns
@@ -44,12 +45,22 @@ class ShapeOperators:
         from pyspark.sql import functions as f
 
         match operator:
+            case Union():
+                return self._united(operator)
+            case Project() if is_shaped(operator.input):
+                rows = _over(self._shaped(operator.input))
+                return _selected(operator, rows)
             case Project():
                 return self._projected(operator, under_distinct=False)
+            case Group() if is_shaped(operator.input):
+                return _grouped(operator, _over(self._shaped(operator.input)))
             case Group():
-                return self._grouped(operator)
+                return _grouped(operator, self.rows.rows(operator.input, shaped_demand(operator)))
             case Distinct(input=Project() as projection):
                 return self._projected(projection, under_distinct=True).distinct()
+            case Filter():
+                rows = _over(self._shaped(operator.input))
+                return rows.frame.where(column(operator.predicate, rows))
             case Distinct():
                 return self._shaped(operator.input).distinct()
             case Sort():
@@ -65,21 +76,39 @@ class ShapeOperators:
 
     def _projected(self, operator: Project, *, under_distinct: bool) -> DataFrame:
         rows = self.rows.rows(operator.input, shaped_demand(operator, under_distinct=under_distinct))
-        return rows.frame.select(
-            *(column(item.expression, rows).alias(_name(place)) for place, item in enumerate(operator.columns))
-        )
+        return _selected(operator, rows)
 
-    def _grouped(self, operator: Group) -> DataFrame:
-        """One row per group; exactly one row without grouping keys."""
-        rows = self.rows.rows(operator.input, shaped_demand(operator))
-        keys, totals = [], []
-        for place, item in enumerate(operator.columns):
-            expression = item.expression
-            if isinstance(expression, ir.Aggregate):
-                totals.append(aggregate(expression, rows).alias(_name(place)))
-            else:
-                keys.append(column(expression, rows).alias(_name(place)))
-        return rows.frame.groupBy(*keys).agg(*totals)
+    def _united(self, operator: Union) -> DataFrame:
+        """The rows of all inputs, in the types of the union."""
+        from pyspark.sql import functions as f
+
+        types = [spark_type(item.expression.type) for item in operator.columns]
+        columns = [f.col(_name(place)).cast(type_).alias(_name(place)) for place, type_ in enumerate(types)]
+        first, *others = (self._shaped(below).select(*columns) for below in operator.inputs)
+        return reduce(lambda left, right: left.unionAll(right), others, first)
+
+
+def _over(frame: DataFrame) -> BoundRows:
+    """Shaped rows, whose columns expressions read by ``Output``."""
+    return BoundRows(frame, {(OUTPUT, str(place)): _name(place) for place in range(len(frame.columns))})
+
+
+def _selected(operator: Project, rows: BoundRows) -> DataFrame:
+    return rows.frame.select(
+        *(column(item.expression, rows).alias(_name(place)) for place, item in enumerate(operator.columns))
+    )
+
+
+def _grouped(operator: Group, rows: BoundRows) -> DataFrame:
+    """One row per group; exactly one row without grouping keys."""
+    keys, totals = [], []
+    for place, item in enumerate(operator.columns):
+        expression = item.expression
+        if isinstance(expression, ir.Aggregate):
+            totals.append(aggregate(expression, rows).alias(_name(place)))
+        else:
+            keys.append(column(expression, rows).alias(_name(place)))
+    return rows.frame.groupBy(*keys).agg(*totals)
 
 
 def _name(place: int) -> str:
@@ -149,6 +178,55 @@ def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Colu
     return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))
 
 
+def _deviation(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The standard deviation of a sample; null for fewer than two values."""
+    from pyspark.sql import functions as f
+
+    if rows.multiplicity is None and not expression.distinct:
+        return f.stddev_samp(value.cast("double"))
+    items = _sorted_values(expression, rows, value)
+    mean = f.aggregate(items, f.lit(0.0), lambda sum_, item: sum_ + item) / f.size(items)
+    squares = f.aggregate(
+        f.transform(items, lambda item: (item - mean) * (item - mean)), f.lit(0.0), lambda sum_, item: sum_ + item
+    )
+    return f.when(f.size(items) > 1, f.sqrt(squares / (f.size(items) - 1)))
+
+
+def _percentile(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The value at a fraction of the sorted values, interpolated between its two neighbours."""
+    from pyspark.sql import functions as f
+
+    assert expression.fraction is not None
+    if not expression.distinct:
+        return f.percentile(value.cast("double"), expression.fraction, rows.multiplicities)
+    items = _sorted_values(expression, rows, value)
+    position = f.lit(expression.fraction) * (f.size(items) - 1)
+    low, high = f.floor(position), f.ceil(position)
+    below, above = f.get(items, low.cast("int")), f.get(items, high.cast("int"))
+    between = (high - position) * below + (position - low) * above
+    return f.when((low == high) | (below == above), below).otherwise(between)
+
+
+def _sorted_values(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The values of a group as sorted doubles, each as often as it counts."""
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        return f.sort_array(f.collect_set(comparable(expression.argument, rows)).cast("array<double>"))
+    repeated = f.array_repeat(value.cast("double"), rows.multiplicities.cast("int"))
+    return f.sort_array(f.flatten(f.collect_list(f.when(value.isNotNull(), repeated))))
+
+
+def _placed(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The value of the first or last row. Equal rows are ordered by the value, so that tasks do not matter."""
+    from pyspark.sql import functions as f
+
+    keys = [column(key, rows).alias(f"k{place}") for place, key in enumerate(expression.by)]
+    # A null order leaves a row out: nulls are not chosen.
+    order = f.when(value.isNotNull(), f.struct(*keys, value.alias("value")))
+    return (f.min_by if expression.function is AggregateFunction.FIRST else f.max_by)(value, order)
+
+
 AGGREGATES: Mapping[AggregateFunction, Callable[[ir.Aggregate, BoundRows, Column], Column]] = {
     AggregateFunction.COUNT: _count,
     AggregateFunction.SUM: _sum,
@@ -156,5 +234,9 @@ AGGREGATES: Mapping[AggregateFunction, Callable[[ir.Aggregate, BoundRows, Column
     AggregateFunction.MIN: _smallest,
     AggregateFunction.MAX: _largest,
     AggregateFunction.COLLECT: _collected,
+    AggregateFunction.STDDEV: _deviation,
+    AggregateFunction.PERCENTILE: _percentile,
+    AggregateFunction.FIRST: _placed,
+    AggregateFunction.LAST: _placed,
 }
 """One row per aggregate function; ``query/aggregates.py`` has the type rules."""

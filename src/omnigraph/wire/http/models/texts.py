@@ -91,7 +91,7 @@ class RangeInTextOutput(Form):
     end: Count
 
 
-class DiagnosticOutput(Form):
+class LocatedDiagnosticOutput(Form):
     """A located message. Lines and columns count characters from 1; ``span`` counts bytes, ``range`` characters."""
 
     code: str
@@ -144,7 +144,7 @@ class CheckOutput(Form):
     """The findings about a text. ``status`` is ``ok`` or ``error``."""
 
     status: str
-    diagnostics: list[DiagnosticOutput]
+    diagnostics: list[LocatedDiagnosticOutput]
     findings: list[FindingOutput]
     queries: list[CheckedQueryOutput]
     completion: CompletionOutput | None = None

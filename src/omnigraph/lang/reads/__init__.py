@@ -1,0 +1,1 @@
+"""Reads in ``.gq``: the sections of a read body, and texts of other query languages."""

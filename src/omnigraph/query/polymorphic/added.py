@@ -1,0 +1,86 @@
+"""``union`` and ``union all`` of reads: their rows one after the other, deduplicated, ordered and cut together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
+from omnigraph.lang import gq_ast as ast
+from omnigraph.query import expressions as ir
+from omnigraph.query.ir import Column, Distinct, Operator, Sort, SortKey, Union
+from omnigraph.query.lower import output_ties
+from omnigraph.query.polymorphic.union import Renaming, common_type, is_same_kind, with_ties
+from omnigraph.query.scope import UNCODED, Context
+from omnigraph.query.shaping.counts import check_counts
+
+Planned = tuple[Operator, tuple[Column, ...]]
+Plan = Callable[[Context, ast.ReadBody], Planned | None]
+
+
+def plan_added(context: Context, body: ast.ReadBody, plan: Plan) -> Planned | None:
+    """The operators and columns of a union; None if an error was reported. Names are those of the first read."""
+    if len(body.union) >= TYPE_COMBINATIONS_MAX:
+        message = f"a union has at most {TYPE_COMBINATIONS_MAX} reads"
+        context.error(UNCODED, message, body.union[-1].span, "split the query")
+        return None
+    alone = replace(body, union=(), order=(), limit=None, offset=None)
+    made = [plan(context, part) for part in (alone, *body.union)]
+    planned = [part for part in made if part is not None]
+    if len(planned) < len(made) or not _check_columns(context, body, planned):
+        return None
+    shown = planned[0][1]
+    types = [common_type([part[1][place].expression.type for part in planned]) for place in range(len(shown))]
+    columns = tuple(
+        replace(column, expression=ir.Output(place, type_))
+        for place, (column, type_) in enumerate(zip(shown, types, strict=True))
+    )
+    inputs = tuple(Renaming(f"@{number}").operator(root) for number, (root, _) in enumerate(planned, 1))
+    root: Operator = Union(inputs, columns)
+    if not body.keeps_duplicates:
+        root = Distinct(root)
+    order = _order(context, body, columns)
+    if order:
+        root = Sort(root, with_ties(order, output_ties(columns)))
+    return check_counts(context, body).applied(root), columns
+
+
+def _check_columns(context: Context, body: ast.ReadBody, planned: Sequence[Planned]) -> bool:
+    first = planned[0][1]
+    for part, (_, columns) in zip(body.union, planned[1:], strict=True):
+        if len(columns) != len(first):
+            message = f"the reads of a union return equally many columns: {len(first)} and {len(columns)}"
+            context.error(UNCODED, message, part.span)
+            return False
+        for left, right in zip(first, columns, strict=True):
+            if left.field != right.field or not is_same_kind(left.expression.type, right.expression.type):
+                message = f"`{left.name}` is {left.expression.type} in the first read and {right.expression.type} here"
+                context.error("T7", message, part.span, "cast one of them")
+                return False
+    return True
+
+
+def _order(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
+    """Order keys by position: an alias of the first read, or an expression that it returns."""
+    keys = []
+    for key in body.order:
+        place = _place(body, key.expression, columns)
+        if place is None or not columns[place].expression.type.is_plain_scalar:
+            hint = "give the column an alias in the first read"
+            context.error("T28", "a union can only be ordered by what its first read returns", key.span, hint)
+            continue
+        keys.append(SortKey(ir.Output(place, columns[place].expression.type), bool(key.descending)))
+    return tuple(keys)
+
+
+def _place(body: ast.ReadBody, node: ast.Expr, columns: tuple[Column, ...]) -> int | None:
+    if any(column.field for column in columns):
+        # An entity has several columns, so the positions of projections are not those of columns.
+        named = node.name.text if isinstance(node, ast.AliasRef) else None
+        places = [place for place, item in enumerate(columns) if item.name == named and item.field is None]
+        return places[0] if places else None
+    for place, projection in enumerate(body.projections):
+        is_alias = isinstance(node, ast.AliasRef) and projection.alias == node.name
+        if is_alias or projection.expression == node:
+            return place
+    return None

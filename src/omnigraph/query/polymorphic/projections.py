@@ -1,0 +1,97 @@
+"""Reads of polymorphic variables: what ``return`` and ``order`` say about them in every concrete pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from omnigraph.core.operators import BinaryOperator
+from omnigraph.lang import gq_ast as ast
+from omnigraph.query.polymorphic.expand import interface_properties, is_polymorphic
+from omnigraph.query.scope import Context
+
+Interfaces = Mapping[str, tuple[str, frozenset[str]]]
+"""The name and the properties of the interface of a variable."""
+
+
+def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
+    """The variables of a block that are bound to an interface and to no node type."""
+    found: dict[str, tuple[str, frozenset[str]]] = {}
+    for clause in clauses:
+        if isinstance(clause, ast.Binding) and clause.type_name.text not in context.catalog.nodes:
+            properties = interface_properties(context.catalog, clause.type_name.text)
+            if properties is not None:
+                found[clause.variable.name] = (clause.type_name.text, properties)
+    for clause in clauses:
+        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes:
+            found.pop(clause.variable.name, None)
+    return found
+
+
+def check_reads(context: Context, body: ast.ReadBody) -> None:
+    """Report properties that an interface does not have: a type that implements it later need not have them."""
+    _check_block(context, body.clauses, {})
+    interfaces = interfaces_of(context, body.clauses)
+    parts = [projection.expression for projection in body.projections]
+    parts += [key.expression for key in body.order]
+    for part in parts if body.having is None else [*parts, body.having]:
+        _check_expression(context, part, interfaces)
+
+
+def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces) -> None:
+    interfaces = {**outer, **interfaces_of(context, clauses)}
+    for clause in clauses:
+        match clause:
+            case ast.Filter(predicate):
+                _check_expression(context, predicate, interfaces)
+            case ast.Binding(matches=matches):
+                for match in matches:
+                    _check_expression(context, match.value, interfaces)
+            case ast.MaybeBlock(inner) if is_polymorphic(context, inner):
+                hint = "bind its variable to a node type, or write the pattern without `maybe`"
+                message = "a `maybe` block cannot contain an interface, any type or any edge"
+                context.error("T26", message, clause.span, hint)
+            case ast.NotBlock(inner) | ast.MaybeBlock(inner):
+                _check_block(context, inner, interfaces)
+            case _:
+                continue
+
+
+def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) -> None:
+    for part in _walk(node):
+        if isinstance(part, ast.PropertyAccess) and not ast.is_entity(part) and part.variable.name in interfaces:
+            name, properties = interfaces[part.variable.name]
+            if part.property.text not in properties:
+                hint = context.suggest(part.property.text, properties)
+                message = f"interface `{name}` has no property `{part.property.text}`"
+                context.error("T6", message, part.property.span, hint or f"bind a type that implements `{name}`")
+
+
+def _walk(node: ast.Expr) -> Iterator[ast.Expr]:
+    yield node
+    for child in ast.children(node):
+        yield from _walk(child)
+
+
+def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:
+    """A projection in which an id cannot be taken for that of another type.
+
+    ``$m`` is the entity with its type, and ``count(distinct $m)`` counts pairs of a type and an id.
+    """
+    node = projection.expression
+    match node:
+        case ast.Variable(name) if name in polymorphic:
+            star = ast.Name(ast.EVERY_PROPERTY, node.span)
+            return replace(projection, expression=ast.PropertyAccess(node, star, node.span))
+        case ast.Aggregate(argument=ast.Variable(name) as variable, distinct=True) if name in polymorphic:
+            alias = projection.alias or ast.Name(name, node.span)
+            return replace(projection, expression=replace(node, argument=_typed_id(variable)), alias=alias)
+        case _:
+            return projection
+
+
+def _typed_id(variable: ast.Variable) -> ast.Expr:
+    span = variable.span
+    slash = ast.Literal(ast.LiteralKind.STRING, "/", span)
+    type_, id_ = (ast.Call(name, (variable,), span) for name in ("type", "id"))
+    return ast.Binary(BinaryOperator.ADD, ast.Binary(BinaryOperator.ADD, type_, slash, span), id_, span)

@@ -1,0 +1,1 @@
+"""Checks of what follows a match: aggregates, ``having``, ``limit`` and ``offset``."""
