@@ -879,7 +879,8 @@ class Graph:
 
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         context = self._context.profiled() if stats else self._context
-        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
+        guard = self._guard(branch)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived, guard)
         return self._shown(mutate(context, mutation, branch, options))
 
     def retry(
@@ -917,7 +918,8 @@ class Graph:
         """The counts per table that ``mutate`` would commit. Statements run, texts are embedded, nothing is written."""
         from omnigraph.engine.load.mutations import Mutation, preview
 
-        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived)
+        guard = self._guard(branch)
+        mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived, guard)
         return preview(self._context, mutation, branch)
 
     @takes(LoadOptions, unless="mapping")

@@ -84,18 +84,20 @@ def check_query(
     """The IR of a query, or None if the diagnostics contain errors."""
     if scope is not None:
         catalog = visible_catalog(catalog, scope)
+
+    def restricted(root: Operator) -> Operator:
+        return root if scope is None else restrict(root, scope, catalog)
+
     context = Context(catalog, {}, diagnostics)
     parameters = _declare_parameters(context, query)
     if isinstance(query.body, ast.MutationBody):
-        statements = check_mutation(context, query.body, parameters)
+        statements = check_mutation(context, query.body, parameters, restricted)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
     plan = plan_read(context, query.body)
     if plan is None or diagnostics.has_errors:
         return None
     root, columns = plan
-    if scope is not None:
-        root = restrict(root, scope, catalog)
-    return QueryIR(query.name.text, parameters, columns, rewrite(root))
+    return QueryIR(query.name.text, parameters, columns, rewrite(restricted(root)))
 
 
 def plan_read(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:

@@ -18,7 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
-from omnigraph.errors import ConflictError, ContentionError, InputError, NotFoundError, OmnigraphError, StorageError
+from omnigraph.errors import (
+    ConflictError,
+    ContentionError,
+    InputError,
+    NotFoundError,
+    OmnigraphError,
+    PolicyDenied,
+    StorageError,
+)
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import Fence, ManifestState
@@ -206,7 +214,7 @@ def _prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
             prepared = job.prepare(capture)
             if not prepared.is_empty:
                 return capture, prepared
-        except (InputError, ConflictError, NotFoundError) as error:
+        except (InputError, ConflictError, NotFoundError, PolicyDenied) as error:
             refusal = error
     newest = manifests.fresh(job.incarnation)
     check_precondition(newest, expected)

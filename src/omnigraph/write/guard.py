@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from omnigraph.core.actors import Action, Actor, Need
+from omnigraph.errors import PolicyDenied
 from omnigraph.exec.visibility.rows import VisibleRows, columns_read, satisfied
 from omnigraph.manifest.reader import Capture
 from omnigraph.query.visibility.data_scope import DataScope
@@ -57,21 +58,22 @@ class ChangeGuard:
         entity = delta.entity
         scope = change.types.get(entity.table_key)
         if scope is None or not satisfied(scope.predicate, delta.rows).all():
-            raise self._denied(entity)
+            raise self.denied(entity)
         ids = None if delta.replaces_all else sorted({*delta.removed, *delta.rows.column(ID).to_pylist()})
         columns = list(dict.fromkeys([ID, *columns_read(scope.predicate)]))
         for batch in rows_with(store, capture.state.tables[entity.table_key], ID, ids, columns):
             if not satisfied(scope.predicate, batch).all():
-                raise self._denied(entity)
+                raise self.denied(entity)
 
     def _check_ends(self, edge: EdgeType, rows: pa.Table, visible: VisibleRows) -> None:
         """An edge that is written leads between nodes that the actor may read."""
         for column, name in ((SRC, edge.source), (DST, edge.target)):
             ids = set(rows.column(column).to_pylist())
             if visible.ids(visible.catalog.nodes[name], ids) != ids:
-                raise self._denied(edge)
+                raise self.denied(edge)
 
-    def _denied(self, entity: Entity) -> Exception:
+    def denied(self, entity: Entity) -> PolicyDenied:
+        """The refusal of a change of entities of a type."""
         # The message names no entity: the actor may not be allowed to know of it.
         reason = f" for actor {str(self.actor)!r}: the data rules do not allow the change of some {entity.name}"
         return Need(Action.CHANGE, self.branch).denied(reason, self.actor)

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,33 @@ def shown_schema(schema: Schema, catalog: Catalog, evaluation: FullEvaluation, s
         for name, type_ in schema.edges.items()
         if is_known(f"edge:{name}") and {type_.source, type_.target} <= nodes.keys()
     }
-    return Schema(nodes, edges)
+    implementers = [{prop.name for prop in node.properties} for node in nodes.values() if node.implements]
+    common = set.intersection(*implementers) if implementers else set()
+    shared = [prop for prop in schema.interface.properties if prop.name in common]
+    return Schema(nodes, edges, dataclasses.replace(schema.interface, properties=shared))
+
+
+def declared(seen: Schema) -> str:
+    """The text of a schema, without an interface that no type implements."""
+    has_interface = any(node.implements for node in seen.nodes.values())
+    return seen.text if has_interface else seen.text.partition("\n")[2]
+
+
+def shown_data(visible: Data, seen: Schema) -> Data:
+    """The visible entities with the properties of the visible schema alone, as entities that are values show them."""
+
+    def shown(type_: Type, values: dict[str, Any]) -> dict[str, Any]:
+        return {prop.name: values[prop.name] for prop in type_.every}
+
+    nodes = {
+        name: {id_: shown(type_, values) for id_, values in visible.nodes[name].items()}
+        for name, type_ in seen.nodes.items()
+    }
+    edges = {
+        name: {id_: (row[0], row[1], shown(type_, row[2])) for id_, row in visible.edges[name].items()}
+        for name, type_ in seen.edges.items()
+    }
+    return dataclasses.replace(visible, nodes=nodes, edges=edges)
 
 
 def refused(query: Query, known: Catalog) -> str | None:
@@ -161,14 +188,15 @@ def sweep(seed: int, path: Path, *, rule_sets: int, queries: int, places_max: in
                 changes = {(change.op.value, change.type_name, change.id) for change in acting.diff(first[0]).changes()}
                 assert changes == expected_changes(before, (place.data, visible), seen)
                 tally["changes"] += len(changes)
-            known = Catalog(accept(parse_schema(Source(seen.text)), domain="D"))
+            shown = shown_data(visible, seen)
+            known = Catalog(accept(parse_schema(Source(declared(seen))), domain="D"))
             for index in range(queries):
                 # Some queries are written for the whole schema, and name what the actor may not see.
                 written_for = schema if index % 7 == 6 or not seen.edges else seen
                 writer = AnchoredWriter if index % 3 == 2 else Writer
                 query = writer(Random(f"{seed}/{number}/{turn}/{index}"), written_for).query()
                 try:
-                    tally[check(acting, place, visible, query, known, index % 16)] += 1
+                    tally[check(acting, place, shown, query, known, index % 16)] += 1
                 except Exception as error:
                     error.add_note(f"seed {seed}, place {number} {place.where}, rules {turn}, query {index}")
                     error.add_note(f"{schema.text}\n{rules}\n{actor}\n{query.text}\n{query.params}")

@@ -151,7 +151,7 @@ _SCOPED_READ: Final = Gate(_at_moment(Action.READ), Data.SCOPED)
 _READ_HEAD: Final = Gate(_on_branch(Action.READ))
 _READ_ANYWHERE: Final = Gate(_anywhere(Action.READ), Data.NONE)
 _EXPORT: Final = Gate(_at_moment(Action.EXPORT))
-_CHANGE: Final = Gate(_changed)
+_SCOPED_CHANGE: Final = Gate(_changed, Data.SCOPED)
 _LOAD: Final = Gate(_loaded)
 _SCOPED_LOAD: Final = Gate(_loaded, Data.SCOPED)
 _ADMIN: Final = Gate(_anywhere(Action.ADMIN))
@@ -209,8 +209,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "change_baseline": Gate(_on_branch(Action.EXPORT)),
     "mirror": Gate(_on_branch(Action.EXPORT)),
     # Writes. A preview runs the statements or reads the input, so it needs what the write needs.
-    "mutate": _CHANGE,
-    "mutate_preview": _CHANGE,
+    "mutate": _SCOPED_CHANGE,
+    "mutate_preview": _SCOPED_CHANGE,
     "load": _SCOPED_LOAD,
     "load_preview": _SCOPED_LOAD,
     "load_spark": _LOAD,

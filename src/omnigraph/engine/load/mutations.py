@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from omnigraph.core.actors import Action, Need
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.engine.idempotency import earlier_commit
@@ -26,9 +27,11 @@ from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import bind_mutation, bind_values
+from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
 from omnigraph.write.attempt import WriteJob, commit, prepare
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.checked import PreparedMutation
 from omnigraph.write.mutate.statements import prepare_mutation
 from omnigraph.write.preview import Previewed
@@ -49,10 +52,17 @@ class Mutation:
     find_embedder: FindEmbedder
     derived: Derived
     """Caches that the patterns of the mutation read through."""
+    guard: ChangeGuard | None = None
+    """The data rules of the actor."""
+
+    def scope(self, capture: Capture) -> DataScope | None:
+        """The part of the captured graph that statements may find; None if all of it."""
+        return None if self.guard is None else self.guard.readable(capture.catalog)
 
     def plan(self, capture: Capture) -> MutationIR:
         """The statements under the captured schema."""
-        plan = self.compiler.compile(self.text, self.name, capture.state.schema_digest, capture.catalog)
+        digest, catalog = capture.state.schema_digest, capture.catalog
+        plan = self.compiler.compile(self.text, self.name, digest, catalog, self.scope(capture))
         if not isinstance(plan, MutationIR):
             raise UsageError(
                 f"query `{plan.name}` reads; `mutate` runs statements that write", hint="run it with `query`"
@@ -111,14 +121,19 @@ def _job(
     with closing(MutationVectors(context.store, mutation.find_embedder)) as vectors:
 
         def prepared(capture: Capture) -> PreparedMutation:
-            plan = mutation.plan(capture)
+            plan, is_restricted = mutation.plan(capture), mutation.scope(capture) is not None
+            if is_restricted and context.profiler.is_on:
+                # Steps are measured with their predicates, and tables with all of their rows.
+                reason = ": stats cannot apply the data rules of the actor"
+                raise Need(Action.CHANGE, capture.state.branch).denied(reason, None)
             bound = bind_mutation(plan, bind_values(plan.parameters, mutation.params), info.created_at_us // 1000, fold)
-            return prepare_mutation(
-                context.store, capture, bound, plan, context.ids, vectors, context.profiler, read_rows
-            )
 
-        def read_rows(state: ManifestState, catalog: Catalog, query: QueryIR) -> pa.Table:
-            view = GraphView(context.store, state, catalog, mutation.derived)
-            return Shaper(view, Budget(), context.profiler).run(query).table()
+            def read_rows(state: ManifestState, catalog: Catalog, query: QueryIR) -> pa.Table:
+                view = GraphView(context.store, state, catalog, mutation.derived, is_restricted=is_restricted)
+                return Shaper(view, Budget(), context.profiler).run(query).table()
+
+            return prepare_mutation(
+                context.store, capture, bound, plan, context.ids, vectors, context.profiler, read_rows, mutation.guard
+            )
 
         yield WriteJob(incarnation, prepared, info, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
@@ -16,6 +17,7 @@ from omnigraph.query.ir import (
     ForRecords,
     InsertEdge,
     InsertNode,
+    Operator,
     ParameterIR,
     StatementIR,
     UpdateEdges,
@@ -29,16 +31,22 @@ from omnigraph.query.variables import with_children
 
 
 def check_mutation(
-    context: Context, body: ast.MutationBody, parameters: tuple[ParameterIR, ...]
+    context: Context,
+    body: ast.MutationBody,
+    parameters: tuple[ParameterIR, ...],
+    restricted: Callable[[Operator], Operator],
 ) -> tuple[StatementIR, ...]:
-    """Check every statement; the result is complete only if no error was reported."""
+    """Check every statement; the result is complete only if no error was reported.
+
+    ``restricted`` keeps the operators of a pattern inside the data scope of the actor.
+    """
     statements: list[StatementIR] = []
     _check_one_returning(context, body)
     for statement in body.statements:
         checked: StatementIR | None
         match statement:
             case ast.Matched():
-                checked = _check_matched(context, statement)
+                checked = _check_matched(context, statement, restricted)
             case ast.ForEach():
                 checked = _check_for(context, statement, parameters)
             case _:
@@ -59,7 +67,9 @@ def _check_one_returning(context: Context, body: ast.MutationBody) -> None:
             found = item if item.returning else found
 
 
-def _check_matched(context: Context, matched: ast.Matched) -> StatementIR | None:
+def _check_matched(
+    context: Context, matched: ast.Matched, restricted: Callable[[Operator], Operator]
+) -> StatementIR | None:
     bound = bind_match(context, matched)
     if bound is None:
         return None
@@ -77,7 +87,7 @@ def _check_matched(context: Context, matched: ast.Matched) -> StatementIR | None
             context.error(UNCODED, message, written.span, "write it before the match")
             return None
     columns = tuple(hoisted.columns.values())
-    return ForMatches(columns, rewrite(lower_match(block, columns)), statements)
+    return ForMatches(columns, rewrite(restricted(lower_match(block, columns))), statements)
 
 
 class _Hoisted:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from omnigraph.core.tables import Counts
 from omnigraph.history.plan import CommitInfo, PublishPlan, WriteMode
 from omnigraph.manifest.reader import Capture
-from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.validate import TableDelta, check_delta
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Place, Violations
@@ -17,7 +16,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.mutate.changed import without_same
-from omnigraph.write.mutate.current import CurrentGraph, Pending
+from omnigraph.write.mutate.current import CurrentGraph, pending_rows
 from omnigraph.write.staging import count_deltas, stage_deltas
 from omnigraph.write.vectors.mutation_vectors import MutationVectors, VectorGaps, report_gaps
 from omnigraph.write.violations import violation_error
@@ -67,6 +66,9 @@ def check(graph: CurrentGraph, vectors: MutationVectors) -> PreparedMutation:
         deltas[key] = TableDelta(table.entity, rows, removed)
     if violations.total:
         raise violation_error(violations)
+    if graph.guard is not None:
+        # Before constraints are checked, whose violations would tell of entities that the actor may not know.
+        graph.guard.check(graph.store, graph.capture, deltas)
     check_delta(graph.capture.catalog, deltas, committed, violations)
     if violations.total:
         raise violation_error(violations)
@@ -90,13 +92,6 @@ def _changed(graph: CurrentGraph, vectors: MutationVectors, delta: TableDelta, g
     whole = replace(delta, rows=vectors.filled(delta.entity, delta.rows, gaps, pin))
     is_append = graph.pending[key].mode is WriteMode.APPEND
     return without_same(graph.store, pin, whole, graph.seen.get(key, {}), is_append=is_append)
-
-
-def pending_rows(pending: Pending) -> pa.Table:
-    """The pending rows of a table; a required value may be missing before the check."""
-    schema = table_schema(pending.entity)
-    nullable = pa.schema([field.with_nullable(True) for field in schema])
-    return pa.Table.from_pylist(list(pending.rows.values()), schema=nullable)
 
 
 def _size(delta: TableDelta) -> int:

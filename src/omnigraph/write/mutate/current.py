@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,11 @@ from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.rows_by_address import rows_at
 from omnigraph.storage.tables.scan import rows_with, scan
 from omnigraph.storage.tables.store import Store
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.images import find_images, image_schema
 from omnigraph.write.mutate.evaluation import Evaluation, held_frame, own_frame
 from omnigraph.write.mutate.filters import columns_of, own_columns, pushed
+from omnigraph.write.mutate.readable import Readable
 
 Row = dict[str, Any]
 
@@ -67,6 +70,8 @@ class CurrentGraph:
     store: Store
     capture: Capture
     profiler: Profiler
+    guard: ChangeGuard | None = None
+    """The data rules of the actor."""
     evaluation: Evaluation = field(default_factory=Evaluation)
     pending: dict[str, Pending] = field(default_factory=dict)
     matched: list[str] = field(default_factory=list)
@@ -74,6 +79,12 @@ class CurrentGraph:
     seen: dict[str, dict[str, Row]] = field(default_factory=dict)
     """Committed rows that were read, by table and id."""
     tables_read: set[str] = field(default_factory=set)
+
+    @cached_property
+    def readable(self) -> Readable | None:
+        """The part of the graph that data rules leave to the actor; None if all of it."""
+        scope = None if self.guard is None else self.guard.readable(self.capture.catalog)
+        return None if scope is None else Readable(self.store, self.capture, scope)
 
     def table(self, entity: Entity, mode: WriteMode) -> Pending:
         """The pending changes of a table. Its write mode only becomes stricter."""
@@ -89,16 +100,35 @@ class CurrentGraph:
         pending = self.pending.get(entity.table_key)
         # Recorded even if no row matches: the absence of rows is part of what the mutation was decided from (phantoms).
         self.tables_read.add(entity.table_key)
-        committed = self._committed(entity, predicate)
+        left: ir.Expr = ir.TRUE
+        if self.readable is not None:
+            predicate, left = self.readable.condition(entity, predicate)
+        committed = self._tested(entity, left, self.shown(entity, self._committed(entity, predicate)))
         self._remember(entity, committed)
         if not is_adjusted:
             self._note(entity, committed)
         if pending is None:
             return committed
         current = [row for row in committed if not pending.hides(row[ID])]
-        added = list(pending.rows.values())
-        holds = self.evaluation.mask(predicate, own_frame(entity, added, [predicate]))
-        return current + [row for row, is_matched in zip(added, holds.tolist(), strict=True) if is_matched]
+        added = self.shown(entity, self._tested(entity, predicate, list(pending.rows.values())))
+        return current + self._tested(entity, left, added)
+
+    def _tested(self, entity: Entity, predicate: ir.Expr, rows: list[Row]) -> list[Row]:
+        """The rows in memory that satisfy a predicate."""
+        if predicate == ir.TRUE or not rows:
+            return rows
+        holds = self.evaluation.mask(predicate, own_frame(entity, rows, [predicate]))
+        return [row for row, is_matched in zip(rows, holds.tolist(), strict=True) if is_matched]
+
+    def shown(self, entity: Entity, rows: list[Row]) -> list[Row]:
+        """The current rows among these that the actor may read."""
+        if self.readable is None or not rows:
+            return rows
+        if isinstance(entity, EdgeType):
+            # Edges are hidden with their ends, so the mutation is decided from these tables as well.
+            self.tables_read.update(f"node:{name}" for name in (entity.source, entity.target))
+        newer = {key: pending_rows(table) for key, table in self.pending.items() if table.rows}
+        return self.readable.rows(entity, rows, newer)
 
     def _note(self, entity: Entity, committed: list[Row]) -> None:
         self.note(entity.table_key, _content(entity, committed))
@@ -151,6 +181,17 @@ class CurrentGraph:
 
     def by_id(self, entity: Entity, ids: Sequence[str], *, is_fixed: bool = False) -> dict[str, Row]:
         """The current rows of the ids that exist. With ``is_fixed`` those of the snapshot enter the fingerprint."""
+        found = self._existing(entity, ids, is_fixed=is_fixed)
+        return {row[ID]: row for row in self.shown(entity, list(found.values()))}
+
+    def taken(self, entity: Entity, ids: Sequence[str]) -> dict[str, Row]:
+        """The current rows of the ids that exist, to be changed; raises PolicyDenied if the actor may not read one."""
+        found = self._existing(entity, ids)
+        if self.guard is not None and len(self.shown(entity, list(found.values()))) < len(found):
+            raise self.guard.denied(entity)
+        return found
+
+    def _existing(self, entity: Entity, ids: Sequence[str], *, is_fixed: bool = False) -> dict[str, Row]:
         pending, seen = self.pending.get(entity.table_key), self.seen.get(entity.table_key, {})
         found: dict[str, Row] = {}
         unknown: list[str] = []
@@ -185,6 +226,13 @@ class CurrentGraph:
             found = {id_ for id_ in found if not pending.hides(id_)}
             found.update(id_ for id_, row in pending.rows.items() if any(row[end] in nodes for end in ends))
         return found
+
+
+def pending_rows(pending: Pending) -> pa.Table:
+    """The pending rows of a table; a required value may be missing before the check."""
+    schema = table_schema(pending.entity)
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    return pa.Table.from_pylist(list(pending.rows.values()), schema=nullable)
 
 
 def _content(entity: Entity, rows: list[Row]) -> list[list[tuple[str, Any]]]:

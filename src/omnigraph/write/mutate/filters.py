@@ -33,8 +33,7 @@ def pushed(entity: Entity, predicate: ir.Expr) -> Pushed:
     """The part of a bound predicate that storage evaluates."""
     if predicate == ir.TRUE:
         return Pushed(None, is_exact=True)
-    conjuncts = _operands(predicate, BinaryOperator.AND)
-    found = [_pushed(entity, conjunct) for conjunct in conjuncts]
+    found = [_pushed(entity, conjunct) for conjunct in conjuncts(predicate)]
     filters = tuple(part.filter for part in found if part.filter is not None)
     whole = filters[0] if len(filters) == 1 else AllOf(filters) if filters else None
     return Pushed(whole, all(part.is_exact for part in found))
@@ -63,8 +62,9 @@ def columns_of(row_filter: RowFilter | None) -> Iterator[str]:
             yield row_filter.column
 
 
-def _operands(predicate: ir.Expr, operator: BinaryOperator) -> tuple[ir.Expr, ...]:
-    is_joined = isinstance(predicate, ir.Logic) and predicate.operator is operator
+def conjuncts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The parts of a predicate that all have to hold."""
+    is_joined = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
     return predicate.operands if is_joined and isinstance(predicate, ir.Logic) else (predicate,)
 
 

@@ -19,8 +19,7 @@ from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.storage.tables.scan import find_ids
-from omnigraph.write.mutate.checked import pending_rows
-from omnigraph.write.mutate.current import CurrentGraph, Pending
+from omnigraph.write.mutate.current import CurrentGraph, Pending, pending_rows
 from omnigraph.write.staging import write_version
 from omnigraph.write.violations import violation_error
 

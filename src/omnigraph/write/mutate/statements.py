@@ -43,6 +43,7 @@ from omnigraph.rows.violations import Violation, ViolationCode, Violations, show
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import CHECK, READ
+from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.checked import PreparedMutation, check
 from omnigraph.write.mutate.current import CurrentGraph, Row
 from omnigraph.write.mutate.evaluation import own_frame
@@ -66,12 +67,14 @@ def prepare_mutation(
     vectors: MutationVectors,
     profiler: Profiler,
     read_rows: ReadRows,
+    guard: ChangeGuard | None = None,
 ) -> PreparedMutation:
     """Run the statements on the capture and validate the result as a whole; raises ViolationError without any change.
 
-    ``shown`` is the same mutation with its parameters unbound, for the profile.
+    ``shown`` is the same mutation with its parameters unbound, for the profile. A ``guard`` has the data rules of the
+    actor: every preparation asks it again, also the one after a lost race.
     """
-    run = _Run(CurrentGraph(store, capture, profiler), ids, vectors, read_rows)
+    run = _Run(CurrentGraph(store, capture, profiler, guard), ids, vectors, read_rows)
     with profiler.step(READ) as reading:
         for number, (statement, line) in enumerate(zip(mutation.statements, shown.statements, strict=True), 1):
             run.execute(statement, line, f"{number}.")
@@ -153,7 +156,8 @@ class _Run:
                     rows = self._delete(entity, find_targets(self.graph, entity, statement, given).rows)
         self.written += len(rows)
         if statement.returning:
-            self.returned = self._returned(entity, statement.returning, rows)
+            # An entity can be written so that its actor may not read it any more.
+            self.returned = self._returned(entity, statement.returning, self.graph.shown(entity, rows))
 
     def _refuse(self) -> None:
         if self.violations.total:
@@ -193,7 +197,7 @@ class _Run:
         names = {item.property: None for item in assignments}
         written: dict[str, Row] = {}
         for chosen in _rounds([row[ID] for row in rows]):
-            current = self.graph.by_id(entity, [rows[place][ID] for place in chosen])
+            current = self.graph.taken(entity, [rows[place][ID] for place in chosen])
             targets = Targets([current.get(rows[place][ID], rows[place]) for place in chosen], chosen)
             for row in self._changed(entity, assignments, targets, given):
                 is_new = row[ID] not in current

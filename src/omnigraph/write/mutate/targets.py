@@ -19,6 +19,7 @@ from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.write.mutate.current import CurrentGraph, Row
 from omnigraph.write.mutate.evaluation import own_frame
+from omnigraph.write.mutate.filters import conjuncts
 from omnigraph.write.mutate.given import ALONE, Given
 
 PAIRS_MAX = 5_000_000
@@ -68,7 +69,7 @@ def find_targets(
         return Targets(rows, [0] * len(rows))
     joined = _joined(graph, entity, predicate, given, is_adjusted=is_adjusted)
     if joined is None:
-        own = [part for part in _conjuncts(predicate) if not given.reads(part)]
+        own = [part for part in conjuncts(predicate) if not given.reads(part)]
         rows = graph.matching(entity, ir.conjunction(tuple(own)) or ir.TRUE, is_adjusted=is_adjusted)
         if len(rows) * given.length > PAIRS_MAX:
             raise LimitExceeded(
@@ -90,16 +91,11 @@ def _tested(graph: CurrentGraph, entity: Entity, predicate: ir.Expr, found: Targ
     return found.at(holds.nonzero()[0].tolist())
 
 
-def _conjuncts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
-    is_joined = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
-    return predicate.operands if is_joined and isinstance(predicate, ir.Logic) else (predicate,)
-
-
 def _joined(
     graph: CurrentGraph, entity: Entity, predicate: ir.Expr, given: Given, *, is_adjusted: bool
 ) -> Targets | None:
     """Candidates by an equality of a column with a given value (hash join); None without such an equality."""
-    for conjunct in _conjuncts(predicate):
+    for conjunct in conjuncts(predicate):
         equal = _equality(conjunct)
         if equal is None or not given.reads(equal[1]):
             continue
