@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Limit = Annotated[int, Field(ge=1, le=1000)]
 Ref = Annotated[str | None, Field(description="A branch, a commit id, or a form such as main~2; default: the branch.")]
 
 
@@ -112,7 +111,3 @@ class Task(Arguments):
 class FinishTask(Arguments):
     task: Annotated[str, Field(description="The id that start_task returned.")]
     message: Annotated[str | None, Field(max_length=1000, description="The message of the merge.")] = None
-
-
-class NoArguments(Arguments):
-    pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import anyio.to_thread
@@ -36,7 +37,7 @@ from pydantic import ValidationError
 from omnigraph.errors import OmnigraphError, PolicyDenied
 from omnigraph.mcp import resources, stored
 from omnigraph.mcp.answers import Answer, fenced
-from omnigraph.mcp.prompts import PROMPTS
+from omnigraph.mcp.prompts import PROMPTS, Prompt
 from omnigraph.mcp.session import Session
 from omnigraph.mcp.tools import offered, tool_named
 
@@ -49,26 +50,34 @@ SessionOf = Callable[[Any], Session]
 """The session of a request: over HTTP the actor differs from request to request."""
 
 
-def make_server(session_of: SessionOf, version: str) -> Server[Any]:
-    """A server whose tools depend on the session of each request."""
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """The requests of the protocol, answered for the session of each."""
 
-    async def list_tools(context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=await _in_thread(_entries, session_of(context)))
+    session_of: SessionOf
 
-    async def call_tool(context: Any, given: CallToolRequestParams) -> CallToolResult:
-        result: CallToolResult = await _in_thread(_call, session_of(context), given.name, dict(given.arguments or {}))
+    async def list_tools(self, context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
+        """The tools that the caller may use."""
+        return ListToolsResult(tools=await _in_thread(_entries, self.session_of(context)))
+
+    async def call_tool(self, context: Any, given: CallToolRequestParams) -> CallToolResult:
+        """The answer of a tool."""
+        arguments = dict(given.arguments or {})
+        result: CallToolResult = await _in_thread(_call, self.session_of(context), given.name, arguments)
         return result
 
-    async def list_resources(_: Any, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        fixed = [item for item in resources.RESOURCES if not item.is_template]
+    async def list_resources(self, _: Any, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        """The resources with a fixed address."""
         return ListResourcesResult(
             resources=[
                 ResourceEntry(name=item.name, uri=item.address, description=item.description, mime_type=item.media_type)
-                for item in fixed
+                for item in resources.RESOURCES
+                if not item.is_template
             ]
         )
 
-    async def list_templates(_: Any, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    async def list_templates(self, _: Any, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        """The resources whose address has a variable part."""
         return ListResourceTemplatesResult(
             resource_templates=[
                 TemplateEntry(
@@ -82,52 +91,55 @@ def make_server(session_of: SessionOf, version: str) -> Server[Any]:
             ]
         )
 
-    async def read_resource(context: Any, given: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(self, context: Any, given: ReadResourceRequestParams) -> ReadResourceResult:
+        """The text of a resource."""
         address = str(given.uri)
-        try:
-            text, media_type = await _in_thread(resources.read, session_of(context), address)
-        except OmnigraphError as error:
-            raise MCPError(INVALID_PARAMS, _public(error)) from error
+        text, media_type = await _in_thread(_public_errors, resources.read, self.session_of(context), address)
         return ReadResourceResult(contents=[TextResourceContents(uri=address, mime_type=media_type, text=text)])
 
-    async def list_prompts(_: Any, __: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(
-            prompts=[
-                PromptEntry(
-                    name=item.name,
-                    description=item.description,
-                    arguments=[
-                        PromptArgument(name=name, description=text, required=True)
-                        for name, text in item.arguments.items()
-                    ],
-                )
-                for item in PROMPTS
-            ]
-        )
+    async def list_prompts(self, _: Any, __: PaginatedRequestParams | None) -> ListPromptsResult:
+        """The prompts and their arguments."""
+        return ListPromptsResult(prompts=[_prompt_entry(item) for item in PROMPTS])
 
-    async def get_prompt(context: Any, given: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(self, context: Any, given: GetPromptRequestParams) -> GetPromptResult:
+        """The text of a prompt."""
         prompt = next((item for item in PROMPTS if item.name == given.name), None)
         if prompt is None:
             raise MCPError(INVALID_PARAMS, f"unknown prompt: {given.name}")
-        try:
-            text = await _in_thread(prompt.text, session_of(context), dict(given.arguments or {}))
-        except OmnigraphError as error:
-            raise MCPError(INVALID_PARAMS, _public(error)) from error
+        arguments = dict(given.arguments or {})
+        text = await _in_thread(_public_errors, prompt.text, self.session_of(context), arguments)
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
 
+
+def make_server(session_of: SessionOf, version: str) -> Server[Any]:
+    """A server whose tools depend on the session of each request."""
+    handlers = Handlers(session_of)
     return Server(
         "omnigraph",
         version=version,
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
+
+
+def _prompt_entry(item: Prompt) -> PromptEntry:
+    arguments = [PromptArgument(name=name, description=text, required=True) for name, text in item.arguments.items()]
+    return PromptEntry(name=item.name, description=item.description, arguments=arguments)
+
+
+def _public_errors(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Run work; an error of the tree becomes one of the protocol."""
+    try:
+        return work(*arguments)
+    except OmnigraphError as error:
+        raise MCPError(INVALID_PARAMS, _public(error)) from error
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:

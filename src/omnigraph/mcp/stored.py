@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from omnigraph.core.actors import Action, Need
-from omnigraph.core.scalars import Scalar
 from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.reading import run_query
 from omnigraph.mcp.session import Session, StoredQuery
@@ -37,16 +36,16 @@ def input_schema(query: StoredQuery) -> dict[str, Any]:
     """The JSON schema of the parameters of a query."""
     return {
         "type": "object",
-        "properties": {item.name: _json_type(item.type) for item in query.parameters},
+        "properties": {item.name: _argument_schema(item.type) for item in query.parameters},
         "required": [item.name for item in query.parameters if not item.type.nullable],
         "additionalProperties": False,
     }
 
 
-def _json_type(type_: PropertyType) -> dict[str, Any]:
+def _argument_schema(type_: PropertyType) -> dict[str, Any]:
     if type_.is_list:
         return {"type": "array", "items": _JSON_TYPES[KINDS[type_.scalar]]}
-    form = dict(_JSON_TYPES[KINDS[Scalar(type_.scalar)]])
+    form = dict(_JSON_TYPES[KINDS[type_.scalar]])
     if type_.is_vector:
         form |= {"minItems": type_.dimension, "maxItems": type_.dimension}
     return form

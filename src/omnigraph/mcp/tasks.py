@@ -1,6 +1,6 @@
 """Writing tools: a branch for each task, typed writes on it, and a merge or a review at the end.
 
-The branch is the whole state of a task, so any process can go on with it: ``agent/<actor>/<task>``, whose last part is
+The branch is the whole state of a task, so any process can continue it: ``agent/<actor>/<task>``, whose last part is
 a ULID and holds the time of its start. Every commit of a task names it as its ``run``, which is what ``undo_task``
 reverts.
 """
@@ -87,7 +87,7 @@ def mutate(session: Session, given: models.Mutate) -> Answer:
 
 
 def preview_merge(session: Session, given: models.Task) -> Answer:
-    """What a merge of the task would change, and its conflicts."""
+    """Preview the merge of a task: counts and conflicts."""
     branch = _branch(session, given.task)
     return _previewed(session, given.task, branch)
 
@@ -100,7 +100,7 @@ def finish_task(session: Session, given: models.FinishTask) -> Answer:
     if preview.content["conflicts"]:
         return Answer({**preview.content, "status": "conflicts"}, preview.commit, preview.truncated)
     if not session.settings.allow_main or not session.may(Need(Action.BRANCH_MERGE, branch, into)):
-        review = {"source": branch, "into": into, "command": f"omnigraph merge preview {branch} --into {into}"}
+        review = {"source": branch, "into": into}
         return Answer({**preview.content, "status": "review", "review": review}, preview.commit, preview.truncated)
     merged = session.graph.merge(branch, into, message=given.message, provenance={"run": given.task})
     session.graph.delete_branch(branch)

@@ -47,7 +47,7 @@ TOOLS: Final = (
     ),
     Tool(
         "find",
-        "Search nodes by words, by meaning, or by both, over several types at once.",
+        "Search nodes by words, by meaning, or by both, over several types together.",
         models.Find,
         finding.find,
     ),
@@ -64,7 +64,7 @@ TOOLS: Final = (
     Tool("diff", "Compare two commits, branches or times: counts first, then changes.", models.Diff, reading.diff),
     Tool(
         "start_task",
-        "Start a task on a branch of its own. Writes of the task are invisible elsewhere until it is merged.",
+        "Start a task on a branch of its own. Other branches do not show its writes until it is merged.",
         models.StartTask,
         tasks.start_task,
         writes=True,

@@ -41,16 +41,15 @@ from omnigraph.query.ir import (
     InsertEdge,
     InsertNode,
     MutationIR,
-    Operator,
     ParameterIR,
     QueryIR,
-    Slice,
     StatementIR,
     UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.rewrite.coerce import coerce_literals, coerce_predicate
-from omnigraph.query.rewrite.tree import map_inputs, map_parts
+from omnigraph.query.rewrite.tree import map_parts
+from omnigraph.query.shaping.counts import with_sizes
 from omnigraph.query.values import scalar_problem, stored
 from omnigraph.query.variables import transform
 from omnigraph.schema.patterns import pattern_problem
@@ -285,27 +284,7 @@ def bind_query(query: QueryIR, values: Values, now_ms: int, fold: Fold = lambda 
     def fill(part: ir.Expr) -> ir.Expr:
         return fold(_fill(part, values, now_ms))
 
-    return replace(query, root=coerce_literals(map_parts(_sized(query.root, values), fill)))
-
-
-def _sized(operator: Operator, values: Values) -> Operator:
-    """The operators with the values of parameters as limits and offsets; null limits nothing and skips nothing."""
-    below = map_inputs(operator, lambda item: _sized(item, values))
-    if not isinstance(below, Slice) or (below.limit_parameter is None and below.offset_parameter is None):
-        return below
-    limit = below.limit if below.limit_parameter is None else _size(below.limit_parameter, values)
-    offset = below.offset if below.offset_parameter is None else _size(below.offset_parameter, values) or 0
-    return Slice(below.input, limit, offset)
-
-
-def _size(name: str, values: Values) -> int | None:
-    value = values[name].value
-    assert value is None or isinstance(value, int), "the checker admits integers only"
-    if value is not None and value < 0:
-        raise ParameterError(
-            f"param '{name}': expected a number of rows, got {value}", hint="pass 0 or more", parameter=name
-        )
-    return value
+    return replace(query, root=coerce_literals(map_parts(with_sizes(query.root, values), fill)))
 
 
 def bind_mutation(mutation: MutationIR, values: Values, now_ms: int, fold: Fold = lambda part: part) -> MutationIR:

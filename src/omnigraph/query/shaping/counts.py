@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from omnigraph.core.scalars import INTEGER_RANGES
+from omnigraph.errors import ParameterError
 from omnigraph.lang import gq_ast as ast
+from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Operator, Slice
+from omnigraph.query.rewrite.tree import map_inputs
 from omnigraph.query.scope import UNCODED, Context
 
 
@@ -48,3 +52,23 @@ def _check_parameter(context: Context, word: str, variable: ast.Variable) -> Non
     elif given.is_list or given.scalar not in INTEGER_RANGES:
         message = f"`{word}` takes an integer, but `${variable.name}` is {given}"
         context.error("T7", message, variable.span)
+
+
+def with_sizes(operator: Operator, values: Mapping[str, ir.Constant]) -> Operator:
+    """The operators with the values of parameters as limits and offsets; null limits nothing and skips nothing."""
+    below = map_inputs(operator, lambda item: with_sizes(item, values))
+    if not isinstance(below, Slice) or (below.limit_parameter is None and below.offset_parameter is None):
+        return below
+    limit = below.limit if below.limit_parameter is None else _size(below.limit_parameter, values)
+    offset = below.offset if below.offset_parameter is None else _size(below.offset_parameter, values) or 0
+    return Slice(below.input, limit, offset)
+
+
+def _size(name: str, values: Mapping[str, ir.Constant]) -> int | None:
+    value = values[name].value
+    assert value is None or isinstance(value, int), "the checker admits integers only"
+    if value is not None and value < 0:
+        raise ParameterError(
+            f"param '{name}': expected a number of rows, got {value}", hint="pass 0 or more", parameter=name
+        )
+    return value
