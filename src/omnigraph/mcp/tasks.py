@@ -143,7 +143,7 @@ def _unknown(task: str) -> NotFoundError:
 
 
 def _record(session: Session, branch: str, item: models.Entity) -> dict[str, Any]:
-    catalog = session.graph.snapshot(branch).catalog
+    catalog = session.graph.catalog(branch)
     type_ = type_named(all_types(catalog), item.type)
     data = dict(item.data)
     if item.id is not None:
@@ -157,7 +157,7 @@ def _record(session: Session, branch: str, item: models.Entity) -> dict[str, Any
 
 def _deletion(session: Session, branch: str, places: list[models.Place]) -> tuple[str, dict[str, Any]]:
     """A mutation that deletes entities by id; ids are parameters and never part of its text."""
-    catalog = session.graph.snapshot(branch).catalog
+    catalog = session.graph.catalog(branch)
     every = all_types(catalog)
     statements = []
     params = {}
