@@ -35,7 +35,9 @@ COMMANDS: Final = {
         _GRAPHS, "omnigraph.cli.commands.shell", "Run queries, mutations and SQL interactively or from a pipe."
     ),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
-    "mutate": Entry(_GRAPHS, "omnigraph.cli.commands.mutate", "Insert, update and delete as one commit.", ("change",)),
+    "mutate": Entry(
+        _GRAPHS, "omnigraph.cli.commands.mutate", "Insert, upsert, update and delete as one commit.", ("change",)
+    ),
     "embed": Entry(_GRAPHS, "omnigraph.cli.commands.embed", "Add embeddings to the nodes of a JSON lines file."),
     "export": Entry(
         _GRAPHS,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omnigraph.policy.bundle import Bundle
-from omnigraph.policy.cases import CaseResult
-from omnigraph.policy.decide import Decision
 from omnigraph.query.explain import render
 from omnigraph.query.expressions import TRUE
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.query.visibility.restrict import owned
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType, all_types
+
+if TYPE_CHECKING:
+    from omnigraph.policy.bundle import Bundle
+    from omnigraph.policy.cases import CaseResult
+    from omnigraph.policy.decide import Decision
 
 
 def bundle_json(path: str, bundle: Bundle) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.rows.results import result_rows
 from omnigraph.wire.commits import commit_json, optional_commit_json
 from omnigraph.wire.operators import operators_json
 from omnigraph.wire.tables import tables_json
@@ -32,7 +31,12 @@ def mutation_json(result: MutationResult, *, with_profile: bool = False) -> dict
 
 def _returned_json(rows: ReturnedRows | None) -> dict[str, Any]:
     """The rows of ``returning``; no members if a mutation returns nothing."""
-    return {} if rows is None else {"columns": rows.columns, "rows": result_rows(rows.table)}
+    if rows is None:
+        return {}
+    # Imported with the first rows: the help of a command loads no Arrow.
+    from omnigraph.rows.results import result_rows
+
+    return {"columns": rows.columns, "rows": result_rows(rows.table)}
 
 
 def load_json(result: LoadResult, *, with_profile: bool = False) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.core.actors import Action
-from omnigraph.manifest.layout import MAIN
 from omnigraph.wire.policies import bundle_json, cases_json, decision_json, scope_json
 
 if TYPE_CHECKING:
@@ -126,6 +125,8 @@ def explain_command(
     form = decision_json(policy.decide(actor, need))
     if graph is not None:
         catalog = _catalog(graph, branch)
+        from omnigraph.manifest.layout import MAIN
+
         form["scope"] = scope_json(policy.scope(actor, need.action, branch or MAIN, catalog), catalog)
     if as_json:
         say_json(form)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from omnigraph.errors import OmnigraphError
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.dirname(os.path.abspath(sys.modules["omnigraph"].__file__ or "")) + os.sep
 _SHELL = f"{os.sep}IPython{os.sep}core{os.sep}"
 
 
