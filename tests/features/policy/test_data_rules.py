@@ -11,6 +11,7 @@ import pytest
 import omnigraph
 from omnigraph import Graph
 from omnigraph.errors import CompileError, NotFoundError, PolicyDenied, PolicyInvalid, UsageError
+from omnigraph.namespace import OmnigraphNamespace
 from tests.features.policy.teams import BUNDLE, LINES, ROWS, SCHEMA, bundle, rows
 
 
@@ -242,11 +243,14 @@ def test_the_change_feed_shows_what_the_diff_of_each_commit_shows(ann: Graph, pl
 
 WITHHELD: dict[str, Callable[[Graph, Path], Any]] = {
     "snapshot": lambda graph, place: graph.snapshot(),
+    "moment": lambda graph, place: graph.moment("main"),
     "counts": lambda graph, place: graph.counts(),
     "sql": lambda graph, place: graph.sql("select * from Person"),
     "export": lambda graph, place: list(graph.export()),
     "export_files": lambda graph, place: graph.export_files(place / "out"),
     "spark_views": lambda graph, place: graph.spark_views(),
+    "spark_sql": lambda graph, place: graph.spark_sql("select * from Person"),
+    "register_tables": lambda graph, place: graph.register_tables("people"),
     "mirror": lambda graph, place: graph.mirror(place / "mirror"),
     "analyze": lambda graph, place: graph.analyze.pagerank("Knows"),
     "copy": lambda graph, place: graph.copy(place / "copy"),
@@ -254,6 +258,8 @@ WITHHELD: dict[str, Callable[[Graph, Path], Any]] = {
     "draw": lambda graph, place: graph.draw(),
     "to_networkx": lambda graph, place: graph.to_networkx(),
     "schema_text": lambda graph, place: graph.schema_text(),
+    "plan_schema": lambda graph, place: graph.plan_schema(SCHEMA),
+    "commit": lambda graph, place: graph.commit(graph.branches()[0].head),
     "commits": lambda graph, place: list(graph.commits()),
     "change_baseline": lambda graph, place: graph.change_baseline(),
     "feed": lambda graph, place: graph.feed(),
@@ -266,6 +272,57 @@ WITHHELD: dict[str, Callable[[Graph, Path], Any]] = {
     "optimize": lambda graph, place: graph.optimize(),
     "verify": lambda graph, place: graph.verify(),
 }
+
+
+def test_a_lance_namespace_is_denied_to_actors_with_a_scope(ann: Graph, plain: Graph) -> None:
+    request = {"id": ["main"]}
+    assert OmnigraphNamespace(plain).list_tables(request).tables
+    with pytest.raises(Exception, match="data rules"):
+        OmnigraphNamespace(ann).list_tables(request)
+
+
+def test_an_interface_and_any_type_are_those_of_the_scope(tmp_path: Path) -> None:
+    schema = """
+    interface Named { name: String  salary: I64? }
+    node Person implements Named { name: String @key  salary: I64?  team: String? }
+    node Robot implements Named { name: String @key  salary: I64? }
+    node Secret implements Named { name: String @key  salary: I64? }
+    edge Owns: Person -> Robot
+    edge Keeps: Person -> Secret
+    """
+    rules = """
+    permit (principal, action == Omnigraph::Action::"read_entity", resource is Data::Person)
+    when { resource has team && resource.team == "red" };
+    permit (principal, action == Omnigraph::Action::"read_entity", resource is Data::Robot);
+    permit (principal, action == Omnigraph::Action::"read_entity", resource is Data::Owns);
+    permit (principal, action == Omnigraph::Action::"read_property", resource)
+    unless { resource is Data::Robot && context.property == "salary" };
+    """
+    plain = omnigraph.create(tmp_path / "several.omni", schema)
+    plain.load(
+        {
+            "Person": [{"name": "ann", "team": "red"}, {"name": "cleo", "team": "blue"}],
+            "Robot": [{"name": "r2"}, {"name": "c3"}],
+            "Secret": [{"name": "vault"}],
+            "Owns": [{"src": "ann", "dst": "r2"}, {"src": "cleo", "dst": "c3"}],
+            "Keeps": [{"src": "ann", "dst": "vault"}],
+        }
+    )
+    graph = omnigraph.open(plain.uri, policy=bundle(tmp_path / "p3", rules), actor="ann")
+    named = "match { $n: Named } return { type($n) as t, $n.name as name } order { name }"
+    assert rows(graph, named) == [("Person", "ann"), ("Robot", "c3"), ("Robot", "r2")]
+    assert ("Secret", "vault") in rows(plain, named)
+    walked = "match { $n: Person $n <$e> $m } return { type($e) as t, type($m) as m, id($m) as i }"
+    assert rows(graph, walked) == [("Owns", "Robot", "r2")]
+    both = "match { $n } return { id($n) as i } order { i }"
+    assert rows(graph, both) == [("ann",), ("c3",), ("r2",)]
+    added = "match { $p: Person } return { $p.name as n } union match { $r: Robot } return { $r.name as n } order { n }"
+    assert rows(graph, added) == [("ann",), ("c3",), ("r2",)]
+    # A property that one of the types hides is none of the interface.
+    with pytest.raises(CompileError, match="has no property `salary`"):
+        rows(graph, "match { $n: Named } return { $n.salary }")
+    with pytest.raises(CompileError, match="Secret"):
+        rows(graph, "match { $s: Secret } return { $s.name }")
 
 
 @pytest.mark.parametrize("verb", WITHHELD)

@@ -151,6 +151,22 @@ def test_policies_are_asked_in_the_reader_again_and_follow_a_reload(live: Live, 
                 assert client.post(f"{BASE}/query", json={"query": READ_ALL}).status_code == status
 
 
+def test_a_reader_stays_inside_the_data_rules_of_the_actor(live: Live, graph: Graph, tmp_path: Path) -> None:
+    bundle = tmp_path / "policy.yaml"
+    bundle.write_text(
+        "version: 1\ngroups: { g: [ann] }\nrules: [{ id: r, allow: { actors: { group: g }, actions: [read] } }]\n"
+    )
+    (tmp_path / "rows.cedar").write_text(
+        'permit (principal, action == Omnigraph::Action::"read_property", resource);'
+        'permit (principal, action == Omnigraph::Action::"read_entity", resource is Data::Person)'
+        'when { resource.name == "ann" };'
+    )
+    state = serving_of(graph, tokens={"ann": "t"}, authorizer=load_policy(bundle), state=State.POLICY_ENABLED)
+    with serving(live, state), live.client("t") as client:
+        reply = client.post(f"{BASE}/query", json={"query": NAMES})
+        assert reply.json()["rows"] == [{"p.name": "ann"}]
+
+
 def test_a_graph_that_cannot_be_opened_fails_its_requests_and_no_others(
     live: Live, client: httpx2.Client, tmp_path: Path
 ) -> None:
