@@ -1,7 +1,5 @@
-export { EditorState, Compartment } from "@codemirror/state";
-export { EditorView, keymap, lineNumbers, drawSelection, placeholder } from "@codemirror/view";
-export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-export { StreamLanguage, syntaxHighlighting, HighlightStyle, bracketMatching } from "@codemirror/language";
-export { autocompletion, completionKeymap, startCompletion } from "@codemirror/autocomplete";
-export { linter, setDiagnostics } from "@codemirror/lint";
-export { tags } from "@lezer/highlight";
+export { EditorState } from "@codemirror/state";
+export { Decoration, drawSelection, EditorView, keymap, lineNumbers, MatchDecorator, ViewPlugin } from "@codemirror/view";
+export { history, historyKeymap, standardKeymap } from "@codemirror/commands";
+export { autocompletion, completionKeymap } from "@codemirror/autocomplete";
+export { linter } from "@codemirror/lint";

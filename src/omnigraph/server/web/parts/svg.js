@@ -9,38 +9,48 @@ const SHAPES = { "+": "plus", "~": "tilde", "-": "minus", "!": "clash", "": "pla
  * @typedef {{source: string, target: string, label?: string, sign?: string}} Edge
  */
 
-/** Positions by repulsion and springs, from a circle: the same graph always looks the same.
- * @type {(nodes: Node[], edges: Edge[], gap: number) => Map<string, {x: number, y: number}>} */
-export function layout(nodes, edges, gap) {
-  const radius = (gap * nodes.length) / 5;
+/** @typedef {{x: number, y: number}} Point */
+
+/** Nodes that are connected, part by part, the largest first. @type {(nodes: Node[], edges: Edge[]) => Node[][]} */
+function components(nodes, edges) {
+  const parent = new Map(nodes.map((node) => [node.key, node.key]));
+  const root = (key) => {
+    while (parent.get(key) !== key) key = parent.get(key);
+    return key;
+  };
+  for (const { source, target } of edges) {
+    if (parent.has(source) && parent.has(target)) parent.set(root(source), root(target));
+  }
+  const parts = new Map();
+  for (const node of nodes) parts.set(root(node.key), [...(parts.get(root(node.key)) ?? []), node]);
+  return [...parts.values()].sort((a, b) => b.length - a.length);
+}
+
+/** Positions of connected nodes by repulsion and springs. @type {(nodes: Node[], edges: Edge[], gap: number) => Point[]} */
+function forces(nodes, edges, gap) {
+  const radius = gap * Math.max(0.5, nodes.length / 6);
   const at = nodes.map((_, i) => {
-    const angle = (2 * Math.PI * i) / Math.max(1, nodes.length);
+    const angle = (2 * Math.PI * i) / nodes.length;
     return { x: radius * Math.cos(angle) * (1 + (i % 3) / 9), y: radius * Math.sin(angle) };
   });
   const place = new Map(nodes.map((node, i) => [node.key, i]));
   const springs = edges.map((edge) => [place.get(edge.source), place.get(edge.target)]);
+  const push = (move, i, j, force) => {
+    const dx = at[i].x - at[j].x || 0.1;
+    const dy = at[i].y - at[j].y || 0.1;
+    const size = force(Math.hypot(dx, dy));
+    move[i].x += dx * size;
+    move[i].y += dy * size;
+    move[j].x -= dx * size;
+    move[j].y -= dy * size;
+  };
   for (let step = 0; step < STEPS && nodes.length > 1; step++) {
-    const move = at.map(({ x, y }) => ({ x: -x * 0.02, y: -y * 0.04 }));
+    const move = at.map(({ x, y }) => ({ x: -x * 0.02, y: -y * 0.05 }));
     for (let i = 0; i < at.length; i++) {
-      for (let j = i + 1; j < at.length; j++) {
-        const dx = at[i].x - at[j].x || 0.1;
-        const dy = at[i].y - at[j].y || 0.1;
-        const push = (gap * gap) / (dx * dx + dy * dy);
-        move[i].x += dx * push * 0.5;
-        move[i].y += dy * push * 0.5;
-        move[j].x -= dx * push * 0.5;
-        move[j].y -= dy * push * 0.5;
-      }
+      for (let j = i + 1; j < at.length; j++) push(move, i, j, (far) => (0.4 * gap * gap) / (far * far));
     }
     for (const [from, to] of springs) {
-      if (from === undefined || to === undefined || from === to) continue;
-      const dx = at[to].x - at[from].x;
-      const dy = at[to].y - at[from].y;
-      const pull = (Math.hypot(dx, dy) - gap) / (Math.hypot(dx, dy) + 1);
-      move[from].x += dx * pull * 0.2;
-      move[from].y += dy * pull * 0.2;
-      move[to].x -= dx * pull * 0.2;
-      move[to].y -= dy * pull * 0.2;
+      if (from !== undefined && to !== undefined && from !== to) push(move, from, to, (far) => -0.25 * ((far - gap) / far));
     }
     const heat = gap * 0.6 * (1 - step / STEPS);
     at.forEach((point, i) => {
@@ -49,7 +59,28 @@ export function layout(nodes, edges, gap) {
       point.y += (move[i].y / size) * Math.min(size, heat);
     });
   }
-  return new Map(nodes.map((node, i) => [node.key, at[i]]));
+  return at;
+}
+
+/** Positions of all nodes: connected parts are laid out alone and put on shelves. The same graph looks the same.
+ * @type {(nodes: Node[], edges: Edge[], gap: number) => Map<string, Point>} */
+export function layout(nodes, edges, gap) {
+  const parts = components(nodes, edges).map((part) => {
+    const at = forces(part, edges, gap);
+    const [left, top] = [Math.min(...at.map((p) => p.x)), Math.min(...at.map((p) => p.y))];
+    const [wide, high] = [Math.max(...at.map((p) => p.x)) - left + gap, Math.max(...at.map((p) => p.y)) - top + gap * 0.8];
+    return { part, at, left, top, wide, high };
+  });
+  const area = parts.reduce((sum, part) => sum + part.wide * part.high, 0);
+  const width = Math.max(Math.sqrt(area) * 1.6, ...parts.map((part) => part.wide));
+  const found = new Map();
+  let [x, y, shelf] = [0, 0, 0];
+  for (const { part, at, left, top, wide, high } of parts) {
+    if (x > 0 && x + wide > width) [x, y, shelf] = [0, y + shelf, 0];
+    part.forEach((node, i) => found.set(node.key, { x: x + at[i].x - left, y: y + at[i].y - top }));
+    [x, shelf] = [x + wide, Math.max(shelf, high)];
+  }
+  return found;
 }
 
 /** The line of an edge. Edges between the same nodes are bent apart; an edge to its own node is a loop. */

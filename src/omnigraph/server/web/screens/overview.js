@@ -50,9 +50,9 @@ function LastChanges({ commits }) {
   </section>`;
 }
 
-/** @param {{name: string}} props */
-function Branch({ name }) {
-  const diff = useLoaded(() => call("diff", { query: { from: "main", to: name, summary: true } }), [name, route.value.graph]);
+/** A branch, with its changes since it was made. @param {{name: string, made?: string}} props */
+function Branch({ name, made }) {
+  const diff = useLoaded(() => call("diff", { query: { from: made ?? "main", to: name, summary: true } }), [name, route.value.graph]);
   const stats = diff.value?.stats;
   return html`<li>
     <a href=${link("overview", { ref: name, at: "" })}>${name}</a>
@@ -61,13 +61,14 @@ function Branch({ name }) {
   </li>`;
 }
 
-/** @param {{branches: string[]}} props */
-function Branches({ branches }) {
+/** @param {{branches: string[], details: any[]}} props */
+function Branches({ branches, details }) {
+  const made = Object.fromEntries(details.map((item) => [item.name, item.parent_commit]));
   const others = branches.filter((name) => name !== "main");
   return html`<section class="card" aria-label="Branches">
     <h2>Branches</h2>
     ${others.length === 0 && html`<${Empty}>Only main. <code>omnigraph branch create</code> makes another one.<//>`}
-    <ul class="rows">${others.slice(0, BRANCHES_SHOWN).map((name) => html`<${Branch} key=${name} name=${name} />`)}</ul>
+    <ul class="rows">${others.slice(0, BRANCHES_SHOWN).map((name) => html`<${Branch} key=${name} name=${name} made=${made[name]} />`)}</ul>
     ${others.length > BRANCHES_SHOWN && html`<p class="quiet">${count(BRANCHES_SHOWN)} of ${count(others.length)} shown</p>`}
   </section>`;
 }
@@ -93,7 +94,7 @@ export default function Overview() {
         ${found.nodes.length ? html`<${Schema} catalog=${found} />` : html`<${Empty}>The schema has no types.<//>`}
         <div class="stack">
           <${Show} of=${commits}>${(list) => html`<${LastChanges} commits=${list.commits} />`}<//>
-          <${Show} of=${branches}>${(list) => html`<${Branches} branches=${list.branches} />`}<//>
+          <${Show} of=${branches}>${(list) => html`<${Branches} branches=${list.branches} details=${list.details ?? []} />`}<//>
         </div>
       </div>
     `}
