@@ -106,9 +106,7 @@ class Page:
             log_failure(error, "page")
             reply = reply_to(error, "page")
         reply = reply.with_headers(SECURITY)
-        await send_reply(
-            reply, receive, send, InThreads(), threading.Event(), without_body=request.method == "HEAD"
-        )
+        await send_reply(reply, receive, send, InThreads(), threading.Event(), without_body=request.method == "HEAD")
 
     async def _reply(self, request: Request, path: str) -> Reply:
         if request.method not in ("GET", "HEAD"):
