@@ -81,10 +81,10 @@ function extensions(cm, hooks) {
 }
 
 /**
- * @param {{text: string, onChange: (text: string) => void, onRun: () => void,
+ * @param {{text: string, current: () => string | undefined, onChange: (text: string) => void, onRun: () => void,
  *   check: (text: string, position?: number) => Promise<any>}} props
  */
-export function Editor({ text, onChange, onRun, check }) {
+export function Editor({ text, current, onChange, onRun, check }) {
   const host = useRef(null);
   const view = useRef(null);
   const hooks = useRef({});
@@ -104,8 +104,9 @@ export function Editor({ text, onChange, onRun, check }) {
     };
   }, []);
   useEffect(() => {
-    const before = view.current?.state.doc.toString();
-    if (view.current && before !== text) view.current.dispatch({ changes: { from: 0, to: before.length, insert: text } });
+    // A render may come after the next key: only the present text counts, or the two would replace each other forever.
+    const [before, wanted] = [view.current?.state.doc.toString(), current() ?? text];
+    if (view.current && before !== wanted) view.current.dispatch({ changes: { from: 0, to: before.length, insert: wanted } });
   }, [text]);
   return html`<div class="editor" ref=${host}></div>`;
 }

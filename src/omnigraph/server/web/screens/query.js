@@ -93,7 +93,12 @@ export default function Query() {
 
   useEffect(() => {
     if (!text) return undefined;
-    const timer = setTimeout(() => call("explain", { body: { query: text, ...target() } }).then(setPlan, () => setPlan(null)), PLAN_MS);
+    const explain = async () => {
+      // Only a text without mistakes has a plan; asking for another one is an error of the server.
+      const found = await check(text);
+      setPlan(found?.status === "ok" ? await call("explain", { body: { query: text, ...target() } }).catch(() => null) : null);
+    };
+    const timer = setTimeout(explain, PLAN_MS);
     return () => clearTimeout(timer);
   }, [text, ...at]);
 
@@ -120,7 +125,7 @@ export default function Query() {
     <h1 class="hidden">Query</h1>
     <div class="columns">
       <section class="stack" aria-label="Query text">
-        ${text !== "" && html`<${Editor} text=${text} onChange=${(next) => setParams({ text: next, run: "" }, true)} onRun=${execute} check=${check} />`}
+        ${text !== "" && html`<${Editor} text=${text} current=${() => route.value.params.text} onChange=${(next) => setParams({ text: next, run: "" }, true)} onRun=${execute} check=${check} />`}
         <div class="line">
           <button class="main" onClick=${execute} disabled=${run.isRunning}>Run</button>
           <button onClick=${() => setParams({ view: "Plan" }, true)}>Explain</button>
