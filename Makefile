@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Two workers: the suite starts real servers and JVMs, and more of them than cores makes everything slower.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-fast test-long check format lock docs bench clean
+.PHONY: help setup demo test test-fast test-long check format lock vendor docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ lock: $(STAMP) ## resolve the dependencies of pyproject.toml into requirements.l
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras \
 	  --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	  --output-file requirements.lock pyproject.toml > /dev/null
+
+# The only target that needs Node. The lock holds versions and checksums, and the result is committed.
+vendor: ## bundle the libraries of the page from vendor/package-lock.json
+	@cd vendor && npm ci --no-audit --no-fund && node build.mjs && rm -rf node_modules
 
 docs: $(STAMP) ## write the reference pages from the program
 	@$(BIN)/python -m docs.generate

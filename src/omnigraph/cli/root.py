@@ -55,6 +55,7 @@ COMMANDS: Final = {
     ),
     "mcp": Entry(_GRAPHS, "omnigraph.cli.commands.mcp", "Serve tools for agents over the Model Context Protocol."),
     "serve": Entry(_GRAPHS, "omnigraph.cli.commands.serve", "Serve graphs over HTTP."),
+    "ui": Entry(_GRAPHS, "omnigraph.cli.commands.ui", "Open the page of graphs in the browser."),
     "cluster": Entry(
         _GRAPHS,
         "omnigraph.cli.commands.cluster",

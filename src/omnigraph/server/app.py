@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,7 +29,10 @@ logger = logging.getLogger("omnigraph.server")
 
 
 class ServerApp:
-    """The application. ``serving`` may be replaced while requests run; a request keeps the one it began with."""
+    """The application. ``serving`` may be replaced while requests run; a request keeps the one it began with.
+
+    ``guard`` refuses requests before anything else looks at them.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class ServerApp:
         mounts: Mapping[str, ASGIApp] | None = None,
         metrics: Metrics | None = None,
         agents: AgentTools | None = None,
+        guard: Callable[[Request], None] | None = None,
     ) -> None:
         self.serving = serving
         self.metrics = metrics or Metrics()
@@ -51,7 +55,8 @@ class ServerApp:
         self._table = PathTable((route.operation.method, route.operation.path, route) for route in rows)
         self._passage = Passage(admission or Admission(), self.runner, Transport())
         self._ids = ids or UlidSource()
-        self._mounts = mounts or {}
+        self._mounts = {} if mounts is None else mounts
+        self._guard = guard
         self._agents = agents
         self._running: set[threading.Event] = set()
 
@@ -93,6 +98,8 @@ class ServerApp:
 
     async def _answer(self, request: Request, path: str, send: Send, entry: Entry, cancel: threading.Event) -> None:
         try:
+            if self._guard is not None:
+                self._guard(request)
             graph_id = None if self._agents is None else graph_of(path)
             if self._agents is not None and graph_id is not None:
                 entry.route, entry.graph = ROUTE, self._known(graph_id)

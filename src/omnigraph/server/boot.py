@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from starlette.types import ASGIApp
+
 from omnigraph.errors import OmnigraphError, UsageError
 from omnigraph.server.access.admission import Admission
 from omnigraph.server.agents import AgentTools
 from omnigraph.server.app import ServerApp
+from omnigraph.server.page import PREFIX, Page, check_loopback
 from omnigraph.server.readers.memory import reader_memory
 from omnigraph.server.readers.runner import InProcesses
 from omnigraph.server.routes.table import ROUTES
@@ -105,6 +108,10 @@ class Options:
     """Reader processes; None is the default of this machine."""
     agents: AgentTools | None = None
     """Tools for agents below every graph."""
+    has_page: bool = True
+    """Serve the page below ``/ui/``."""
+    is_local: bool = False
+    """Refuse requests that do not name loopback as their host."""
 
 
 def default_readers(cores: int) -> int:
@@ -116,6 +123,26 @@ def runner_of(options: Options) -> Runner:
     """The runner for the reads of a server."""
     readers = default_readers(len(os.sched_getaffinity(0))) if options.readers is None else options.readers
     return InProcesses(readers, memory_max=reader_memory()) if readers else InThreads()
+
+
+def app_of(serving: Serving, options: Options) -> ServerApp:
+    """The application with the page beside the API."""
+    guard = check_loopback if options.is_local else None
+    mounts: dict[str, ASGIApp] = {}
+    app = ServerApp(
+        ROUTES,
+        serving,
+        admission=Admission.from_environment(),
+        runner=runner_of(options),
+        mounts=mounts,
+        agents=options.agents,
+        guard=guard,
+    )
+    if options.has_page:
+        # The page asks the application for its graphs, because a reload replaces them.
+        page = Page(lambda: app.serving, guard)
+        mounts.update({"": page, PREFIX: page})
+    return app
 
 
 def run(
@@ -132,9 +159,7 @@ def run(
     metrics_at = None if options.metrics_bind is None else parse_bind(options.metrics_bind)
     watch = None if watched is None else Watch.start(watched)
     serving = source.load()
-    app = ServerApp(
-        ROUTES, serving, admission=Admission.from_environment(), runner=runner_of(options), agents=options.agents
-    )
+    app = app_of(serving, options)
     if metrics_at is not None:
         logger.warning("metrics on http://%s:%d/metrics", metrics_at[0], app.metrics.serve(*metrics_at))
     listener = bound(host, port)

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Tools for agents at /graphs/ID/mcp; write lets them work on a branch for each task.",
 )
+@click.option("--page/--no-page", default=True, show_default=True, help="Serve the page for browsers at /ui/.")
 @storage_options_option
 def command(
     graphs: tuple[str, ...],
@@ -88,6 +89,7 @@ def command(
     readers: int | None,
     metrics_bind: str | None,
     mcp: str,
+    page: bool,
     storage_options: Mapping[str, str],
 ) -> int:
     """Serve graphs over HTTP.
@@ -112,7 +114,7 @@ def command(
     flag = unauthenticated or boot.is_set(environment.get(boot.UNAUTHENTICATED_VARIABLE))
     tokens = TokenSources.from_environment()
     address = bind or environment.get(boot.BIND_VARIABLE) or boot.DEFAULT_BIND
-    options = boot.Options(address, metrics_bind, readers, agent_tools(mcp, __version__))
+    options = boot.Options(address, metrics_bind, readers, agent_tools(mcp, __version__), page)
     log_to_stderr(click.get_current_context(), "omnigraph.server")
     place = cluster or (None if graphs else environment.get(boot.CLUSTER_VARIABLE))
     if place:
@@ -125,7 +127,7 @@ def command(
         raise click.UsageError("--watch belongs to --cluster")
     if queries is not None and len(graphs) != 1:
         raise click.UsageError("--queries belongs to a single graph")
-    addresses = [GraphAddress(*_named(graph), storage_options, queries) for graph in graphs]
+    addresses = [GraphAddress(*graph_name(graph), storage_options, queries) for graph in graphs]
     source = AddressSource(addresses, tokens, flag, query_timeout, policy)
     boot.run(source, options, lambda bound, serving: _announce(bound, serving, source.made_token))
     return OK
@@ -138,7 +140,7 @@ def _refuse(**given: object) -> None:
             raise click.UsageError(f"a cluster says itself which {name} it has; leave them out")
 
 
-def _named(graph: str) -> tuple[str, str]:
+def graph_name(graph: str) -> tuple[str, str]:
     """The id and the address of a graph: ``NAME=GRAPH``, or the last part of the address without its suffix."""
     name, sign, uri = graph.partition("=")
     if sign and "/" not in name:

@@ -1,0 +1,112 @@
+/** The editor of queries: CodeMirror with completions and diagnostics of our compiler. Loaded with its screen. */
+import { html, useEffect, useRef } from "../vendor/core.js";
+
+const CHECK_MS = 150;
+const TOKENS =
+  /((?:\/\/|#).*)|("(?:[^"\\]|\\.)*"?)|\b(query|match|return|order|limit|offset|insert|update|delete|set|where|and|or|not|optional|distinct|as|asc|desc|in|contains|true|false|null)\b|\b([A-Z]\w*)|(\b\d[\d_.]*)/g;
+const CLASSES = ["comment", "string", "keyword", "type", "number"];
+
+/** Colours of the query language, word by word: the grammar is the compiler's. @param {any} cm */
+function colours(cm) {
+  const marks = CLASSES.map((name) => cm.Decoration.mark({ class: `word-${name}` }));
+  const matcher = new cm.MatchDecorator({ regexp: TOKENS, decoration: (match) => marks[match.slice(1).findIndex((group) => group !== undefined)] });
+  return cm.ViewPlugin.define(
+    (view) => ({
+      decorations: matcher.createDeco(view),
+      update(change) {
+        this.decorations = matcher.updateDeco(change, this.decorations);
+      },
+    }),
+    { decorations: (plugin) => plugin.decorations },
+  );
+}
+
+/** Characters are code points on the server and UTF-16 units here. */
+const toUnits = (text, points) => [...text].slice(0, points).join("").length;
+const toPoints = (text, units) => [...text.slice(0, units)].length;
+
+/**
+ * @param {any} cm the module of the editor
+ * @param {{current: any}} hooks
+ */
+function extensions(cm, hooks) {
+  const complete = async (context) => {
+    const word = context.matchBefore(/[\w$.]*/);
+    if (!context.explicit && (!word || word.from === word.to)) return null;
+    const text = context.state.doc.toString();
+    const found = (await hooks.current.check(text, toPoints(text, context.pos)))?.completion;
+    if (!found?.candidates.length) return null;
+    const options = found.candidates.map((item) => ({ label: item.text, detail: item.detail, info: item.kind }));
+    return { from: toUnits(text, found.start), options, validFor: /^[\w$]*$/ };
+  };
+  const diagnose = async (view) => {
+    const text = view.state.doc.toString();
+    const found = await hooks.current.check(text);
+    return (found?.diagnostics ?? []).map((item) => {
+      const from = Math.min(toUnits(text, item.range.start), text.length);
+      const to = Math.min(Math.max(from + 1, toUnits(text, item.range.end)), text.length);
+      return { from, to, severity: item.severity === "warning" ? "warning" : "error", message: [item.message, item.hint].filter(Boolean).join("\n") };
+    });
+  };
+  const run = { key: "Mod-Enter", run: () => (hooks.current.run(), true) };
+  return [
+    cm.lineNumbers(),
+    cm.history(),
+    cm.drawSelection(),
+    colours(cm),
+    cm.autocompletion({ override: [complete] }),
+    cm.linter(diagnose, { delay: CHECK_MS }),
+    cm.keymap.of([run, ...cm.completionKeymap, ...cm.standardKeymap, ...cm.historyKeymap]),
+    cm.EditorView.lineWrapping,
+    cm.EditorView.contentAttributes.of({ "aria-label": "Query" }),
+    cm.EditorView.updateListener.of((update) => update.docChanged && hooks.current.change(update.state.doc.toString())),
+    cm.EditorView.theme({
+      "&": { color: "var(--text)", fontSize: "13px", minHeight: "150px" },
+      "&.cm-focused": { outline: "none" },
+      ".cm-scroller": { fontFamily: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" },
+      ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
+      ".cm-cursor": { borderLeftColor: "var(--text)" },
+      ".cm-gutters": { background: "transparent", color: "var(--quiet)", border: "0" },
+      ".cm-selectionBackground": { background: "var(--hover) !important" },
+      ".cm-tooltip": { background: "var(--card)", border: "1px solid var(--line)", borderRadius: "6px" },
+      ".cm-tooltip-autocomplete > ul > li[aria-selected]": { background: "var(--accent)", color: "var(--on-accent)" },
+      ".word-keyword": { color: "var(--accent)", fontWeight: "600" },
+      ".word-string": { color: "var(--plus)" },
+      ".word-number": { color: "var(--tilde)" },
+      ".word-comment": { color: "var(--quiet)" },
+      ".word-type": { color: "var(--minus)" },
+      ".cm-completionDetail": { color: "inherit", opacity: "0.75" },
+    }),
+  ];
+}
+
+/**
+ * @param {{text: string, current: () => string | undefined, onChange: (text: string) => void, onRun: () => void,
+ *   check: (text: string, position?: number) => Promise<any>}} props
+ */
+export function Editor({ text, current, onChange, onRun, check }) {
+  const host = useRef(null);
+  const view = useRef(null);
+  const hooks = useRef({});
+  hooks.current = { change: onChange, run: onRun, check };
+  useEffect(() => {
+    let isGone = false;
+    import("../vendor/editor.js").then((cm) => {
+      if (isGone) return;
+      // In a shadow tree the editor's styles are constructed sheets, which the content security policy allows.
+      const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+      const state = cm.EditorState.create({ doc: text, extensions: extensions(cm, hooks) });
+      view.current = new cm.EditorView({ state, parent: root, root });
+    });
+    return () => {
+      isGone = true;
+      view.current?.destroy();
+    };
+  }, []);
+  useEffect(() => {
+    // A render may come after the next key: only the present text counts, or the two would replace each other forever.
+    const [before, wanted] = [view.current?.state.doc.toString(), current() ?? text];
+    if (view.current && before !== wanted) view.current.dispatch({ changes: { from: 0, to: before.length, insert: wanted } });
+  }, [text]);
+  return html`<div class="editor" ref=${host}></div>`;
+}

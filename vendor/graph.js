@@ -1,0 +1,2 @@
+export { default as Sigma } from "sigma";
+export { default as forceAtlas2 } from "graphology-layout-forceatlas2";
