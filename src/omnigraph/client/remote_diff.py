@@ -1,4 +1,4 @@
-"""Differences and snapshots behind HTTP: numbers first, and changes page by page."""
+"""Differences of commits behind HTTP: numbers first, and changes page by page."""
 
 from __future__ import annotations
 
@@ -20,42 +20,6 @@ if TYPE_CHECKING:
 
 PAGE_CHANGES: Final = 10_000
 """Changes of one request: the most that a server gives."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RemoteSnapshot(Displayed):
-    """A branch at one commit: the numbers of entities by type, nodes before edges."""
-
-    branch: str | None
-    commit_id: str
-    tables: Mapping[str, int]
-    """Entities by table key, such as ``node:Person``."""
-
-    def __len__(self) -> int:
-        """The number of entities."""
-        return sum(self.tables.values())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def counts(self) -> dict[str, int]:
-        """Entities by table key, such as ``node:Person``."""
-        return dict(sorted(self.tables.items()))
-
-    def counts_by_type(self) -> dict[str, int]:
-        """Entities by the name of the type; by table key where a node type and an edge type share a name."""
-        names = [key.partition(":")[2] for key in self.tables]
-        keys = sorted(self.tables, key=lambda key: (key.startswith("edge:"), key))
-        return {
-            name if names.count(name) == 1 else key: self.tables[key]
-            for key, name in ((key, key.partition(":")[2]) for key in keys)
-        }
-
-    def _display(self) -> Display:
-        counts = self.counts()
-        lines = [f"{key.partition(':')[2]}: {count:,}" for key, count in counts.items()]
-        title = f"Snapshot {self.commit_id} of {self.branch}: {counted(len(self), 'entity', 'entities')}"
-        return Display(title, ("kind", "type", "entities"), [(*key.split(":", 1), n) for key, n in counts.items()], lines=lines)
 
 
 @dataclass(frozen=True, slots=True)

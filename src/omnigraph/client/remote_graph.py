@@ -14,7 +14,8 @@ from omnigraph.client import forms
 from omnigraph.client.errors import unsupported
 from omnigraph.client.moments import RemoteMoments
 from omnigraph.client.remote_blob import RemoteBlob, find_blob
-from omnigraph.client.remote_diff import RemoteDiff, RemoteSnapshot, find_diff
+from omnigraph.client.remote_diff import RemoteDiff, find_diff
+from omnigraph.client.remote_snapshot import RemoteSnapshot
 from omnigraph.client.streams import ACCEPT_ARROW, COMMIT_HEADER, arrow_table, json_params
 from omnigraph.client.texts import catalog_of, plan_between, query_name, read_explanation
 from omnigraph.client.transport import Query, Request, Transport
@@ -123,7 +124,11 @@ class RemoteGraph:
         form = self._transport.json(Request("GET", "/catalog", self._target(branch, at)))
         types = [*form["nodes"], *form["edges"]]
         counts = {f"{item['kind']}:{item['name']}": item["count"] for item in types}
-        return RemoteSnapshot(form.get("branch"), form["graph_commit_id"], counts)
+
+        def lines(types: list[str] | None, dates: str) -> Iterator[bytes]:
+            return self.export(branch, at=at, types=types, dates=dates)
+
+        return RemoteSnapshot(self._transport, form.get("branch"), form["graph_commit_id"], counts, lines)
 
     def counts(
         self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
