@@ -62,5 +62,7 @@ def token_of(given: str | None) -> str | None:
     """The token of the caller, otherwise that of the environment."""
     found = os.environ.get(TOKEN_VARIABLE, "").strip() or None if given is None else given.strip()
     if found is not None and (not found or not found.isascii() or not found.isprintable() or " " in found):
-        raise UsageError("the token is not one word of printable ASCII", hint="copy it again from the server's operator")
+        raise UsageError(
+            "the token is not one word of printable ASCII", hint="copy it again from the server's operator"
+        )
     return found

@@ -162,9 +162,7 @@ def _compile_error(
 def _diagnostic(form: Mapping[str, Any], text: str) -> Diagnostic:
     """A diagnostic in the text that was sent. Spans are bytes on the wire, characters here."""
     content = text.encode("utf-8", "surrogatepass")
-    start, end = (
-        len(content[: form["span"][name]].decode("utf-8", "replace")) for name in ("start", "end")
-    )
+    start, end = (len(content[: form["span"][name]].decode("utf-8", "replace")) for name in ("start", "end"))
     source = Source(text, form["source"])
     return Diagnostic(
         form["code"], form["message"], Span(start, end), source, Severity(form["severity"]), form.get("hint")

@@ -69,7 +69,9 @@ def open_graph(
             )
         return connect(cast(str, uri), token, timeout)
     if token is not None or timeout is not None:
-        raise UsageError(f"{os.fspath(uri)!r} is no address of a server", hint='a token is for "https://host/graphs/kb"')
+        raise UsageError(
+            f"{os.fspath(uri)!r} is no address of a server", hint='a token is for "https://host/graphs/kb"'
+        )
     return open_here(uri, **options)
 
 
@@ -81,6 +83,7 @@ def connect(uri: str, token: str | None, timeout: float | None = None) -> Remote
         from omnigraph.client.transport import READ_SECONDS, Transport
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"a graph behind a server needs {error.name}, which is not installed", hint='pip install "omnigraph[client]"'
+            f"a graph behind a server needs {error.name}, which is not installed",
+            hint='pip install "omnigraph[client]"',
         ) from error
     return RemoteGraph(Transport(address, found, timeout=READ_SECONDS if timeout is None else timeout))

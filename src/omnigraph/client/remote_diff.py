@@ -115,8 +115,6 @@ def find_diff(transport: Transport, before: str, after: str, chosen: Mapping[str
     """The numbers of a difference. Its pages are those of the commits that were found."""
     asked = {**chosen, "from": before, "to": after, "summary": True}
     form = transport.json(Request("GET", "/diff", asked))
-    counts = {
-        item["table_key"]: Counts(item["inserted"], item["updated"], item["deleted"]) for item in form["tables"]
-    }
+    counts = {item["table_key"]: Counts(item["inserted"], item["updated"], item["deleted"]) for item in form["tables"]}
     fixed = {**chosen, "from": form["from"], "to": form["to"]}
     return RemoteDiff(transport, Side(form["from"]), Side(form["to"]), counts, fixed)

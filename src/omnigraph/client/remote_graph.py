@@ -630,6 +630,6 @@ def _reverting(
     given = [resolution_json(item) for item in read_resolutions(resolutions).given]
     times = {name: at.isoformat() if isinstance(at, date) else at for name, at in (("since", since), ("until", until))}
     return {
-        **{"commits": commits, "actor": actor, "run": run, **times},
-        **{"branch": branch, "policy": policy, "resolutions": given},
+        "commits": commits, "actor": actor, "run": run, **times,
+        "branch": branch, "policy": policy, "resolutions": given,
     }

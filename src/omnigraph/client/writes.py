@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 from urllib.parse import quote
+from uuid import uuid4
 
 from omnigraph.client.transport import Request
 

@@ -37,9 +37,9 @@ from omnigraph.wire.commits import commit_json, commits_json
 from omnigraph.wire.merges import merge_preview_json, revert_preview_json
 from omnigraph.wire.plans import plan_json
 from tests.features.server.conftest import PHOTO
-from tests.features.server.live import BASE, READ_ALL, Live, running, serving_of
+from tests.features.server.live import BASE, READ_ALL, running, serving_of
 
-AGE = "query q($age: I32) { update Person set {age: $age} where name = \"bo\" }"
+AGE = 'query q($age: I32) { update Person set {age: $age} where name = "bo" }'
 
 READS: dict[str, Callable[[Any], Any]] = {
     "query": lambda graph: (graph.query(READ_ALL).arrow(), graph.query(READ_ALL).query_name),
@@ -134,7 +134,9 @@ def test_an_error_is_the_same_here_and_over_http(name: str, graph: Graph, remote
         assert (there.value.total, there.value.counts) == (here.value.total, here.value.counts)
 
 
-def test_a_mutation_is_one_commit_with_its_message_and_provenance(graph: Graph, remote: RemoteGraph, branch: str) -> None:
+def test_a_mutation_is_one_commit_with_its_message_and_provenance(
+    graph: Graph, remote: RemoteGraph, branch: str
+) -> None:
     made = remote.mutate(AGE, {"age": 40}, branch=branch, message="älter", provenance={"run": "r 1"})
     assert made.commit is not None and (made.affected_nodes, made.branch) == (1, branch)
     stored = graph.commit(branch)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
-from omnigraph.client.addresses import is_remote
 from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, settings, usual_actor
 from omnigraph.cli.show.output import say
+from omnigraph.client.addresses import is_remote
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
