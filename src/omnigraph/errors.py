@@ -384,7 +384,6 @@ class OutcomeUnknown(OmnigraphError):
     """The store did not confirm the commit and could not be queried: the outcome is unknown."""
 
     code = "outcome_unknown"
-    retryable = False
 
     def __init__(self, commit_id: str | None, reason: str, *, change: str | None = None) -> None:
         """``change`` describes a change that is not a commit, such as the creation or deletion of a name."""

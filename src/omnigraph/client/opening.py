@@ -46,7 +46,7 @@ def open_graph(
     timeout: float | None = None,
     **options: Any,
 ) -> Graph | RemoteGraph:
-    """Open a graph. Object stores take ``storage_options``, or for S3 the usual ``AWS_*`` variables.
+    """Open a graph: a path, a prefix in a bucket with its ``storage_options``, or the address of a server.
 
     ``https://host/graphs/kb`` is a graph behind a server: a ``RemoteGraph`` with the same verbs. Its ``token`` is by
     default that of ``OMNIGRAPH_TOKEN``, and ``timeout`` the longest silence of the server in seconds. It takes no other
@@ -76,7 +76,7 @@ def open_graph(
 
 
 def connect(uri: str, token: str | None, timeout: float | None = None) -> RemoteGraph:
-    """Make a remote graph; nothing is asked of the server yet."""
+    """Make a remote graph; no request is sent yet."""
     address, found = RemoteAddress.of(uri), token_of(token)
     try:
         from omnigraph.client.remote_graph import RemoteGraph

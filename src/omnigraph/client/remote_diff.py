@@ -89,7 +89,7 @@ class RemoteDiff(Displayed):
         end = len(self) if limit is None else min(len(self), offset + limit)
         for first in range(offset, end, PAGE_CHANGES):
             page = {**self.chosen, "limit": min(PAGE_CHANGES, end - first), "offset": first}
-            yield from map(read_change, self.transport.json(Request("GET", "/diff", page))["changes"])
+            yield from map(read_change, self.transport.form(Request("GET", "/diff", page))["changes"])
 
     def _display(self) -> Display:
         lines = [f"{key}: {counts}" for key, counts in self.counts.items()]
@@ -113,8 +113,8 @@ class RemoteDiff(Displayed):
 
 def find_diff(transport: Transport, before: str, after: str, chosen: Mapping[str, Any]) -> RemoteDiff:
     """The numbers of a difference. Its pages are those of the commits that were found."""
-    asked = {**chosen, "from": before, "to": after, "summary": True}
-    form = transport.json(Request("GET", "/diff", asked))
+    query = {**chosen, "from": before, "to": after, "summary": True}
+    form = transport.form(Request("GET", "/diff", query))
     counts = {item["table_key"]: Counts(item["inserted"], item["updated"], item["deleted"]) for item in form["tables"]}
     fixed = {**chosen, "from": form["from"], "to": form["to"]}
     return RemoteDiff(transport, Side(form["from"]), Side(form["to"]), counts, fixed)

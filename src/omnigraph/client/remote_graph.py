@@ -16,10 +16,10 @@ from omnigraph.client.moments import RemoteMoments
 from omnigraph.client.remote_blob import RemoteBlob, find_blob
 from omnigraph.client.remote_diff import RemoteDiff, find_diff
 from omnigraph.client.remote_snapshot import RemoteSnapshot
-from omnigraph.client.streams import ACCEPT_ARROW, COMMIT_HEADER, arrow_table, json_params
+from omnigraph.client.streams import ACCEPT_ARROW, COMMIT_HEADER, arrow_table, wire_params
 from omnigraph.client.texts import catalog_of, plan_between, query_name, read_explanation
 from omnigraph.client.transport import Query, Request, Transport
-from omnigraph.client.uploads import refuse_local_options, send
+from omnigraph.client.uploads import REQUEST_BYTES_MAX, refuse_local_options, send
 from omnigraph.client.writes import WriteHeaders
 from omnigraph.core.actors import Caller
 from omnigraph.core.calls.arguments import checked_methods
@@ -69,13 +69,14 @@ class RemoteGraph:
     ``RemoteUnsupported``.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, *, request_bytes_max: int = REQUEST_BYTES_MAX) -> None:
         self._transport = transport
+        self._request_bytes_max = request_bytes_max
         self._commits: Lru[str, GraphCommit] = Lru(1_000)
         self._moments = RemoteMoments(self._commit, self.commits, lambda: [item.name for item in self.branches()])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"transport": self._transport}
+        return {"transport": self._transport, "request_bytes_max": self._request_bytes_max}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc] # unpickling opens the graph again
@@ -121,7 +122,7 @@ class RemoteGraph:
     ) -> RemoteSnapshot:
         """The numbers of entities at the head of a branch, or at a moment."""
         _refuse_actor("snapshot", actor)
-        form = self._transport.json(Request("GET", "/catalog", self._target(branch, at)))
+        form = self._transport.form(Request("GET", "/catalog", self._target(branch, at)))
         types = [*form["nodes"], *form["edges"]]
         counts = {f"{item['kind']}:{item['name']}": item["count"] for item in types}
 
@@ -166,7 +167,7 @@ class RemoteGraph:
         ):
             if value != default:
                 raise unsupported(f"query({option}=...)", "the operator of the server decides it")
-        body = {"query": text, "name": name, "params": json_params(params), **self._target(branch, at)}
+        body = {"query": text, "name": name, "params": wire_params(params), **self._target(branch, at)}
         return self._rows("/query", body, text, name, at, timeout, cancel)
 
     def sql(
@@ -185,7 +186,7 @@ class RemoteGraph:
         _refuse_actor("sql", actor)
         if memory_limit is not None:
             raise unsupported("sql(memory_limit=...)", "the operator of the server decides it")
-        given = json_params({"params": params})
+        given = wire_params({"params": params})
         body = {"sql": text, **(given or {}), **self._target(branch, at)}
         return self._rows("/sql", body, None, "sql", at, timeout, cancel)
 
@@ -224,7 +225,7 @@ class RemoteGraph:
         """The plan of a query or mutation, with the size and indexes of its tables. Nothing runs."""
         _refuse_actor("explain", actor)
         body = {"query": text, "name": name, **self._target(branch, at)}
-        form = self._transport.json(Request("POST", "/explain", json=_present(body), text=text))
+        form = self._transport.form(Request("POST", "/explain", json=_present(body), text=text))
         return read_explanation(form, text, name, self.catalog(branch or MAIN))
 
     def read_blob(
@@ -266,7 +267,7 @@ class RemoteGraph:
         """The schema of a branch as it was written."""
         _refuse_actor("schema_text", actor)
         query = {} if branch == MAIN else {"branch": branch}
-        text: str = self._transport.json(Request("GET", "/schema", query))["schema_source"]
+        text: str = self._transport.form(Request("GET", "/schema", query))["schema_source"]
         return text
 
     def export(
@@ -299,12 +300,12 @@ class RemoteGraph:
             raise unsupported("create_branch(at=...)", "a server starts branches at the heads of others")
         body = {"name": name, "from": parent}
         change = f"branch {name!r} was created"
-        return forms.read_branch(self._transport.json(Request("POST", "/branches", json=body, change=change)))
+        return forms.read_branch(self._transport.form(Request("POST", "/branches", json=body, change=change)))
 
     def branches(self, *, actor: Caller = None) -> BranchList:
         """All branches with their heads, ``main`` first."""
         _refuse_actor("branches", actor)
-        form = self._transport.json(Request("GET", "/branches"))
+        form = self._transport.form(Request("GET", "/branches"))
         found = [forms.read_branch(item) for item in form.get("details") or map(self._bare_branch, form["branches"])]
         return BranchList(sorted(found, key=lambda item: (item.name != MAIN, item.name)))
 
@@ -317,14 +318,14 @@ class RemoteGraph:
         """Delete a branch. Its commits stay readable until cleanup."""
         _refuse_actor("delete_branch", actor)
         path = f"/branches/{quote(name, safe='')}"
-        self._transport.json(Request("DELETE", path, change=f"branch {name!r} was deleted"))
+        self._transport.form(Request("DELETE", path, change=f"branch {name!r} was deleted"))
 
     def commits(
         self, /, branch: str = MAIN, *, limit: int | None = None, by: Caller = None, **filters: str
     ) -> Iterator[GraphCommit]:
         """Commits of a branch, newest first. All filters, such as ``actor="ann"`` or ``kind="load"``, must hold."""
         _refuse_actor("commits", by)
-        form = self._transport.json(Request("GET", "/commits", {"branch": branch}))
+        form = self._transport.form(Request("GET", "/commits", {"branch": branch}))
         found = (forms.read_commit(item) for item in form["commits"])
         chosen = [commit for commit in found if passes(commit, filters)]
         return iter(chosen if limit is None else chosen[:limit])
@@ -337,7 +338,7 @@ class RemoteGraph:
     def _commit(self, commit_id: str) -> GraphCommit:
         found = self._commits.get(commit_id)
         if found is None:
-            found = forms.read_commit(self._transport.json(Request("GET", f"/commits/{quote(commit_id, safe='')}")))
+            found = forms.read_commit(self._transport.form(Request("GET", f"/commits/{quote(commit_id, safe='')}")))
             self._commits.put(commit_id, found)
         return found
 
@@ -382,7 +383,7 @@ class RemoteGraph:
         is_start = since in (NOW, BEGINNING) or since.startswith(AFTER)
         place = "start" if is_start else "page_token" if is_within_commit(since) else "cursor"
         query = {"branch": branch, place: since, "limit": limit, **_filters(kind, type, op)}
-        form = self._transport.json(Request("GET", "/changes", query))
+        form = self._transport.form(Request("GET", "/changes", query))
         token = form.get("next_page_token")
         blocks = tuple(map(forms.read_block, form["blocks"]))
         if token is not None:
@@ -404,7 +405,7 @@ class RemoteGraph:
         _refuse_actor("commit_changes", actor)
         found = self._moments.commit_id(commit_id)
         query = {"page_token": page_token, "limit": limit, **_filters(kind, type, op)}
-        form = self._transport.json(Request("GET", f"/commits/{quote(found, safe='')}/changes", query))
+        form = self._transport.form(Request("GET", f"/commits/{quote(found, safe='')}/changes", query))
         return CommitChanges(forms.read_block(form), form.get("next_page_token"))
 
     def mutate(
@@ -430,9 +431,9 @@ class RemoteGraph:
         if stats:
             raise unsupported("mutate(stats=...)", "a server does not measure steps")
         write = WriteHeaders.of(message, idempotency_key, provenance, if_commit)
-        body = _present({"query": text, "name": name, "params": json_params(params), "branch": branch})
+        body = _present({"query": text, "name": name, "params": wire_params(params), "branch": branch})
         path = "/mutate" if if_commit is None else "/mutate/if-graph-commit"
-        return forms.read_mutation(self._transport.json(write.request(path, body, "the mutation was made", text)))
+        return forms.read_mutation(self._transport.form(write.request(path, body, "the mutation was made", text)))
 
     @takes(LoadOptions, unless="mapping")
     def load(self, data: Any, options: LoadOptions) -> LoadResult:
@@ -447,7 +448,8 @@ class RemoteGraph:
         request = Request("POST", "", query, headers=write.headers, change="the load was made", key=write.key)
         names = {item.name for item in self.branches()} if options.base is not None else {options.branch}
         known = options.branch if options.branch in names else options.base or MAIN
-        return forms.read_load(send(self._transport, request, data, options, self.catalog(known)))
+        catalog = self.catalog(known)
+        return forms.read_load(send(self._transport, request, data, options, catalog, self._request_bytes_max))
 
     def apply_schema(
         self,
@@ -473,7 +475,7 @@ class RemoteGraph:
         write = WriteHeaders.of(message, idempotency_key, provenance, None)
         body = {"schema_source": text, "allow_data_loss": allow_data_loss}
         before = self.schema_text()
-        form = self._transport.json(write.request("/schema/apply", body, "the schema was changed", text))
+        form = self._transport.form(write.request("/schema/apply", body, "the schema was changed", text))
         plan = plan_between(before, text, allow_data_loss=allow_data_loss, shown=form["steps"])
         commit = forms.optional_commit(form)
         return SchemaResult(self.uri, branch, plan, commit, form["graph_manifest_version"])
@@ -504,7 +506,7 @@ class RemoteGraph:
             chosen = source.policy if policy is None else policy
             body = _merging(source.source, into or source.target, chosen, given)
             body |= {"expected_source": source.source_head, "expected_target": if_commit or source.target_head}
-        return forms.read_merge(self._transport.json(write.request("/merge", _present(body), "the merge was made")))
+        return forms.read_merge(self._transport.form(write.request("/merge", _present(body), "the merge was made")))
 
     def merge_preview(
         self,
@@ -521,7 +523,7 @@ class RemoteGraph:
         _refuse_actor("merge_preview", actor)
         _refuse_engine("merge_preview", engine, spark)
         body = _present(_merging(source, into, policy, resolutions))
-        return merge_preview_from_json(self._transport.json(Request("POST", "/merge/preview", json=body)))
+        return merge_preview_from_json(self._transport.form(Request("POST", "/merge/preview", json=body)))
 
     def revert(
         self,
@@ -545,7 +547,7 @@ class RemoteGraph:
         write = WriteHeaders.of(message, idempotency_key, provenance, None)
         body = _reverting(commits, actor, run, since, until, branch, policy, resolutions)
         body = _present({**body, "expected_head": if_commit})
-        return forms.read_revert(self._transport.json(write.request("/revert", body, "the revert was made")))
+        return forms.read_revert(self._transport.form(write.request("/revert", body, "the revert was made")))
 
     def revert_preview(
         self,
@@ -563,7 +565,7 @@ class RemoteGraph:
         """The counts and conflicts of ``revert``. Nothing is written."""
         _refuse_actor("revert_preview", by)
         body = _present(_reverting(commits, actor, run, since, until, branch, policy, resolutions))
-        return forms.read_revert_preview(self._transport.json(Request("POST", "/revert/preview", json=body)))
+        return forms.read_revert_preview(self._transport.form(Request("POST", "/revert/preview", json=body)))
 
     def retry(
         self,
@@ -630,6 +632,11 @@ def _reverting(
     given = [resolution_json(item) for item in read_resolutions(resolutions).given]
     times = {name: at.isoformat() if isinstance(at, date) else at for name, at in (("since", since), ("until", until))}
     return {
-        "commits": commits, "actor": actor, "run": run, **times,
-        "branch": branch, "policy": policy, "resolutions": given,
+        "commits": commits,
+        "actor": actor,
+        "run": run,
+        **times,
+        "branch": branch,
+        "policy": policy,
+        "resolutions": given,
     }

@@ -72,7 +72,7 @@ class RemoteSnapshot(Displayed):
         if self.branch is None:
             raise unsupported("snapshot(at=...).state", "a server shows the versions of heads only")
         query: Query = {"branch": self.branch}
-        form = self.transport.json(Request("GET", "/snapshot", query))
+        form = self.transport.form(Request("GET", "/snapshot", query))
         pins = {
             f"{item['entity_kind']}:{item['type_name']}": TablePin(
                 f"{item['entity_kind']}:{item['type_name']}",

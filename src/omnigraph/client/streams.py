@@ -26,12 +26,12 @@ def arrow_table(body: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def json_params(params: Mapping[str, object] | None) -> dict[str, Any] | None:
+def wire_params(params: Mapping[str, object] | None) -> dict[str, Any] | None:
     """Parameters of a query as JSON values."""
-    return None if params is None else {name: json_value(value) for name, value in params.items()}
+    return None if params is None else {name: wire_value(value) for name, value in params.items()}
 
 
-def json_value(given: object) -> Any:
+def wire_value(given: object) -> Any:
     """A value as JSON: times as ISO texts, bytes as base64 with its mark."""
     value = plain_value(given)
     match value:
@@ -40,8 +40,8 @@ def json_value(given: object) -> Any:
         case bytes() | bytearray() | memoryview():
             return "base64:" + base64.b64encode(bytes(value)).decode()
         case Mapping():
-            return {str(name): json_value(item) for name, item in value.items()}
+            return {str(name): wire_value(item) for name, item in value.items()}
         case list() | tuple():
-            return [json_value(item) for item in value]
+            return [wire_value(item) for item in value]
         case _:
             return value

@@ -84,7 +84,7 @@ class Transport:
             follow_redirects=False,
             # Certificates take longer to load than a request on this machine does, and have no use there.
             verify=address.uri.startswith("https://"),
-            # A proxy of the environment would be asked for addresses of this machine too.
+            # A proxy of the environment would get the requests to this machine too.
             trust_env=address.uri.startswith("https://"),
         )
 
@@ -98,7 +98,7 @@ class Transport:
         """Close all connections."""
         self._client.close()
 
-    def json(self, request: Request) -> dict[str, Any]:
+    def form(self, request: Request) -> dict[str, Any]:
         """The body of an answer as JSON."""
         response, body = self.fetch(request)
         return _object(response, body)

@@ -41,9 +41,11 @@ def refuse_local_options(options: LoadOptions) -> None:
             raise unsupported(f"load({name}=...)", "the server does the writing, as the actor of the token")
 
 
-def send(transport: Transport, request: Request, data: Any, options: LoadOptions, catalog: Catalog) -> dict[str, Any]:
+def send(
+    transport: Transport, request: Request, data: Any, options: LoadOptions, catalog: Catalog, request_bytes_max: int
+) -> dict[str, Any]:
     """Read the data and load it; returns the JSON form of the result. ``request`` holds what all its requests share."""
-    with tempfile.SpooledTemporaryFile(max_size=REQUEST_BYTES_MAX) as lines:
+    with tempfile.SpooledTemporaryFile(max_size=request_bytes_max) as lines:
         rows = 0
         violations = Violations()
         ids = UlidSource()
@@ -71,10 +73,10 @@ def send(transport: Transport, request: Request, data: Any, options: LoadOptions
             raise violation_error(violations)
         size = lines.tell()
         sent = {**request.headers, **_NDJSON}
-        if size <= REQUEST_BYTES_MAX:
+        if size <= request_bytes_max:
             lines.seek(0)
-            return transport.json(_with(request, "/load/ndjson", sent, lines.read()))
-        job = transport.json(_with(request, "/jobs/load", {**sent, "content-length": str(size)}, lines))
+            return transport.form(_with(request, "/load/ndjson", sent, lines.read()))
+        job = transport.form(_with(request, "/jobs/load", {**sent, "content-length": str(size)}, lines))
     return _awaited(transport, job, request)
 
 
@@ -93,7 +95,7 @@ def _awaited(
         sleep(wait)
         wait = min(2 * wait, POLL_SECONDS_MAX)
         try:
-            job = transport.json(Request("GET", f"/jobs/{job['id']}"))
+            job = transport.form(Request("GET", f"/jobs/{job['id']}"))
         except NotFoundError as error:
             # Jobs end with their server; a load that it had committed is found again by its key.
             raise outcome_unknown(request.change or "the load was made", request.key, error.message) from error

@@ -58,7 +58,7 @@ def proxy(target: int, path: str) -> Iterator[Proxy]:
             elif fault == ANSWERED:
                 self._reply(answer.status, answer.getheaders(), content)
 
-        do_GET = do_POST = do_DELETE = _handle
+        do_GET = do_POST = do_DELETE = _handle  # noqa: N815 - names of the library
 
         def _reply(self, status: int, headers: list[tuple[str, str]], body: bytes, length: int | None = None) -> None:
             self.send_response_only(status)

@@ -13,6 +13,8 @@ import pytest
 
 import omnigraph
 from omnigraph import Graph, RemoteGraph
+from omnigraph.client.addresses import RemoteAddress
+from omnigraph.client.transport import Transport
 from omnigraph.errors import (
     AlreadyExistsError,
     ArgumentError,
@@ -37,7 +39,7 @@ from omnigraph.wire.commits import commit_json, commits_json
 from omnigraph.wire.merges import merge_preview_json, revert_preview_json
 from omnigraph.wire.plans import plan_json
 from tests.features.server.conftest import PHOTO
-from tests.features.server.live import BASE, READ_ALL, running, serving_of
+from tests.features.server.live import BASE, READ_ALL, Live, running, serving_of
 
 AGE = 'query q($age: I32) { update Person set {age: $age} where name = "bo" }'
 
@@ -138,7 +140,8 @@ def test_a_mutation_is_one_commit_with_its_message_and_provenance(
     graph: Graph, remote: RemoteGraph, branch: str
 ) -> None:
     made = remote.mutate(AGE, {"age": 40}, branch=branch, message="älter", provenance={"run": "r 1"})
-    assert made.commit is not None and (made.affected_nodes, made.branch) == (1, branch)
+    assert made.commit is not None
+    assert (made.affected_nodes, made.branch) == (1, branch)
     stored = graph.commit(branch)
     assert commit_json(stored) == commit_json(made.commit)
     assert (stored.message, stored.provenance) == ("älter", {"run": "r 1"})
@@ -205,16 +208,15 @@ def test_a_load_makes_its_branch_from_a_base(graph: Graph, remote: RemoteGraph, 
     assert graph.counts(f"{branch}-new")["Person"] == graph.counts("dev")["Person"]
 
 
-def test_a_large_load_is_a_job_of_the_server(
-    remote: RemoteGraph, graph: Graph, branch: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("omnigraph.client.uploads.REQUEST_BYTES_MAX", 100)
+def test_a_large_load_is_a_job_of_the_server(live: Live, graph: Graph, branch: str) -> None:
     seen: list[int] = []
     people = [{"name": f"p{number}"} for number in range(50)]
-    made = remote.load(people, type_name="Person", branch=branch, progress=seen.append, idempotency_key="large")
-    assert (made.inserted, seen[-1], graph.counts(branch)["Person"]) == (50, 50, 53)
-    with pytest.raises(KeyConflictError):
-        remote.load(people, "append", type_name="Person", branch=branch)
+    transport = Transport(RemoteAddress.of(f"{live.address}{BASE}"), None)
+    with RemoteGraph(transport, request_bytes_max=100) as remote:
+        made = remote.load(people, type_name="Person", branch=branch, progress=seen.append, idempotency_key="large")
+        assert (made.inserted, seen[-1], graph.counts(branch)["Person"]) == (50, 50, 53)
+        with pytest.raises(KeyConflictError):
+            remote.load(people, "append", type_name="Person", branch=branch)
 
 
 def test_a_preview_is_merged_exactly_and_reverted(graph: Graph, remote: RemoteGraph, branch: str) -> None:
@@ -231,7 +233,8 @@ def test_a_preview_is_merged_exactly_and_reverted(graph: Graph, remote: RemoteGr
     preview = remote.merge_preview(f"{branch}-side", branch, resolutions=[answer])
     assert preview.conflicts == ()
     merged = remote.merge(preview, message="sixty")
-    assert merged.commit is not None and merged.outcome.value == "merged"
+    assert merged.commit is not None
+    assert merged.outcome.value == "merged"
     with pytest.raises(PreconditionFailed):
         remote.merge(preview)
     undone = remote.revert(merged.commit.id, branch=branch)
@@ -243,7 +246,8 @@ def test_a_schema_is_applied_with_its_steps(tmp_path: Path) -> None:
     graph = omnigraph.create(tmp_path / "kb.omni", "node A { name: String @key }", durability="os")
     with running(serving_of(graph)) as live, omnigraph.open(f"{live.address}{BASE}", token=None) as remote:
         made = remote.apply_schema("node A { name: String @key\n  age: I32? }", message="ages")
-        assert made.commit is not None and made.commit.message == "ages"
+        assert made.commit is not None
+        assert made.commit.message == "ages"
         assert [str(step) for step in made.plan.steps] != []
         assert "age" in remote.catalog().nodes["A"].properties
         assert not remote.apply_schema("node A { name: String @key\n  age: I32? }").applied
