@@ -13,6 +13,8 @@ from omnigraph.wiring import plug_in
 
 if TYPE_CHECKING:
     from omnigraph import aio as aio
+    from omnigraph.client.opening import open_graph as open
+    from omnigraph.client.remote_graph import RemoteGraph
     from omnigraph.core.actors import Action, Actor
     from omnigraph.core.commit import GraphCommit
     from omnigraph.core.ports import Embedder
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.export.result import ExportedFile, ExportResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
-    from omnigraph.engine.graph import open_graph as open
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
@@ -120,6 +121,7 @@ _MODULES = {
     "Picture": "engine.picture.picture",
     "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
+    "RemoteGraph": "client.remote_graph",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
     "ReturnedRows": "engine.tabular",
@@ -137,7 +139,7 @@ _MODULES = {
     "from_networkx": "ingest.networkx",
     "import_data": "engine.graph",
     "infer_schema": "engine.graph",
-    "open": "engine.graph",
+    "open": "client.opening",
     "repair": "engine.graph",
     "restore": "engine.graph",
     "retrying": "engine.retry",
@@ -192,6 +194,7 @@ __all__ = [
     "Picture",
     "PreparedQuery",
     "QueryResult",
+    "RemoteGraph",
     "RepairReport",
     "Resolution",
     "ReturnedRows",

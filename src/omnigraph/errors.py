@@ -11,7 +11,8 @@
     │   ├── PolicyInvalid         a policy bundle that does not parse or validate
     │   ├── ClusterInvalid        a cluster whose configuration or state cannot be used
     │   └── UsageError            an invalid argument or combination of arguments
-    │       └── ArgumentError     an argument of a wrong type, or one that does not exist (also a TypeError)
+    │       ├── ArgumentError     an argument of a wrong type, or one that does not exist (also a TypeError)
+    │       └── RemoteUnsupported a verb or option that a graph behind a server does not have
     ├── NotFoundError             a name, file, branch, commit or query that does not exist
     │   └── HistoryCleaned        a commit that cleanup has expired: listed, but not readable
     ├── ChangeFeedGap             changes that cleanup has made unreadable
@@ -36,6 +37,9 @@
     │   ├── NotAGraphError        no graph at this location
     │   ├── FormatError           a graph with another storage format
     │   └── CorruptionError       a file that a commit needs is missing or damaged
+    ├── NotAuthenticated          a server did not accept the token, or asks for one
+    ├── ServerError               a server failed, or its answer cannot be read
+    │   └── ServerUnavailable     a server cannot be reached, or is busy (retryable)
     └── OutcomeUnknown            the store did not confirm the commit: look it up by id
 
 An error has a stable ``code`` for programs, a message (problem, value, expectation) with a ``hint`` (next step),
@@ -174,6 +178,12 @@ class ArgumentError(UsageError, TypeError):
     """An argument of a wrong type, an unknown one, or a missing one. It is a ``TypeError`` too, as Python raises."""
 
     code = "bad_argument"
+
+
+class RemoteUnsupported(UsageError):
+    """A verb or option of a graph that the HTTP interface of a server does not have; ``verb`` names it."""
+
+    code = "remote_unsupported"
 
 
 class NotFoundError(OmnigraphError):
@@ -351,11 +361,29 @@ class CorruptionError(StorageError):
     code = "corruption"
 
 
+class NotAuthenticated(OmnigraphError):
+    """A server did not accept the token of the caller, or asks for one."""
+
+    code = "unauthenticated"
+
+
+class ServerError(OmnigraphError):
+    """A server failed, or gave an answer that cannot be read. ``status`` and ``request_id`` find it in its log."""
+
+    code = "server"
+
+
+class ServerUnavailable(ServerError):
+    """A server that cannot be reached, is busy, or ended in the middle of an answer, after all retries."""
+
+    code = "server_unavailable"
+    retryable = True
+
+
 class OutcomeUnknown(OmnigraphError):
     """The store did not confirm the commit and could not be queried: the outcome is unknown."""
 
     code = "outcome_unknown"
-    retryable = False
 
     def __init__(self, commit_id: str | None, reason: str, *, change: str | None = None) -> None:
         """``change`` describes a change that is not a commit, such as the creation or deletion of a name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
@@ -42,8 +43,11 @@ class AsyncGraph:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Wait for the calls that run, and end the threads. The graph itself needs no closing."""
+        """Wait for the calls that run, end the threads, and close the connections of a remote graph."""
         await self._threads.close()
+        close = getattr(self._graph, "close", None)
+        if close is not None:
+            await asyncio.to_thread(close)
 
     @property
     def blocking(self) -> Graph:

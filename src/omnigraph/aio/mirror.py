@@ -41,10 +41,15 @@ def awaited(
         # A query on Spark returns a lazy frame immediately: it takes no limits, and cancelling it is the session's.
         if is_cancellable and given.get("cancel") is None and given.get("engine") != "spark":
             given["cancel"] = threading.Event()
-        work = functools.partial(method, self.blocking, *args, **kwargs)
+        work = functools.partial(_bound(method, self.blocking), *args, **kwargs)
         return await self.threads.call(work, given.get("cancel"))
 
     return call
+
+
+def _bound(method: Callable[..., Any], subject: object) -> Callable[..., Any]:
+    """The method of that name of the subject: a remote graph has its own."""
+    return getattr(subject, method.__name__)  # type: ignore[no-any-return] # the caller knows its type
 
 
 def iterated(
@@ -54,6 +59,6 @@ def iterated(
 
     @functools.wraps(method)
     def call(self: Mirror[Subject], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        return self.threads.iterate(functools.partial(method, self.blocking, *args, **kwargs))
+        return self.threads.iterate(functools.partial(_bound(method, self.blocking), *args, **kwargs))
 
     return call

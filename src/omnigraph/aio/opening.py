@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, ParamSpec, TypeVar
 
 from omnigraph.aio.graph import AsyncGraph
+from omnigraph.client.opening import open_graph
 from omnigraph.engine import graph as blocking
 from omnigraph.engine.graph import Graph
 
@@ -53,7 +54,7 @@ def _awaited(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     return call
 
 
-open = _opening(blocking.open_graph)
+open = _opening(open_graph)
 create = _opening(blocking.create)
 repair = _awaited(blocking.repair)
 restore = _awaited(blocking.restore)

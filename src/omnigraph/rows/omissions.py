@@ -6,8 +6,9 @@ the input writes is not omitted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +82,15 @@ def joined_cells(parts: Sequence[tuple[int, Cells | None]], columns: int) -> Cel
 def chosen_cells(cells: Cells | None, rows: pa.Array) -> Cells | None:
     """The cells of some rows: positions, or a mask of all rows."""
     return None if cells is None else cells[rows.to_numpy(zero_copy_only=False)]
+
+
+def named_runs(cells: Cells, columns: Sequence[str]) -> Iterator[tuple[int, int, list[str]]]:
+    """Consecutive rows that omit the same cells: the first row, their number, and the columns that they name."""
+    changes = (np.flatnonzero((cells[1:] != cells[:-1]).any(axis=1)) + 1).tolist()
+    bounds = [0, *changes, len(cells)]
+    for start, stop in pairwise(bounds):
+        omitted = cells[start].tolist() if stop > start else []
+        yield start, stop - start, [name for name, is_omitted in zip(columns, omitted, strict=False) if not is_omitted]
 
 
 def with_stand_ins(batch: pa.RecordBatch) -> pa.RecordBatch:

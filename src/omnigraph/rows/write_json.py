@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final
 
@@ -20,6 +20,8 @@ from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.json_values import MANAGED_BLOB
 from omnigraph.rows.limits import BATCH_BYTES
+from omnigraph.rows.omissions import named_runs
+from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.schema.types import PropertyType
 
@@ -47,21 +49,39 @@ def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch], dates: Dates 
             yield _lines(entity, batch.slice(start, rows), JSON_TEXTS[dates])
 
 
-def _lines(entity: Entity, batch: pa.RecordBatch, texts: Texts) -> bytes:
-    ids = string_texts(batch.column(ID))
-    if isinstance(entity, EdgeType):
-        parts: list[object] = [f'{{"edge":{quoted_text(entity.name)},"from":', string_texts(batch.column(SRC))]
-        parts += [',"to":', string_texts(batch.column(DST)), ',"data":{"id":', ids]
-    else:
-        parts = [f'{{"type":{quoted_text(entity.name)},"data":{{"id":', ids]
-    for name in batch.schema.names:
-        if name in entity.properties:
+def _lines(entity: Entity, batch: pa.RecordBatch, texts: Texts, columns: Collection[str] | None = None) -> bytes:
+    named = batch.schema.names if columns is None else [name for name in batch.schema.names if name in columns]
+    parts: list[object] = [f'{{"{"edge" if isinstance(entity, EdgeType) else "type"}":{quoted_text(entity.name)}']
+    for name, key in ((SRC, "from"), (DST, "to")):
+        if name in named:
+            parts += [f',"{key}":', string_texts(batch.column(name))]
+    separator = ',"data":{'
+    for name in named:
+        if name == ID:
+            parts += [f'{separator}"id":', string_texts(batch.column(ID))]
+        elif name in entity.properties:
             type_ = entity.properties[name].type
             column = batch.column(name)
             if type_.scalar.is_float or type_.is_vector:
                 refuse_not_finite(entity, name, batch)
-            parts += [f",{quoted_text(name)}:", _texts(column, type_, texts)]
-    return joined(*parts, "}}\n")
+            parts += [f"{separator}{quoted_text(name)}:", _texts(column, type_, texts)]
+        else:
+            continue
+        separator = ","
+    return joined(*parts, "}}\n" if separator == "," else ',"data":{}}\n')
+
+
+def write_typed(rows: TypedRows) -> Iterator[bytes]:
+    """JSON lines of rows that were read, in their order. Cells that the input does not name are left out."""
+    names = rows.batch.schema.names
+    if rows.omitted is None:
+        yield from write_lines(rows.entity, [rows.batch])
+        return
+    for start, count, columns in named_runs(rows.omitted, names):
+        batch = rows.batch.slice(start, count)
+        size = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
+        for first in range(0, count, size):
+            yield _lines(rows.entity, batch.slice(first, size), TEXTS, columns)
 
 
 def joined(*parts: object) -> bytes:

@@ -11,13 +11,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 from click.core import ParameterSource
 
 from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, settings, usual_actor
 from omnigraph.cli.show.output import say
+from omnigraph.client.addresses import is_remote
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +46,14 @@ class Address:
     actor: str | None = None
 
     def open(self, embedder: Embedder | None = None) -> Graph:
-        """Open the graph; with a policy, as the actor."""
+        """Open the graph; with a policy, as the actor. Behind a server, the actor is that of the token."""
+        if self.is_behind_server:
+            from omnigraph.client.opening import connect
+
+            remote = connect(self.uri, None)
+            click.get_current_context().call_on_close(remote.close)
+            # A remote graph has the verbs of a graph; a verb that no server has raises an error that says so.
+            return cast("Graph", remote)
         from omnigraph.engine.graph import open_graph
 
         return open_graph(
@@ -110,10 +118,18 @@ class Address:
     def announce(self, verb: str, quiet: bool) -> None:
         """Name the graph that is about to be written on standard error."""
         if not quiet:
-            say(f"omnigraph {verb} → {self.uri} (direct, {'local' if self.is_local else 'remote'})", to_stderr=True)
+            how = "server" if self.is_behind_server else f"direct, {'local' if self.is_local else 'remote'}"
+            say(f"omnigraph {verb} → {self.uri} ({how})", to_stderr=True)
+
+    @property
+    def is_behind_server(self) -> bool:
+        """True for the address of a graph of a server: ``https://host/graphs/kb``."""
+        return is_remote(self.uri)
 
     @property
     def is_local(self) -> bool:
+        if self.is_behind_server:
+            return False
         from omnigraph.storage.objects.backends import parse_root
 
         return parse_root(self.uri).is_local
@@ -229,12 +245,23 @@ def _addressed(command: Command) -> Command:
             named = f"{options[0]}, --store," if options and options[0].startswith("--") else "--store,"
             raise click.UsageError(f"no graph is given: pass {named} or set {STORE_VARIABLE}")
         policy = chosen_policy(policy_path, uri or store, profile)
-        if policy is None and not signs and _is_given("actor"):
+        if is_remote(chosen):
+            _refuse_local_options(policy, storage_options)
+            actor = None
+        elif policy is None and not signs and _is_given("actor"):
             raise click.UsageError("--as has no effect here without a policy: pass --policy, or leave it out")
         signed = {"actor": actor} if signs else {}
         return command(address=Address(chosen, storage_options, durability, policy, actor), **signed, **others)
 
     return run
+
+
+def _refuse_local_options(policy: str | None, storage_options: Mapping[str, str]) -> None:
+    """Refuse options of files for a graph behind a server. A usual actor is left out: the token names the actor."""
+    given = [("--as", _is_given("actor")), ("--policy", policy is not None), ("--storage-option", storage_options)]
+    for option, is_given in given:
+        if is_given:
+            raise click.UsageError(f"{option} has no effect on a graph behind a server: its operator decides")
 
 
 def _is_given(option: str) -> bool:
@@ -297,7 +324,12 @@ storage_options_option = click.option(
     help="Option of the object store; may be repeated. S3 also reads the AWS_* variables.",
 )
 _STORE_OPTIONS = (
-    click.option("--store", "--uri", metavar="URI", help=f"The graph: a path or s3://... [default: {STORE_VARIABLE}]"),
+    click.option(
+        "--store",
+        "--uri",
+        metavar="URI",
+        help=f"The graph: a path, s3://... or https://host/graphs/ID. [default: {STORE_VARIABLE}]",
+    ),
     click.option(
         "--profile",
         metavar="NAME",

@@ -47,8 +47,8 @@ def snapshot(call: Call, _: None) -> Reply:
 
 
 def schema(call: Call, _: None) -> Reply:
-    """The schema of ``main`` as it was written."""
-    found = call.graph.snapshot(MAIN)
+    """The schema of a branch as it was written."""
+    found = call.graph.snapshot(branch_name(call.query.get("branch")))
     headers = tag_headers(found.commit_id, is_fixed=False)
     return unmodified(call.headers, headers) or json_reply(schema_text_json(found.schema_text()), headers=headers)
 

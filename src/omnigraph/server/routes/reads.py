@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from omnigraph.server.handlers import blobs, branches, changes, commits, exports, graphs, queries, stored_queries
@@ -87,7 +88,7 @@ STATE: Final = (
             "schema",
             "The schema of the graph.",
             {**replies(Reply("The text of the schema.", {JSON: SchemaOutput}), 401, 403), 304: NOT_MODIFIED},
-            (IF_NONE_MATCH_PARAMETER,),
+            (replace(BRANCH, is_addition=True), IF_NONE_MATCH_PARAMETER),
         ),
         graphs.SCHEMA,
         headers=(IF_NONE_MATCH,),

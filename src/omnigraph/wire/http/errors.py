@@ -114,6 +114,7 @@ ANSWERS: Final[Mapping[type[OmnigraphError], Answer]] = {
     tree.ClusterInvalid: Answer(500, "internal", is_internal=True),
     tree.UsageError: Answer(400, _BAD, facts=(*_ENTITY, "moment", "time", "option", "attribute")),
     tree.ArgumentError: Answer(400, _BAD, facts=("argument",)),
+    tree.RemoteUnsupported: Answer(400, _BAD, facts=("verb",)),
     tree.NotFoundError: Answer(
         404, "not_found", facts=(*_ENTITY, "branch", "commit", "moment", "at", "name", "range", "query")
     ),
@@ -142,6 +143,9 @@ ANSWERS: Final[Mapping[type[OmnigraphError], Answer]] = {
     tree.NotAGraphError: Answer(500, "internal", is_internal=True),
     tree.FormatError: Answer(500, "internal", is_internal=True),
     tree.CorruptionError: Answer(500, "internal", is_internal=True),
+    tree.NotAuthenticated: Answer(500, "internal", is_internal=True),
+    tree.ServerError: Answer(500, "internal", is_internal=True),
+    tree.ServerUnavailable: Answer(503, is_internal=True),
     tree.OutcomeUnknown: Answer(503, None, _recovery, facts=("commit",)),
 }
 
