@@ -45,9 +45,7 @@ def test_the_root_leads_to_the_page(client: httpx2.Client) -> None:
     assert client.get("/ui/").headers["content-type"].startswith("text/html")
 
 
-@pytest.mark.parametrize(
-    "path", ["/ui/page.py", "/ui/../app.py", "/ui/%2e%2e/app.py", "/ui/vendor/", "/ui/x.js"]
-)
+@pytest.mark.parametrize("path", ["/ui/page.py", "/ui/../app.py", "/ui/%2e%2e/app.py", "/ui/vendor/", "/ui/x.js"])
 def test_other_paths_are_not_found(client: httpx2.Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
