@@ -94,7 +94,7 @@ def test_a_graph_is_named_by_argument_option_or_environment_alike(graph: Path) -
         (["snapshot"], "no graph is given"),
         (["snapshot", "a", "--store", "b"], "given twice"),
         (["snapshot", "a", "--storage-option", "nonsense"], "not key=value"),
-        (["snapshot", "http://localhost/graph"], "is the address of a server"),
+        (["snapshot", "http://localhost/graph"], "names no graph of the server"),
         (["load", "a", "--mode", "append"], "--data"),
         (["mutate", "--store", "a"], "pass a query"),
         (["lint", "--schema", "x.pg", "--store", "b"], "not both"),

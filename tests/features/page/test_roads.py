@@ -73,6 +73,7 @@ def test_a_server_with_tokens_asks_for_one(context: Any, live: Live) -> None:
     page.goto(f"{live.address}/ui/")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("alert").get_by_text("does not accept this token").wait_for()
     page.get_by_label("Token").fill(TOKENS["ann"])
     page.get_by_role("button", name="Sign in").click()
     page.locator(".actor", has_text="ann").wait_for()
@@ -193,7 +194,9 @@ def test_entities_are_filtered_sorted_and_know_who_set_their_values(page: Any) -
     page.locator(".chip", has_text="age ≥ 45").wait_for()
     page.get_by_role("button", name="age", exact=True).click()
     page.locator("th[aria-sort]", has_text="age").wait_for()
-    page.get_by_role("row", name="p25 p25 45 c1").click()
+    page.locator("tbody tr").first.get_by_text("p25").first.wait_for()
+    # The table may still move under the pointer.
+    page.get_by_role("row", name="p25 p25 45 c1").dispatch_event("click")
     entity = page.get_by_label("Entity", exact=True)
     entity.locator("tr", has_text="age").filter(has_text="45").filter(has_text="ann").wait_for()
     assert "where=" in page.url

@@ -1,5 +1,5 @@
 /** Calls of the server: tokens, errors, and the state of the connection. */
-import { connection, forgetToken, revision, route, token } from "./state.js";
+import { connection, refuseToken, revision, route, token } from "./state.js";
 
 const BASE = new URL("../", document.baseURI);
 const RETRY_MS = 1500;
@@ -41,7 +41,8 @@ export async function request(path, { body, query = {}, headers = {} } = {}) {
   const url = new URL(path, BASE);
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
   const sent = { ...headers };
-  if (token.value) sent.authorization = `Bearer ${token.value}`;
+  const sentToken = token.value;
+  if (sentToken) sent.authorization = `Bearer ${sentToken}`;
   if (body !== undefined) sent["content-type"] = "application/json";
   let answer;
   try {
@@ -54,7 +55,7 @@ export async function request(path, { body, query = {}, headers = {} } = {}) {
     awaitServer();
     throw new ApiError(0, { error: "The server cannot be reached." });
   }
-  if (answer.status === 401) forgetToken();
+  if (answer.status === 401) refuseToken(sentToken);
   const text = await answer.text();
   let parsed;
   try {

@@ -3,7 +3,7 @@ import { html, render, useEffect, useState } from "./vendor/core.js";
 import { request } from "./api.js";
 import { Bar } from "./parts/bar.js";
 import { Problem } from "./parts/loading.js";
-import { connection, go, keepToken, link, revision, route, session, token, address } from "./state.js";
+import { connection, go, keepToken, link, refused, revision, route, session, token, address } from "./state.js";
 
 /** Screens by name: the key after `g`, the title, and the module. */
 export const SCREENS = {
@@ -29,6 +29,7 @@ function AskToken() {
       <label>Token<input type="password" autocomplete="off" value=${text} onInput=${(event) => setText(event.target.value)} /></label>
       <button class="main" disabled=${!text.trim()}>Sign in</button>
     </form>
+    ${refused.value && html`<p role="alert">The server does not accept this token.</p>`}
     <p class="quiet">The token is kept for this tab only. <code>omnigraph serve</code> prints one when none is configured.</p>
   </main>`;
 }

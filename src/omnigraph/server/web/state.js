@@ -55,10 +55,21 @@ addEventListener("hashchange", () => {
   route.value = parseRoute(location.hash);
 });
 
+/** True after the server has refused a token. */
+export const refused = signal(false);
+
 /** @type {(text: string) => void} */
 export function keepToken(text) {
   sessionStorage.setItem(TOKEN, text);
+  refused.value = false;
   token.value = text;
+}
+
+/** Forget a token that the server refused, unless another one was entered since. @type {(text: string) => void} */
+export function refuseToken(text) {
+  if (token.value !== text) return;
+  forgetToken();
+  if (text) refused.value = true;
 }
 
 export function forgetToken() {

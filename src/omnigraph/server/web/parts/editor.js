@@ -92,7 +92,8 @@ export function Editor({ text, current, onChange, onRun, check }) {
   useEffect(() => {
     let isGone = false;
     import("../vendor/editor.js").then((cm) => {
-      if (isGone) return;
+      // The element may be gone before the clean-up of this effect has run.
+      if (isGone || !host.current) return;
       // In a shadow tree the editor's styles are constructed sheets, which the content security policy allows.
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
       const state = cm.EditorState.create({ doc: text, extensions: extensions(cm, hooks) });
