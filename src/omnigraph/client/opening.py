@@ -40,7 +40,7 @@ def open_graph(
 
 @checked
 def open_graph(
-    uri: str | os.PathLike[str],
+    uri: Any,
     *,
     token: str | None = None,
     timeout: float | None = None,
@@ -61,6 +61,7 @@ def open_graph(
     With a ``policy``, the file of a bundle, or an ``authorizer`` of your own, every call must be allowed to its actor.
     ``actor`` is that of all calls, as in ``graph.acting_as``.
     """
+    # Other values than texts and paths are left to the engine, whose message knows frames and files.
     if is_remote(uri):
         given = sorted(name for name, value in options.items() if value is not None)
         if given:
