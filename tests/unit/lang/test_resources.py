@@ -3,6 +3,7 @@
 Work is counted in calls, of Python functions and of built-in ones, so that the tests say the same on every machine.
 """
 
+import gc
 import random
 import sys
 from collections.abc import Callable
@@ -131,11 +132,15 @@ def _calls(action: Callable[[], object]) -> int:
             count += 1
 
     previous = sys.getprofile()
+    # Finalizers of what earlier tests left behind would be counted too.
+    gc.collect()
+    gc.disable()
     sys.setprofile(note)
     try:
         action()
     finally:
         sys.setprofile(previous)
+        gc.enable()
     return count
 
 
