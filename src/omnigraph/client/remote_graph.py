@@ -91,7 +91,8 @@ class RemoteGraph:
         return f"<RemoteGraph {self.uri}>"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>RemoteGraph</b> {html.escape(self.uri)}</p>{self.snapshot()._repr_html_()}"
+        # Without a request: a display must not wait for a server, nor fail with it.
+        return f"<p><b>RemoteGraph</b> {html.escape(self.uri)}</p>"
 
     def __len__(self) -> int:
         """The number of entities at the head of ``main``."""

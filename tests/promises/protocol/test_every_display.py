@@ -79,7 +79,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     values += [graph.plan_schema(SCHEMA + "node City { name: String @key }\n")]
     values += [graph.apply_schema(SCHEMA + "node City { name: String @key }\n")]
     values += [graph.snapshot(), graph.catalog(), graph.schema, graph.explain(PEOPLE), graph.query(PEOPLE)]
-    values += [graph.prepare(PEOPLE)]
+    values += [graph.prepare(PEOPLE), omnigraph.open("https://host.example/graphs/kb", token="secret")]
     kept = graph.mutate("query kept() { update Person set { note: note } where true returning { name, note } }")
     values += [kept.returned]
     values += [graph.nodes(), graph.nodes("Person"), graph.read_blob("Person", "ann", "photo")]
