@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import omnigraph
-from tests.features.policy.test_data_rules import BUNDLE, KNOWS, PEOPLE, ROWS, SCHEMA, bundle
+from tests.features.policy.teams import BUNDLE, KNOWS, PEOPLE, ROWS, SCHEMA, bundle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
