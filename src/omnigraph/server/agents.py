@@ -69,7 +69,7 @@ class AgentTools:
 
 
 def agent_tools(mode: str, version: str) -> AgentTools | None:
-    """The tools of a mode: ``off``, ``read`` or ``write``. None if they are off, or if the extra is not installed."""
+    """The tools of a mode: ``off``, ``read``, ``write`` or ``merge``. None if they are off or the extra is missing."""
     if mode == "off":
         return None
     try:
@@ -77,4 +77,4 @@ def agent_tools(mode: str, version: str) -> AgentTools | None:
         from omnigraph.mcp.session import Settings
     except ImportError:
         return None
-    return AgentTools(Settings(allow_writes=mode == "write", allow_main=mode == "write"), version)
+    return AgentTools(Settings(allow_writes=mode in ("write", "merge"), allow_main=mode == "merge"), version)

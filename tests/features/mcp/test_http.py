@@ -27,7 +27,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     place: Path = tmp_path_factory.mktemp("mcp")
     graph = omnigraph.create(place / "kb.omni", "node Person { name: String @key }")
     serving = serving_of(graph, tokens={"ann": "ann-token", "eve": "eve-token"})
-    with running(serving, agents=agent_tools("write", "test")) as live:
+    with running(serving, agents=agent_tools("merge", "test")) as live:
         yield live
 
 
@@ -51,6 +51,17 @@ def test_the_actor_of_the_token_owns_the_task(live: Live) -> None:
     written, finished = call(live, "ann-token", ("write", {"task": task, **ADD}), ("finish_task", {"task": task}))
     assert written.structured_content["written"]["actor_id"] == "ann"
     assert finished.structured_content["status"] == "merged"
+
+
+@pytest.mark.parametrize(
+    ("mode", "writes", "merges"),
+    [("read", False, False), ("write", True, False), ("merge", True, True)],
+)
+def test_a_mode_allows_no_more_than_its_name(mode: str, writes: bool, merges: bool) -> None:
+    tools = agent_tools(mode, "test")
+    assert tools is not None
+    assert (tools.settings.allow_writes, tools.settings.allow_main) == (writes, merges)
+    assert agent_tools("off", "test") is None
 
 
 def test_a_request_without_a_token_or_of_another_origin_is_refused(live: Live) -> None:

@@ -69,10 +69,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--mcp",
-    type=click.Choice(["off", "read", "write"]),
+    type=click.Choice(["off", "read", "write", "merge"]),
     default="read",
     show_default=True,
-    help="Tools for agents at /graphs/ID/mcp; write lets them work on a branch for each task.",
+    help="Tools for agents at /graphs/ID/mcp: write gives each task a branch, merge also merges it where allowed.",
 )
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the page for browsers at /ui/.")
 @storage_options_option
