@@ -52,6 +52,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.tables.store import Store
+from omnigraph.write.attempt import stage_wave
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.guard import ChangeGuard
 
@@ -132,7 +133,9 @@ class Graph:
         self._embedder = embedder
         self._permit = permit
         self._manifests = Manifests(store, read_stamp(store))
-        self._context = WriteContext(self._manifests, Publisher(self._manifests), clock, ids or UlidSource(clock))
+        self._context = WriteContext(
+            self._manifests, Publisher(self._manifests, stage_wave), clock, ids or UlidSource(clock)
+        )
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))

@@ -6,6 +6,7 @@ A failure of the store proves neither of the first two, so the publisher looks t
 "unknown" only if the lookup fails as well, or a late request may still take effect.
 
 - Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
+  Independent inserts among them are also staged together, as one wave (``Share``): their files are written in parallel.
 - A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
 - Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
@@ -15,8 +16,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
@@ -44,6 +46,21 @@ _logger = logging.getLogger(__name__)
 
 Restage = Callable[[Capture, Decision], PublishPlan]
 """Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
+
+
+class Share(Protocol):
+    """A prepared change that is staged by the publisher, in one wave with others that do not interact with it."""
+
+    def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
+        """Prepare on a state if it moved, and tell if the change is independent of others prepared on it.
+
+        Raises what the writer would report, for example a violation.
+        """
+        ...
+
+
+StageWave = Callable[[Capture, Sequence[Share]], list[PublishPlan]]
+"""Stages changes that joined each other. The versions of each plan hold the rows of all plans before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +91,10 @@ class _Ticket:
     plan: PublishPlan
     restage: Restage
     seconds: float = 0.0
+    share: Share | None = None
+    """The change that is to be staged in a wave."""
+    is_staged: bool = True
+    """False if ``plan`` is an outline without writes."""
     lost_swaps: int = 0
     unclear: tuple[int, str] | None = None
     published: Published | None = None
@@ -103,13 +124,19 @@ class Publisher:
     """Publishes plans for the branches of one graph."""
 
     manifests: Manifests
+    stage_wave: StageWave
     _doors: dict[str, _Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def publish(self, plan: PublishPlan, restage: Restage, seconds: float = 0.0) -> Published:
-        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took."""
+    def publish(
+        self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
+    ) -> Published:
+        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took.
+
+        A ``share`` is staged here, with those of other writers that wait; its plan is an outline without writes.
+        """
         door = self._door(plan.base.incarnation)
-        ticket = _Ticket(plan, restage, seconds)
+        ticket = _Ticket(plan, restage, seconds, share, is_staged=share is None)
         # Enqueue before taking the lock: the thread that publishes now can take this ticket along, and then this one
         # finds it closed.
         door.waiting.append(ticket)
@@ -128,18 +155,12 @@ class Publisher:
     def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
         swaps_max = self.manifests.store.tuning.swaps_max
         try:
-            seconds = max(ticket.seconds for ticket in batch)
-            with Contention(self.manifests, incarnation, swaps_max, seconds) as attempts:
-                for attempt in attempts:
-                    # While this writer waited for its turn other processes may have published. A swap on an outdated
-                    # state would be lost, and the turn wasted.
-                    warm = attempt < attempts.turn_after
-                    state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
-                    self._try(state, batch)
-                    if not any(ticket.is_open for ticket in batch):
-                        return
-            for ticket in batch:
-                _fail(ticket, ContentionError(f"{swaps_max} others published first", hint="try again"))
+            # A write that waits for another one of its batch has lost no swap: its attempts count from the beginning.
+            while left := [ticket for ticket in batch if ticket.is_open]:
+                self._publish_some(incarnation, left)
+                if all(ticket.is_open for ticket in left):
+                    for ticket in left:
+                        _fail(ticket, ContentionError(f"{swaps_max} others published first", hint="try again"))
         except OmnigraphError as error:
             for ticket in batch:
                 _fail(ticket, error)
@@ -150,6 +171,19 @@ class Publisher:
                 if ticket is not own:
                     _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
             _fail(own, error)
+
+    def _publish_some(self, incarnation: str, batch: list[_Ticket]) -> None:
+        """Try until at least one ticket is closed, or all attempts are lost."""
+        seconds = max(ticket.seconds for ticket in batch)
+        with Contention(self.manifests, incarnation, self.manifests.store.tuning.swaps_max, seconds) as attempts:
+            for attempt in attempts:
+                # While this writer waited for its turn other processes may have published. A swap on an outdated
+                # state would be lost, and the turn wasted.
+                warm = attempt < attempts.turn_after
+                state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
+                self._try(state, batch)
+                if not all(ticket.is_open for ticket in batch):
+                    return
 
     def _try(self, current: ManifestState, batch: list[_Ticket]) -> None:
         """One swap for all open tickets, each rebased on the commits of those before it.
@@ -172,8 +206,12 @@ class Publisher:
         state = current
         accepted: list[tuple[_Ticket, str]] = []
         files: list[str] = []
+        for ticket, plan in self._wave(current, batch):
+            state = apply_plan(state, plan, version)
+            accepted.append((ticket, plan.info.id))
+            files += (record.path for record in plan.files)
         for ticket in batch:
-            if not ticket.is_open:
+            if not ticket.is_open or ticket.share is not None:
                 continue
             try:
                 self._settle(ticket, current)
@@ -219,6 +257,50 @@ class Publisher:
         else:
             self._succeed(state, accepted)
 
+    def _wave(self, current: ManifestState, batch: list[_Ticket]) -> list[tuple[_Ticket, PublishPlan]]:
+        """Stage the independent shares of a batch together; the others stay open for the next attempt.
+
+        Everything is decided from the published state, so every refusal stands.
+        """
+        capture = self.manifests.capture(current)
+        joined: list[_Ticket] = []
+        shares: list[Share] = []
+        for ticket in batch:
+            if not ticket.is_open or ticket.share is None:
+                continue
+            try:
+                self._settle(ticket, current)
+                made = self._admitted(ticket, current)
+                if made is not None:
+                    ticket.published = made
+                elif self._is_first_of_its_kind(ticket, joined) and ticket.share.joins(capture, shares):
+                    joined.append(ticket)
+                    shares.append(ticket.share)
+            except Exception as error:
+                if not self._is_overtaken(current, error):
+                    _fail(ticket, error)
+        if not joined:
+            return []
+        try:
+            plans = self.stage_wave(capture, shares)
+        except Exception as error:
+            if len(joined) == 1:
+                if not self._is_overtaken(current, error):
+                    _fail(joined[0], error)
+                return []
+            # One failure ends the wave. Staged one by one, each of them gets its own outcome.
+            _logger.info("a wave of %d writes failed; staging them one by one", len(joined), exc_info=True)
+            for ticket in joined:
+                ticket.share = None
+            return []
+        return [(ticket, replace(plan, fence=ticket.plan.fence)) for ticket, plan in zip(joined, plans, strict=True)]
+
+    def _is_first_of_its_kind(self, ticket: _Ticket, joined: list[_Ticket]) -> bool:
+        """True if no commit of the same wave can change what becomes of this write, as a precondition or a repeat."""
+        key = ticket.plan.info.idempotency_key
+        is_repeat = key is not None and any(other.plan.info.idempotency_key == key for other in joined)
+        return not is_repeat and (ticket.plan.expected_head is None or not joined)
+
     def _is_overtaken(self, current: ManifestState, error: Exception) -> bool:
         """True if a state failed only because it is outdated and cleanup has deleted its files."""
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
@@ -258,7 +340,28 @@ class Publisher:
             ticket.unclear = None if made is None else ticket.unclear
 
     def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | Published:
-        """The ticket's plan for this state, or its commit if that exists already.
+        """The ticket's plan for this state, or its commit if that exists already."""
+        made = self._admitted(ticket, state)
+        if made is not None:
+            return made
+        plan = ticket.plan
+        if not ticket.is_staged:
+            return ticket.restage(self.manifests.capture(state), Decision.RESTAGE)
+        if state.head == plan.base.head:
+            return plan
+        since = commits_since(self.manifests.store, state, plan.base.head)
+        rebase = decide(state, since, plan)
+        _logger.debug("%d commits came first on %s: %s", len(since), state.branch, rebase.decision.value)
+        match rebase.decision:
+            case Decision.REPUBLISH:
+                return replace(plan, base=state)
+            case Decision.RESTAGE | Decision.RECHECK:
+                return ticket.restage(self.manifests.capture(state), rebase.decision)
+            case Decision.CONFLICT:
+                raise conflict(rebase.table or "schema", plan.base, state)
+
+    def _admitted(self, ticket: _Ticket, state: ManifestState) -> Published | None:
+        """The ticket's commit if it exists already, else None; raises if the state admits no such write.
 
         The order of the checks matters: a commit that exists is a success whatever else changed since, so it is
         looked for before anything can refuse the write.
@@ -286,17 +389,7 @@ class Publisher:
             raise Fenced(state.fence)
         if state.unconfirmed is not None:
             check_confirmed(self.manifests, state)
-        if state.head == plan.base.head:
-            return plan
-        rebase = decide(state, since, plan)
-        _logger.debug("%d commits came first on %s: %s", len(since), state.branch, rebase.decision.value)
-        match rebase.decision:
-            case Decision.REPUBLISH:
-                return replace(plan, base=state)
-            case Decision.RESTAGE | Decision.RECHECK:
-                return ticket.restage(self.manifests.capture(state), rebase.decision)
-            case Decision.CONFLICT:
-                raise conflict(rebase.table or "schema", plan.base, state)
+        return None
 
 
 def check_precondition(state: ManifestState, expected_head: str | None) -> None:

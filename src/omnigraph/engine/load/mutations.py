@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 import pyarrow as pa
@@ -136,4 +137,4 @@ def _job(
                 context.store, capture, bound, plan, context.ids, vectors, context.profiler, read_rows, mutation.guard
             )
 
-        yield WriteJob(incarnation, prepared, info, options)
+        yield WriteJob(incarnation, prepared, info, options, local=attrgetter("local"))
