@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 CACHED_FRAGMENTS_MAX = 4096
 """Fragments cached per store."""
 
+CACHED_LISTS_MAX = 32
+"""Lists of fragments cached per store: a write asks for the same version several times."""
+
 FragmentKey = tuple[str, str]
+
+
+def file_name(file: Any) -> str:
+    """The name of a data file. Lance's own ``path`` defines a class on every call, a third of the time of a look-up."""
+    name: str = file._path
+    return name
 
 
 def fragment_key(location: str, metadata: Any) -> FragmentKey:
     """The identity of a fragment's rows: the names of its data files and of its deletion file."""
-    files = ",".join(file.path for file in metadata.files)
+    files = ",".join(map(file_name, metadata.files))
     deletion = metadata.deletion_file
     deleted = "" if deletion is None else deletion.path(metadata.id)
     return (f"{location}/{files}", deleted)
@@ -36,6 +45,7 @@ class KeyCache:
     def __init__(self, table_rows_max: int) -> None:
         self._table_rows_max = table_rows_max
         self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
+        self._lists: Lru[tuple[str, int], list[tuple[Any, FragmentKey]]] = Lru(CACHED_LISTS_MAX)
 
     def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
         """Cache a fragment written with these ids in this order, without the removed offsets."""
@@ -58,13 +68,22 @@ class KeyCache:
         """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""
         if dataset.count_rows() > self._table_rows_max:
             return None
-        return self.find_in(location, dataset.get_fragments(), list(ids))
+        listed = self._lists.get((location, dataset.version))
+        if listed is None:
+            listed = _keyed(location, dataset.get_fragments())
+            self._lists.put((location, dataset.version), listed)
+        return self._find(location, listed, list(ids))
 
     def find_in(self, location: str, fragments: Iterable[lance.LanceFragment], wanted: list[str]) -> dict[str, int]:
         """The same for some fragments, whatever their size."""
+        return self._find(location, _keyed(location, fragments), wanted)
+
+    def _find(
+        self, location: str, fragments: Iterable[tuple[lance.LanceFragment, FragmentKey]], wanted: list[str]
+    ) -> dict[str, int]:
         found: dict[str, int] = {}
-        for fragment in fragments:
-            offsets = self._offsets(location, fragment)
+        for fragment, key in fragments:
+            offsets = self._offsets(location, fragment, key)
             base = fragment.fragment_id << 32
             if len(wanted) < len(offsets):
                 found.update((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
@@ -73,8 +92,7 @@ class KeyCache:
                 found.update((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
         return found
 
-    def _offsets(self, location: str, fragment: Any) -> dict[str, int]:
-        key = fragment_key(location, fragment.metadata)
+    def _offsets(self, location: str, fragment: Any, key: FragmentKey) -> dict[str, int]:
         known = self._fragments.get(key)
         if known is not None:
             return known
@@ -84,3 +102,7 @@ class KeyCache:
         offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
         self._fragments.put(key, offsets)
         return offsets
+
+
+def _keyed(location: str, fragments: Iterable[lance.LanceFragment]) -> list[tuple[lance.LanceFragment, FragmentKey]]:
+    return [(fragment, fragment_key(location, fragment.metadata)) for fragment in fragments]
