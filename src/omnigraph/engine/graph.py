@@ -319,6 +319,46 @@ class Graph:
                 plan, self._view(snapshot, scope), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
             )
 
+    @logged("query")
+    def _at_once(
+        self, text: str, params: Mapping[str, object] | None, *, name: str | None, branch: str
+    ) -> QueryResult | None:
+        """A read of ``main`` that memory alone can answer; None if it has to be run with ``query``."""
+        found = self._in_memory(branch)
+        if found is None:
+            return None
+        view, scope = found
+        plan = self._compiler.known(text, name, view.state.schema_digest, scope)
+        if not isinstance(plan, QueryIR):
+            return None
+        now_ms = self._context.clock.now_us() // 1000
+        return self._reads.at_once(plan, view, params, branch=branch, now_ms=now_ms)
+
+    def _is_small(self, text: str, *, name: str | None, branch: str, compiles: bool) -> bool | None:
+        """True if a run in this process would let ``_at_once`` answer; None if only compiling the text could tell."""
+        found = self._in_memory(branch)
+        if found is None:
+            return False
+        view, scope = found
+        plan = self._compiler.known(text, name, view.state.schema_digest, scope)
+        if plan is None and compiles:
+            plan = self._compiler.compile(text, name, view.state.schema_digest, view.catalog, scope)
+        if plan is None:
+            return None
+        return isinstance(plan, QueryIR) and self._reads.is_small(plan, view, compiles=compiles)
+
+    def _in_memory(self, branch: str) -> tuple[GraphView, DataScope | None] | None:
+        """The head of ``main`` as the actor may see it, if it is cached and two calls of ``stat`` confirm it."""
+        manifests = self._manifests
+        state = manifests.fresh_in_memory(manifests.stamp.graph_id) if branch == MAIN else None
+        if state is None:
+            return None
+        catalog, scope = manifests.catalog(state.schema_digest), None
+        if self._permit.authorizer is not None:
+            self._permit.check(Need(Action.READ, branch))
+            scope = self._permit.scope(Action.READ, branch, catalog)
+        return GraphView(self._store, state, catalog, self._derived, is_restricted=scope is not None), scope
+
     def prepare(
         self,
         text: str,
