@@ -6,6 +6,8 @@ A failure of the store proves neither of the first two, so the publisher looks t
 "unknown" only if the lookup fails as well, or a late request may still take effect.
 
 - Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
+- A change that only inserts may come unstaged: it is prepared and staged once, when its turn has come, instead of on a
+  base that the writers before it make obsolete.
 - A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
 - Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
@@ -74,6 +76,8 @@ class _Ticket:
     plan: PublishPlan
     restage: Restage
     seconds: float = 0.0
+    is_unstaged: bool = False
+    """The plan names its commit and its base, and has no writes: ``restage`` makes them."""
     lost_swaps: int = 0
     unclear: tuple[int, str] | None = None
     published: Published | None = None
@@ -106,10 +110,20 @@ class Publisher:
     _doors: dict[str, _Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def publish(self, plan: PublishPlan, restage: Restage, seconds: float = 0.0) -> Published:
-        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took."""
+    def is_busy(self, incarnation: str) -> bool:
+        """True if another writer of this process publishes on a branch, or waits for it."""
+        door = self._doors.get(incarnation)
+        return door is not None and (door.lock.locked() or bool(door.waiting))
+
+    def publish(
+        self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, *, is_unstaged: bool = False
+    ) -> Published:
+        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took.
+
+        A plan that ``is_unstaged`` is staged by ``restage`` when its turn has come.
+        """
         door = self._door(plan.base.incarnation)
-        ticket = _Ticket(plan, restage, seconds)
+        ticket = _Ticket(plan, restage, seconds, is_unstaged)
         # Enqueue before taking the lock: the thread that publishes now can take this ticket along, and then this one
         # finds it closed.
         door.waiting.append(ticket)
@@ -180,7 +194,7 @@ class Publisher:
                 outcome = self._rebased(ticket, state)
             except Exception as error:
                 # Any exception is the failure of this one write: the rest of the batch must not share it.
-                if state is current and not self._is_overtaken(current, error):
+                if state is current and not self._is_overtaken(current, error, ticket):
                     _fail(ticket, error)
                 continue
             if isinstance(outcome, PublishPlan):
@@ -196,7 +210,7 @@ class Publisher:
         try:
             state = spill(self.manifests.store, state)
         except StorageError as error:
-            if self._is_overtaken(current, error):
+            if self._is_overtaken(current, error, batch[0]):
                 return
             raise
         # From here on the store decides. No exception below may be reported as a plain failure unless the swap
@@ -219,9 +233,14 @@ class Publisher:
         else:
             self._succeed(state, accepted)
 
-    def _is_overtaken(self, current: ManifestState, error: Exception) -> bool:
-        """True if a state failed only because it is outdated and cleanup has deleted its files."""
-        return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
+    def _is_overtaken(self, current: ManifestState, error: Exception, ticket: _Ticket) -> bool:
+        """True if something failed only because the state is outdated.
+
+        Cleanup may have deleted its files. A change that was prepared on it for the first time may also lack entities
+        that another process has published since.
+        """
+        may_be = StorageError if not ticket.is_unstaged else OmnigraphError
+        return isinstance(error, may_be) and self.manifests.fresh(current.incarnation).version != current.version
 
     def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
         for ticket, commit_id in accepted:
@@ -286,6 +305,8 @@ class Publisher:
             raise Fenced(state.fence)
         if state.unconfirmed is not None:
             check_confirmed(self.manifests, state)
+        if ticket.is_unstaged:
+            return ticket.restage(self.manifests.capture(state), Decision.RESTAGE)
         if state.head == plan.base.head:
             return plan
         rebase = decide(state, since, plan)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.errors import OutcomeUnknown, StorageError, ViolationError
+from omnigraph.errors import OutcomeUnknown, PreconditionFailed, ReadSetConflict, StorageError, ViolationError
 from omnigraph.manifest import publisher
+from omnigraph.write import staging
+from omnigraph.write.mutate import checked
 from tests.promises.protocol.graphs import create, insert, names, person, reopen, run
 from tests.support.tuning import tuned
 
@@ -111,6 +113,61 @@ def test_writers_of_one_idempotency_key_make_one_commit(graph: omnigraph.Graph) 
     futures = _together(graph, [lambda n=n: insert(graph, f"p{n}", idempotency_key="k") for n in range(4)])
     assert len({future.result().commit.id for future in futures}) == 1
     assert names(graph) == ["p0"]
+
+
+def _counted_stages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables that are staged from now on."""
+    staged: list[str] = []
+    write = staging.stage_deltas
+
+    def counted(store: Any, capture: Any, deltas: Any, *rest: Any) -> Any:
+        staged.extend(deltas)
+        return write(store, capture, deltas, *rest)
+
+    monkeypatch.setattr(checked, "stage_deltas", counted)
+    return staged
+
+
+def test_inserts_that_wait_are_staged_once(graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = _counted_stages(monkeypatch)
+    futures = _together(graph, [lambda n=n: insert(graph, f"p{n}") for n in range(8)])
+    assert all(future.result().commit for future in futures)
+    assert staged == ["node:Person"] * 8
+    assert names(reopen(graph)) == [f"p{n}" for n in range(8)]
+
+
+def test_an_update_that_waits_is_decided_from_what_it_read(graph: omnigraph.Graph) -> None:
+    insert(graph, "ann")
+    grow = 'query q($a: I32) { update Person set {age: $a} where name = "ann" }'
+    futures = _together(graph, [lambda n=n: graph.mutate(grow, {"a": n}) for n in range(2)])
+    assert futures[0].result().commit is not None
+    with pytest.raises(ReadSetConflict):
+        futures[1].result()
+
+
+def test_a_waiting_insert_that_expects_a_head_is_refused_if_others_came_first(graph: omnigraph.Graph) -> None:
+    head = graph.snapshot().commit_id
+    futures = _together(graph, [lambda n=n: insert(graph, f"p{n}", if_commit=head) for n in range(2)])
+    assert futures[0].result().commit is not None
+    with pytest.raises(PreconditionFailed):
+        futures[1].result()
+
+
+def test_a_waiting_insert_is_not_refused_for_what_another_process_has_published(graph: omnigraph.Graph) -> None:
+    insert(graph, "ann")
+    knows = 'insert Knows {from: "ann", to: "bob"}'
+    with ThreadPoolExecutor(2) as pool, _held_door(graph) as wait_for:
+        # The state in memory does not have bob; another process inserts him while the edge waits.
+        edge = pool.submit(run, graph, knows)
+        wait_for(1)
+        insert(reopen(graph), "bob")
+    assert edge.result().commit is not None
+    # A node that exists nowhere is a violation all the same.
+    with ThreadPoolExecutor(2) as pool, _held_door(graph) as wait_for:
+        edge = pool.submit(run, graph, knows.replace("bob", "nobody"))
+        wait_for(1)
+    with pytest.raises(ViolationError):
+        edge.result()
 
 
 def test_branches_do_not_wait_for_each_other(graph: omnigraph.Graph) -> None:
