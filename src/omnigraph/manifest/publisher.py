@@ -6,7 +6,8 @@ A failure of the store proves neither of the first two, so the publisher looks t
 "unknown" only if the lookup fails as well, or a late request may still take effect.
 
 - Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
-  Independent inserts among them are also staged together, as one wave (``Share``): their files are written in parallel.
+  Independent inserts among them are also staged together, as one wave (``Share``): their files are written in parallel,
+  and once, on a base that no writer before them makes obsolete.
 - A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
 - Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
@@ -127,6 +128,11 @@ class Publisher:
     stage_wave: StageWave
     _doors: dict[str, _Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def is_busy(self, incarnation: str) -> bool:
+        """True if another writer of this process publishes on a branch, or waits for it."""
+        door = self._doors.get(incarnation)
+        return door is not None and (door.lock.locked() or bool(door.waiting))
 
     def publish(
         self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
@@ -258,10 +264,7 @@ class Publisher:
             self._succeed(state, accepted)
 
     def _wave(self, current: ManifestState, batch: list[_Ticket]) -> list[tuple[_Ticket, PublishPlan]]:
-        """Stage the independent shares of a batch together; the others stay open for the next attempt.
-
-        Everything is decided from the published state, so every refusal stands.
-        """
+        """Stage the independent shares of a batch together; the others stay open for the next attempt."""
         capture = self.manifests.capture(current)
         joined: list[_Ticket] = []
         shares: list[Share] = []
@@ -277,7 +280,8 @@ class Publisher:
                     joined.append(ticket)
                     shares.append(ticket.share)
             except Exception as error:
-                if not self._is_overtaken(current, error):
+                # A share may be prepared here for the first time, on a state that lacks what others have published.
+                if self.manifests.fresh(current.incarnation).version == current.version:
                     _fail(ticket, error)
         if not joined:
             return []

@@ -85,7 +85,17 @@ def serve_app(app: ServerApp, listener: socket.socket, on_reload: Callable[[], N
             logging.getLogger("omnigraph.server").warning("work did not end in time")
             os._exit(0)
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(run())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop of libuv, which Windows does not have; a request costs less on it."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def serve_namespace(namespace: OmnigraphNamespace, host: str, port: int, started: Callable[[str], None]) -> None:

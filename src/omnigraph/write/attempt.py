@@ -83,7 +83,8 @@ class WriteJob(Generic[P]):
 
     A writer that relies on more than what ``prepare`` reads and stages declares it: ``since`` is the fence that it knew
     before it wrote its first file or read another branch, and ``renew`` is called before such things are used behind a
-    newer fence. ``local`` returns the change by itself, or None if it depends on more than the entities it names.
+    newer fence. ``local`` returns the change by itself, or None if it depends on more than the entities it names. A job
+    that ``is_brief`` is local and takes so little time that it may be prepared while others wait.
     """
 
     incarnation: str
@@ -93,6 +94,7 @@ class WriteJob(Generic[P]):
     since: Fence | None = None
     renew: Renew | None = None
     local: Callable[[P], LocalChange | None] | None = None
+    is_brief: bool = False
 
 
 def prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
@@ -127,6 +129,8 @@ def commit(context: WriteContext, job: WriteJob[P]) -> tuple[P, Published | None
 def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Published | None]:
     incarnation = job.incarnation
     base = context.manifests.warm(incarnation)
+    if job.is_brief and job.options.expected_head is None and context.publisher.is_busy(incarnation):
+        return _commit_in_turn(context, job, base, fence)
     began = time.monotonic()
     try:
         capture, prepared, plan = _plan_first(context, job)
@@ -142,17 +146,12 @@ def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Pub
         capture, prepared, plan = _plan_first(context, job)
     if prepared.is_empty:
         return prepared, None
-    last = prepared
-
-    def prepare_again(newer: Capture) -> P:
-        nonlocal last
-        last = _prepared_again(job, capture, newer)
-        return last
+    made = WaveMember(context, job, capture, prepared)
 
     def restage(newer: Capture, decision: Decision) -> PublishPlan:
         # The publisher calls this under the lock of the branch, and with group commit maybe in the thread of another
         # writer. So it only prepares and stages; the publisher does the retries.
-        again = prepare_again(newer)
+        made.prepared = again = _prepared_again(job, capture, newer)
         # An update or delete was decided from entities that it read. If these changed, the caller's intent may not hold
         # any more (lost update), so this is a conflict and not a retry.
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
@@ -163,17 +162,35 @@ def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Pub
         context.profiler.say("concurrent commit: checked and staged again")
         return staged
 
-    share = None
-    if plan is None:
-        plan = PublishPlan(job.info, capture.state, (), expected_head=job.options.expected_head)
-        share = WaveMember(context, job, capture, prepared, prepare_again)
+    share = made if plan is None else None
+    outline = PublishPlan(job.info, capture.state, (), expected_head=job.options.expected_head)
     published: Published | None = None
     with suppress(_NothingLeft):
-        fenced, seconds = replace(plan, fence=fence), time.monotonic() - began
+        fenced, seconds = replace(plan or outline, fence=fence), time.monotonic() - began
         with context.profiler.step(PUBLISH) as step:
             published = _publish(context, fenced, restage, seconds, share)
             step.rows = 1
-    return last, published
+    return made.known, published
+
+
+def _commit_in_turn(
+    context: WriteContext, job: WriteJob[P], base: ManifestState, fence: int
+) -> tuple[P, Published | None]:
+    """Publish a change that is prepared once, when its turn has come, on the state that the writers before it leave.
+
+    Prepared now, it would be prepared again behind them: that costs more than its share of a swap.
+    """
+    share = WaveMember(context, job)
+
+    def restage(newer: Capture, _: Decision) -> PublishPlan:
+        share.prepare(newer)
+        return _stage(context, job, share.known, newer)
+
+    published: Published | None = None
+    with suppress(_NothingLeft):
+        published = context.publisher.publish(PublishPlan(job.info, base, (), fence=fence), restage, share=share)
+    # An earlier commit with the same idempotency key is found without preparing anything.
+    return share.prepared or job.prepare(context.manifests.capture(base)), published
 
 
 def _prepared_again(job: WriteJob[P], before: Capture, newer: Capture) -> P:
@@ -214,20 +231,30 @@ class WaveMember(Generic[P]):
 
     context: WriteContext
     job: WriteJob[P]
-    capture: Capture
-    prepared: P
-    prepare_again: Callable[[Capture], P]
+    capture: Capture | None = None
+    prepared: P | None = None
+    """The change on that state; None until it is prepared."""
+
+    @property
+    def known(self) -> P:
+        assert self.prepared is not None, "a member joins before it is staged"
+        return self.prepared
 
     @property
     def change(self) -> LocalChange | None:
         assert self.job.local is not None
-        return self.job.local(self.prepared)
+        return self.job.local(self.known)
+
+    def prepare(self, capture: Capture) -> None:
+        """Prepare the change on a state."""
+        first, self.capture = self.capture, capture
+        self.prepared = self.job.prepare(capture) if first is None else _prepared_again(self.job, first, capture)
+        if self.prepared.is_empty:
+            raise _NothingLeft
 
     def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
-        if capture.state.head != self.capture.state.head:
-            self.prepared, self.capture = self.prepare_again(capture), capture
-            if self.prepared.is_empty:
-                raise _NothingLeft
+        if self.capture is None or capture.state.head != self.capture.state.head:
+            self.prepare(capture)
         # Another schema may make the change depend on more: then it is the only one of its wave.
         members = [other.change for other in others if isinstance(other, WaveMember)]
         own = self.change
@@ -238,7 +265,7 @@ def stage_wave(capture: Capture, shares: Sequence[Share]) -> list[PublishPlan]:
     """Stage the members of a wave (``manifest.publisher.StageWave``)."""
     members = [share for share in shares if isinstance(share, WaveMember)]
     if len(members) == 1:
-        return [_stage(members[0].context, members[0].job, members[0].prepared, capture)]
+        return [_stage(members[0].context, members[0].job, members[0].known, capture)]
     with ExitStack() as stack:
         steps = [stack.enter_context(member.context.profiler.step(STAGE)) for member in members]
         orders = [Order(member.job.info, member.job.options, member.change) for member in members if member.change]

@@ -1,12 +1,13 @@
 """Threads that share one graph are published together, and each gets its own commit and its own outcome."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import omnigraph
-from omnigraph.errors import OutcomeUnknown, StorageError, ViolationError
+from omnigraph.errors import OutcomeUnknown, PreconditionFailed, ReadSetConflict, StorageError, ViolationError
 from omnigraph.manifest import publisher
 from tests.promises.protocol.graphs import create, insert, names, person, reopen, run
 from tests.promises.protocol.queues import held_door, together
@@ -85,6 +86,42 @@ def test_writers_of_one_idempotency_key_make_one_commit(graph: omnigraph.Graph) 
     futures = together(graph, [lambda n=n: insert(graph, f"p{n}", idempotency_key="k") for n in range(4)])
     assert len({future.result().commit.id for future in futures}) == 1
     assert names(graph) == ["p0"]
+
+
+def test_an_update_that_waits_is_decided_from_what_it_read(graph: omnigraph.Graph) -> None:
+    insert(graph, "ann")
+    grow = 'query q($a: I32) { update Person set {age: $a} where name = "ann" }'
+    futures = together(graph, [lambda n=n: graph.mutate(grow, {"a": n}) for n in range(2)])
+    assert futures[0].result().commit is not None
+    with pytest.raises(ReadSetConflict):
+        futures[1].result()
+
+
+def test_a_waiting_insert_that_expects_a_head_is_refused_if_others_came_first(graph: omnigraph.Graph) -> None:
+    head = graph.snapshot().commit_id
+    futures = together(graph, [lambda n=n: insert(graph, f"p{n}", if_commit=head) for n in range(2)])
+    assert futures[0].result().commit is not None
+    with pytest.raises(PreconditionFailed):
+        futures[1].result()
+
+
+def test_a_waiting_insert_is_not_refused_for_what_another_process_has_published(graph: omnigraph.Graph) -> None:
+    insert(graph, "ann")
+    knows = 'insert Knows {from: "ann", to: "bob"}'
+    with ThreadPoolExecutor(2) as pool, held_door(graph) as waiting:
+        # The state in memory does not have bob; another process inserts him while the edge waits.
+        edge = pool.submit(run, graph, knows)
+        while not waiting():
+            threading.Event().wait(0.001)
+        insert(reopen(graph), "bob")
+    assert edge.result().commit is not None
+    # A node that exists nowhere is a violation all the same.
+    with ThreadPoolExecutor(2) as pool, held_door(graph) as waiting:
+        edge = pool.submit(run, graph, knows.replace("bob", "nobody"))
+        while not waiting():
+            threading.Event().wait(0.001)
+    with pytest.raises(ViolationError):
+        edge.result()
 
 
 def test_branches_do_not_wait_for_each_other(graph: omnigraph.Graph) -> None:

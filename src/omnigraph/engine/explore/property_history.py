@@ -68,9 +68,13 @@ def property_history(
     row = plain_row(snapshot, entity, entity_id)
     if row is None:
         raise NotFoundError(f"there is no {entity.name} with id {entity_id!r}", type=entity.name, id=entity_id)
-    location = snapshot.state.tables[entity.table_key].location
+    location = snapshot.manifest.tables[entity.table_key].location
+    # Commits do not tell an actor with a scope which tables they changed, so all of them are compared.
+    changing = _until(commits, snapshot.commit_id)
+    if snapshot.visible is None:
+        changing = _of_table(changing, location)
     walk = _Walk({name: value for name, value in row.items() if name in entity.properties})
-    for commit in islice(_of_table(_until(commits, snapshot.commit_id), location), COMMITS_READ_MAX):
+    for commit in islice(changing, COMMITS_READ_MAX):
         try:
             before = None if not commit.parents else _earlier(at(commit.parents[0]), location, entity_id)
         except (HistoryCleaned, PolicyDenied):
@@ -101,6 +105,6 @@ def _of_table(commits: Iterator[GraphCommit], location: str) -> Iterator[GraphCo
 def _earlier(snapshot: Snapshot, location: str, entity_id: str) -> dict[str, Any] | None:
     """The entity before a commit, in a table that may have had another name; None if it did not exist."""
     for entity in snapshot.entities():
-        if snapshot.state.tables[entity.table_key].location == location:
+        if snapshot.manifest.tables[entity.table_key].location == location:
             return plain_row(snapshot, entity, entity_id)
     return None

@@ -82,7 +82,7 @@ class Feed(Displayed):
 
     def baseline(self) -> ChangeBaseline:
         """Everything up to the head, in one page."""
-        snapshot = self.comparer.snapshot(self.head)
+        snapshot = restricted(self.comparer.snapshot(self.head))
         check_types(self.comparer.chosen, snapshot)
         return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
 
