@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
@@ -44,6 +45,9 @@ from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
+
+GATHER_SHARE: Final = 0.05
+"""Longest pause for the writers of the last group to come back, as a share of the time that publishing it took."""
 
 Restage = Callable[[Capture, Decision], PublishPlan]
 """Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
@@ -114,10 +118,62 @@ class _Ticket:
 
 @dataclass(slots=True)
 class _Door:
-    """Writers of one branch in this process: the thread that holds the lock publishes for all that wait."""
+    """Writers of one branch in this process: one of them publishes for all that wait.
+
+    A writer waits for its ticket to be closed, not for the others to leave: those that were published together would
+    otherwise come back one by one, each behind a new group of one.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
+    changed: threading.Condition = field(init=False)
+    """A group was published, or the thread that publishes leaves."""
+    arrived: threading.Condition = field(init=False)
+    """A ticket waits."""
     waiting: deque[_Ticket] = field(default_factory=deque)
+    is_busy: bool = False
+    """A thread publishes."""
+    last: tuple[int, float] = (0, 0.0)
+    """Tickets of the last group, and the seconds that publishing it took."""
+
+    def __post_init__(self) -> None:
+        self.changed, self.arrived = threading.Condition(self.lock), threading.Condition(self.lock)
+
+    def enter(self, ticket: _Ticket) -> bool:
+        """Wait until the ticket is closed (False), or this thread is the one that publishes (True)."""
+        with self.lock:
+            self.waiting.append(ticket)
+            self.arrived.notify()
+            try:
+                while ticket.is_open and self.is_busy:
+                    self.changed.wait()
+            except BaseException:
+                # An interrupted writer whose ticket was not taken yet is certainly not published.
+                if ticket in self.waiting:
+                    self.waiting.remove(ticket)
+                raise
+            if not ticket.is_open:
+                return False
+            self.is_busy = True
+            return True
+
+    def leave(self) -> None:
+        """Let another thread publish."""
+        with self.lock:
+            self.is_busy = False
+            self.changed.notify_all()
+
+    def next_batch(self, count_max: int) -> list[_Ticket]:
+        """The next group of tickets; those of the last one leave.
+
+        Writers that were published together come back together, one after the other. Without a short pause the first
+        of them would be a group of its own, and the others would wait for it.
+        """
+        count, seconds = self.last
+        with self.lock:
+            self.changed.notify_all()
+            if len(self.waiting) < count <= count_max:
+                self.arrived.wait_for(lambda: len(self.waiting) >= count, GATHER_SHARE * seconds)
+            return [self.waiting.popleft() for _ in range(min(len(self.waiting), count_max))]
 
 
 @dataclass(slots=True)
@@ -132,7 +188,7 @@ class Publisher:
     def is_busy(self, incarnation: str) -> bool:
         """True if another writer of this process publishes on a branch, or waits for it."""
         door = self._doors.get(incarnation)
-        return door is not None and (door.lock.locked() or bool(door.waiting))
+        return door is not None and (door.is_busy or bool(door.waiting))
 
     def publish(
         self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
@@ -143,15 +199,16 @@ class Publisher:
         """
         door = self._door(plan.base.incarnation)
         ticket = _Ticket(plan, restage, seconds, share, is_staged=share is None)
-        # Enqueue before taking the lock: the thread that publishes now can take this ticket along, and then this one
-        # finds it closed.
-        door.waiting.append(ticket)
-        with door.lock:
-            # The queue may be longer than a group, and then this ticket is not in the first batch.
-            while ticket.is_open:
-                count = min(len(door.waiting), self.manifests.store.tuning.published_commits_max)
-                batch = [door.waiting.popleft() for _ in range(count)]
-                self._publish_batch(plan.base.incarnation, batch, ticket)
+        if door.enter(ticket):
+            try:
+                # The queue may be longer than a group, and then this ticket is not in the first batch.
+                while ticket.is_open:
+                    batch = door.next_batch(self.manifests.store.tuning.published_commits_max)
+                    began = time.monotonic()
+                    self._publish_batch(plan.base.incarnation, batch, ticket)
+                    door.last = len(batch), time.monotonic() - began
+            finally:
+                door.leave()
         return ticket.outcome()
 
     def _door(self, incarnation: str) -> _Door:
@@ -264,7 +321,7 @@ class Publisher:
             self._succeed(state, accepted)
 
     def _wave(self, current: ManifestState, batch: list[_Ticket]) -> list[tuple[_Ticket, PublishPlan]]:
-        """Stage the independent shares of a batch together; the others stay open for the next attempt."""
+        """Stage the independent shares of a batch together; the others are staged behind them, one by one."""
         capture = self.manifests.capture(current)
         joined: list[_Ticket] = []
         shares: list[Share] = []
@@ -279,6 +336,9 @@ class Publisher:
                 elif self._is_first_of_its_kind(ticket, joined) and ticket.share.joins(capture, shares):
                     joined.append(ticket)
                     shares.append(ticket.share)
+                else:
+                    # Staged after the wave, on the commits that it depends on.
+                    ticket.share = None
             except Exception as error:
                 # A share may be prepared here for the first time, on a state that lacks what others have published.
                 if self.manifests.fresh(current.incarnation).version == current.version:

@@ -255,10 +255,10 @@ class WaveMember(Generic[P]):
     def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
         if self.capture is None or capture.state.head != self.capture.state.head:
             self.prepare(capture)
-        # Another schema may make the change depend on more: then it is the only one of its wave.
-        members = [other.change for other in others if isinstance(other, WaveMember)]
         own = self.change
-        return not members or (own is not None and all(item is not None and item.is_apart(own) for item in members))
+        # What a change depends on may turn out only now, or with another schema.
+        members = [other.change for other in others if isinstance(other, WaveMember)]
+        return own is not None and all(item is not None and item.is_apart(own) for item in members)
 
 
 def stage_wave(capture: Capture, shares: Sequence[Share]) -> list[PublishPlan]:

@@ -83,5 +83,5 @@ their time goes into their rows, not into waiting for the store."""
 WAVE_BYTES_MAX: Final = 1024 * 1024
 """The same in bytes."""
 
-WAVE_THREADS: Final = 16
+WAVE_THREADS: Final = 32
 """Files of a wave written in parallel: the threads mostly wait for the store."""

@@ -10,7 +10,7 @@ import omnigraph
 from omnigraph.errors import OutcomeUnknown, PreconditionFailed, ReadSetConflict, StorageError, ViolationError
 from omnigraph.manifest import publisher
 from tests.promises.protocol.graphs import create, insert, names, person, reopen, run
-from tests.promises.protocol.queues import held_door, together
+from tests.support.queues import held_door, together
 from tests.support.tuning import tuned
 
 

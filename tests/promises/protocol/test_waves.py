@@ -14,7 +14,7 @@ from omnigraph.storage.stage import staging
 from omnigraph.write import attempt
 from omnigraph.write.waves import Order
 from tests.promises.protocol.graphs import create, edge, insert, names, note, person, reopen, run
-from tests.promises.protocol.queues import together
+from tests.support.queues import together
 
 Write = Callable[[omnigraph.Graph], Any]
 

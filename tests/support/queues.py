@@ -13,8 +13,11 @@ import omnigraph
 def held_door(graph: omnigraph.Graph) -> Iterator[Callable[[], int]]:
     """No write is published inside the block. The block gets a function that counts those that wait."""
     door = graph._context.publisher._door(graph.id)
-    with door.lock:
+    door.is_busy = True
+    try:
         yield lambda: len(door.waiting)
+    finally:
+        door.leave()
 
 
 def together(graph: omnigraph.Graph, writes: list[Callable[[], Any]]) -> list[Future[Any]]:
