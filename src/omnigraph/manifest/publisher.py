@@ -17,12 +17,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
 
-from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
     ContentionError,
     NotFoundError,
@@ -40,140 +36,12 @@ from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
-from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.manifest.queue import Door, Published, Restage, Share, StageWave, Ticket
+from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
-
-GATHER_SHARE: Final = 0.05
-"""Longest pause for the writers of the last group to come back, as a share of the time that publishing it took."""
-
-Restage = Callable[[Capture, Decision], PublishPlan]
-"""Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
-
-
-class Share(Protocol):
-    """A prepared change that is staged by the publisher, in one wave with others that do not interact with it."""
-
-    def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
-        """Prepare on a state if it moved, and tell if the change is independent of others prepared on it.
-
-        Raises what the writer would report, for example a violation.
-        """
-        ...
-
-
-StageWave = Callable[[Capture, Sequence[Share]], list[PublishPlan]]
-"""Stages changes that joined each other. The versions of each plan hold the rows of all plans before it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A commit, and the state of its branch right after it.
-
-    ``repeated`` marks an idempotent retry: an earlier call made the commit. ``lost_swaps`` counts how often other
-    processes published first.
-    """
-
-    commit: GraphCommit
-    state: ManifestState
-    repeated: bool = False
-    lost_swaps: int = 0
-
-
-@dataclass(slots=True)
-class _Ticket:
-    """A write in the queue.
-
-    The original plan is kept: every attempt must start from a published base, and a batch rebases plans onto states
-    that are published only if its swap wins.
-
-    ``unclear`` is the manifest version of a swap with an unknown outcome, and its failure. In an object store such a
-    request may still take effect, until another swap has taken that version.
-    """
-
-    plan: PublishPlan
-    restage: Restage
-    seconds: float = 0.0
-    share: Share | None = None
-    """The change that is to be staged in a wave."""
-    is_staged: bool = True
-    """False if ``plan`` is an outline without writes."""
-    lost_swaps: int = 0
-    unclear: tuple[int, str] | None = None
-    published: Published | None = None
-    error: BaseException | None = None
-
-    @property
-    def is_open(self) -> bool:
-        return self.published is None and self.error is None
-
-    def outcome(self) -> Published:
-        if self.error is not None:
-            raise self.error
-        assert self.published is not None
-        return self.published
-
-
-@dataclass(slots=True)
-class _Door:
-    """Writers of one branch in this process: one of them publishes for all that wait.
-
-    A writer waits for its ticket to be closed, not for the others to leave: those that were published together would
-    otherwise come back one by one, each behind a new group of one.
-    """
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    changed: threading.Condition = field(init=False)
-    """A group was published, or the thread that publishes leaves."""
-    arrived: threading.Condition = field(init=False)
-    """A ticket waits."""
-    waiting: deque[_Ticket] = field(default_factory=deque)
-    is_busy: bool = False
-    """A thread publishes."""
-    last: tuple[int, float] = (0, 0.0)
-    """Tickets of the last group, and the seconds that publishing it took."""
-
-    def __post_init__(self) -> None:
-        self.changed, self.arrived = threading.Condition(self.lock), threading.Condition(self.lock)
-
-    def enter(self, ticket: _Ticket) -> bool:
-        """Wait until the ticket is closed (False), or this thread is the one that publishes (True)."""
-        with self.lock:
-            self.waiting.append(ticket)
-            self.arrived.notify()
-            try:
-                while ticket.is_open and self.is_busy:
-                    self.changed.wait()
-            except BaseException:
-                # An interrupted writer whose ticket was not taken yet is certainly not published.
-                if ticket in self.waiting:
-                    self.waiting.remove(ticket)
-                raise
-            if not ticket.is_open:
-                return False
-            self.is_busy = True
-            return True
-
-    def leave(self) -> None:
-        """Let another thread publish."""
-        with self.lock:
-            self.is_busy = False
-            self.changed.notify_all()
-
-    def next_batch(self, count_max: int) -> list[_Ticket]:
-        """The next group of tickets; those of the last one leave.
-
-        Writers that were published together come back together, one after the other. Without a short pause the first
-        of them would be a group of its own, and the others would wait for it.
-        """
-        count, seconds = self.last
-        with self.lock:
-            self.changed.notify_all()
-            if len(self.waiting) < count <= count_max:
-                self.arrived.wait_for(lambda: len(self.waiting) >= count, GATHER_SHARE * seconds)
-            return [self.waiting.popleft() for _ in range(min(len(self.waiting), count_max))]
 
 
 @dataclass(slots=True)
@@ -182,13 +50,13 @@ class Publisher:
 
     manifests: Manifests
     stage_wave: StageWave
-    _doors: dict[str, _Door] = field(default_factory=dict)
+    _doors: dict[str, Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def is_busy(self, incarnation: str) -> bool:
-        """True if another writer of this process publishes on a branch, or waits for it."""
+        """True if a writer is likely to wait for its turn, behind others of this process or of other processes."""
         door = self._doors.get(incarnation)
-        return door is not None and (door.is_busy or bool(door.waiting))
+        return door is not None and (door.is_busy or bool(door.waiting) or door.has_rivals)
 
     def publish(
         self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
@@ -198,57 +66,59 @@ class Publisher:
         A ``share`` is staged here, with those of other writers that wait; its plan is an outline without writes.
         """
         door = self._door(plan.base.incarnation)
-        ticket = _Ticket(plan, restage, seconds, share, is_staged=share is None)
+        ticket = Ticket(plan, restage, seconds, share, is_staged=share is None)
         if door.enter(ticket):
             try:
                 # The queue may be longer than a group, and then this ticket is not in the first batch.
                 while ticket.is_open:
                     batch = door.next_batch(self.manifests.store.tuning.published_commits_max)
                     began = time.monotonic()
-                    self._publish_batch(plan.base.incarnation, batch, ticket)
+                    self._publish_batch(door, plan.base.incarnation, batch, ticket)
                     door.last = len(batch), time.monotonic() - began
             finally:
                 door.leave()
         return ticket.outcome()
 
-    def _door(self, incarnation: str) -> _Door:
+    def _door(self, incarnation: str) -> Door:
         with self._lock:
-            return self._doors.setdefault(incarnation, _Door())
+            return self._doors.setdefault(incarnation, Door())
 
-    def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
+    def _publish_batch(self, door: Door, incarnation: str, batch: list[Ticket], own: Ticket) -> None:
         swaps_max = self.manifests.store.tuning.swaps_max
         try:
             # A write that waits for another one of its batch has lost no swap: its attempts count from the beginning.
             while left := [ticket for ticket in batch if ticket.is_open]:
-                self._publish_some(incarnation, left)
+                self._publish_some(door, incarnation, left)
                 if all(ticket.is_open for ticket in left):
                     for ticket in left:
-                        _fail(ticket, ContentionError(f"{swaps_max} others published first", hint="try again"))
+                        ticket.fail(ContentionError(f"{swaps_max} others published first", hint="try again"))
         except OmnigraphError as error:
             for ticket in batch:
-                _fail(ticket, error)
+                ticket.fail(error)
         except BaseException as error:
             # KeyboardInterrupt and the like arrive at any line, also after the swap. The other writers of the batch
             # were not interrupted, but whether their commits were published is unknown.
             for ticket in batch:
                 if ticket is not own:
-                    _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
-            _fail(own, error)
+                    ticket.fail(OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
+            own.fail(error)
 
-    def _publish_some(self, incarnation: str, batch: list[_Ticket]) -> None:
+    def _publish_some(self, door: Door, incarnation: str, batch: list[Ticket]) -> None:
         """Try until at least one ticket is closed, or all attempts are lost."""
         seconds = max(ticket.seconds for ticket in batch)
-        with Contention(self.manifests, incarnation, self.manifests.store.tuning.swaps_max, seconds) as attempts:
+        swaps_max = self.manifests.store.tuning.swaps_max
+        with Contention(self.manifests, incarnation, swaps_max, seconds, has_rivals=door.has_rivals) as attempts:
             for attempt in attempts:
+                known = self.manifests.warm(incarnation)
                 # While this writer waited for its turn other processes may have published. A swap on an outdated
                 # state would be lost, and the turn wasted.
-                warm = attempt < attempts.turn_after
-                state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
+                state = known if attempt < attempts.turn_after else self.manifests.fresh(incarnation)
                 self._try(state, batch)
+                door.note_rivals(was_overtaken=attempt > 0 or state.version != known.version)
                 if not all(ticket.is_open for ticket in batch):
                     return
 
-    def _try(self, current: ManifestState, batch: list[_Ticket]) -> None:
+    def _try(self, current: ManifestState, batch: list[Ticket]) -> None:
         """One swap for all open tickets, each rebased on the commits of those before it.
 
         A refusal stands only if it was decided from published commits (``state is current``). If it was decided from
@@ -267,7 +137,7 @@ class Publisher:
         """
         version = current.version + 1
         state = current
-        accepted: list[tuple[_Ticket, str]] = []
+        accepted: list[tuple[Ticket, str]] = []
         files: list[str] = []
         for ticket, plan in self._wave(current, batch):
             state = apply_plan(state, plan, version)
@@ -282,7 +152,7 @@ class Publisher:
             except Exception as error:
                 # Any exception is the failure of this one write: the rest of the batch must not share it.
                 if state is current and not self._is_overtaken(current, error):
-                    _fail(ticket, error)
+                    ticket.fail(error)
                 continue
             if isinstance(outcome, PublishPlan):
                 state = apply_plan(state, outcome, version)
@@ -316,14 +186,14 @@ class Publisher:
         except SwapNotDurable as error:
             # Readers see the commit, but a power loss may still take it back: neither success nor failure is true.
             for ticket, commit_id in accepted:
-                _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
+                ticket.fail(OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
         else:
             self._succeed(state, accepted)
 
-    def _wave(self, current: ManifestState, batch: list[_Ticket]) -> list[tuple[_Ticket, PublishPlan]]:
+    def _wave(self, current: ManifestState, batch: list[Ticket]) -> list[tuple[Ticket, PublishPlan]]:
         """Stage the independent shares of a batch together; the others are staged behind them, one by one."""
         capture = self.manifests.capture(current)
-        joined: list[_Ticket] = []
+        joined: list[Ticket] = []
         shares: list[Share] = []
         for ticket in batch:
             if not ticket.is_open or ticket.share is None:
@@ -342,7 +212,7 @@ class Publisher:
             except Exception as error:
                 # A share may be prepared here for the first time, on a state that lacks what others have published.
                 if self.manifests.fresh(current.incarnation).version == current.version:
-                    _fail(ticket, error)
+                    ticket.fail(error)
         if not joined:
             return []
         try:
@@ -350,7 +220,7 @@ class Publisher:
         except Exception as error:
             if len(joined) == 1:
                 if not self._is_overtaken(current, error):
-                    _fail(joined[0], error)
+                    joined[0].fail(error)
                 return []
             # One failure ends the wave. Staged one by one, each of them gets its own outcome.
             _logger.info("a wave of %d writes failed; staging them one by one", len(joined), exc_info=True)
@@ -359,7 +229,7 @@ class Publisher:
             return []
         return [(ticket, replace(plan, fence=ticket.plan.fence)) for ticket, plan in zip(joined, plans, strict=True)]
 
-    def _is_first_of_its_kind(self, ticket: _Ticket, joined: list[_Ticket]) -> bool:
+    def _is_first_of_its_kind(self, ticket: Ticket, joined: list[Ticket]) -> bool:
         """True if no commit of the same wave can change what becomes of this write, as a precondition or a repeat."""
         key = ticket.plan.info.idempotency_key
         is_repeat = key is not None and any(other.plan.info.idempotency_key == key for other in joined)
@@ -369,14 +239,14 @@ class Publisher:
         """True if a state failed only because it is outdated and cleanup has deleted its files."""
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
-    def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
+    def _succeed(self, state: ManifestState, accepted: list[tuple[Ticket, str]]) -> None:
         for ticket, commit_id in accepted:
             _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)
             assert commit is not None
             ticket.published = Published(commit, state, lost_swaps=ticket.lost_swaps)
 
-    def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> None:
+    def _resolve(self, state: ManifestState, accepted: list[tuple[Ticket, str]], error: SwapUnclear) -> None:
         """Look up the outcome of an inconclusive swap. If its version is still free, the same commits are retried."""
         try:
             found = self.manifests.reload(state.incarnation)
@@ -385,7 +255,7 @@ class Publisher:
             ]
         except Exception:
             for ticket, commit_id in accepted:
-                _fail(ticket, OutcomeUnknown(commit_id, str(error)))
+                ticket.fail(OutcomeUnknown(commit_id, str(error)))
             return
         # One swap publishes all commits or none.
         if all(is_published):
@@ -397,13 +267,13 @@ class Publisher:
             for ticket, _ in accepted:
                 ticket.unclear = (state.version, str(error))
 
-    def _settle(self, ticket: _Ticket, current: ManifestState) -> None:
+    def _settle(self, ticket: Ticket, current: ManifestState) -> None:
         """Resolve an unclear swap: once its version is taken by other commits, it can no longer take effect."""
         if ticket.unclear is not None and ticket.unclear[0] <= current.version:
             made = find_commit(self.manifests.store, current, ticket.plan.info.id)
             ticket.unclear = None if made is None else ticket.unclear
 
-    def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | Published:
+    def _rebased(self, ticket: Ticket, state: ManifestState) -> PublishPlan | Published:
         """The ticket's plan for this state, or its commit if that exists already."""
         made = self._admitted(ticket, state)
         if made is not None:
@@ -424,7 +294,7 @@ class Publisher:
             case Decision.CONFLICT:
                 raise conflict(rebase.table or "schema", plan.base, state)
 
-    def _admitted(self, ticket: _Ticket, state: ManifestState) -> Published | None:
+    def _admitted(self, ticket: Ticket, state: ManifestState) -> Published | None:
         """The ticket's commit if it exists already, else None; raises if the state admits no such write.
 
         The order of the checks matters: a commit that exists is a success whatever else changed since, so it is
@@ -492,14 +362,3 @@ def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSet
         expected=expected,
         actual=actual,
     )
-
-
-def _fail(ticket: _Ticket, error: BaseException) -> None:
-    if not ticket.is_open:
-        return
-    # An earlier swap of this ticket may still take effect, so whatever failed now is not the outcome.
-    if ticket.unclear is not None:
-        ticket.error = OutcomeUnknown(ticket.plan.info.id, ticket.unclear[1])
-        ticket.error.__cause__ = error
-    else:
-        ticket.error = error

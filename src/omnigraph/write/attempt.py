@@ -34,7 +34,8 @@ from omnigraph.history.rebase import Decision
 from omnigraph.history.state import Fence, ManifestState
 from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.fences import Fenced
-from omnigraph.manifest.publisher import Published, Restage, Share, check_precondition, conflict, schema_conflict
+from omnigraph.manifest.publisher import check_precondition, conflict, schema_conflict
+from omnigraph.manifest.queue import Published, Restage, Share
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
@@ -227,7 +228,7 @@ def _report(context: WriteContext, plan: PublishPlan) -> None:
 
 @dataclass
 class WaveMember(Generic[P]):
-    """A local change that waits to be staged in a wave (``manifest.publisher.Share``)."""
+    """A local change that waits to be staged in a wave (``manifest.queue.Share``)."""
 
     context: WriteContext
     job: WriteJob[P]
@@ -262,7 +263,7 @@ class WaveMember(Generic[P]):
 
 
 def stage_wave(capture: Capture, shares: Sequence[Share]) -> list[PublishPlan]:
-    """Stage the members of a wave (``manifest.publisher.StageWave``)."""
+    """Stage the members of a wave (``manifest.queue.StageWave``)."""
     members = [share for share in shares if isinstance(share, WaveMember)]
     if len(members) == 1:
         return [_stage(members[0].context, members[0].job, members[0].known, capture)]

@@ -72,18 +72,29 @@ class KeyCache:
         if listed is None:
             listed = _keyed(location, dataset.get_fragments())
             self._lists.put((location, dataset.version), listed)
-        return self._find(location, listed, list(ids))
+        return self._find(location, dataset, listed, list(ids))
 
-    def find_in(self, location: str, fragments: Iterable[lance.LanceFragment], wanted: list[str]) -> dict[str, int]:
+    def find_in(
+        self,
+        location: str,
+        dataset: lance.LanceDataset,
+        fragments: Iterable[lance.LanceFragment],
+        wanted: list[str],
+    ) -> dict[str, int]:
         """The same for some fragments, whatever their size."""
-        return self._find(location, _keyed(location, fragments), wanted)
+        return self._find(location, dataset, _keyed(location, fragments), wanted)
 
     def _find(
-        self, location: str, fragments: Iterable[tuple[lance.LanceFragment, FragmentKey]], wanted: list[str]
+        self,
+        location: str,
+        dataset: lance.LanceDataset,
+        listed: list[tuple[lance.LanceFragment, FragmentKey]],
+        wanted: list[str],
     ) -> dict[str, int]:
+        known = self._read(location, dataset, [pair for pair in listed if self._fragments.get(pair[1]) is None])
         found: dict[str, int] = {}
-        for fragment, key in fragments:
-            offsets = self._offsets(location, fragment, key)
+        for fragment, key in listed:
+            offsets = known.get(fragment.fragment_id) or self._fragments.get(key) or {}
             base = fragment.fragment_id << 32
             if len(wanted) < len(offsets):
                 found.update((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
@@ -92,15 +103,21 @@ class KeyCache:
                 found.update((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
         return found
 
-    def _offsets(self, location: str, fragment: Any, key: FragmentKey) -> dict[str, int]:
-        known = self._fragments.get(key)
-        if known is not None:
-            return known
+    def _read(
+        self, location: str, dataset: lance.LanceDataset, unknown: list[tuple[lance.LanceFragment, FragmentKey]]
+    ) -> dict[int, dict[str, int]]:
+        """Read and cache the ids of fragments, all in one scan: other processes add one fragment with every commit."""
+        if not unknown:
+            return {}
+        offsets: dict[int, dict[str, int]] = {fragment.fragment_id: {} for fragment, _ in unknown}
         with translated(f"the ids of {location} cannot be read", location=location):
-            table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
+            fragments = [fragment for fragment, _ in unknown]
+            table = dataset.scanner(["id"], with_row_address=True, fragments=fragments).to_table()
         ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
-        offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
-        self._fragments.put(key, offsets)
+        for id_, address in zip(ids, addresses, strict=True):
+            offsets[address >> 32][id_] = address & 0xFFFFFFFF
+        for fragment, key in unknown:
+            self._fragments.put(key, offsets[fragment.fragment_id])
         return offsets
 
 

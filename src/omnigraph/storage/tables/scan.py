@@ -109,11 +109,10 @@ def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
 def find_ids_in(store: Store, pin: TablePin, fragments: Iterable[int], ids: Sequence[str]) -> dict[str, int]:
     """Row addresses of the ids that exist in small fragments."""
     wanted = set(fragments)
-    chosen = [
-        item for item in store.open(pin.location, pin.lance_version).get_fragments() if item.fragment_id in wanted
-    ]
+    dataset = store.open(pin.location, pin.lance_version)
+    chosen = [item for item in dataset.get_fragments() if item.fragment_id in wanted]
     with _reading(pin):
-        return store.keys.find_in(pin.location, chosen, list(dict.fromkeys(ids)))
+        return store.keys.find_in(pin.location, dataset, chosen, list(dict.fromkeys(ids)))
 
 
 def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int]:
