@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from omnigraph.core.display import Display
 
-
 EXTERNAL_DIRECTORY: Final = "external"
 """The directory of the seals of external types. Their rows are in tables of other formats, outside the graph."""
 

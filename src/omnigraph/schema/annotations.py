@@ -249,7 +249,7 @@ def _external(findings: Findings, kind: TypeKind, owner: str, annotation: Annota
         return None
     address = written_name(annotation.value)
     if address is None or not address.strip():
-        message = '@external requires the address of a table, as in `@external("s3://bucket/orders/*.parquet")`'
+        message = '@external requires the address of a table, as in `@external("/data/orders/*.parquet")`'
         findings.error(Rule.ANNOTATION_ARGUMENTS, message, annotation.span)
         return None
     _check_address(findings, owner, address, annotation)
@@ -282,7 +282,7 @@ def _check_address(findings: Findings, owner: str, address: str, annotation: Ann
     scheme, separator, rest = address.partition("://")
     if not separator and not address.startswith("/"):
         message = f"the address of {owner} is relative: '{address}'"
-        hint = "write the whole path, such as `/data/orders/*.parquet`, or an address such as `s3://bucket/orders/`"
+        hint = "write the whole path, such as `/data/orders/*.parquet`, or the address of a bucket with its scheme"
         findings.error(Rule.EXTERNAL_ADDRESS, message, annotation.span, hint)
     elif separator and scheme.lower() != "file" and "@" in rest.partition("/")[0]:
         message = f"the address of {owner} holds credentials, which a schema must not"

@@ -63,7 +63,8 @@ def to_json(schema: SchemaIR) -> JsonObject:
 
 
 def _has_external(schema: SchemaIR) -> bool:
-    return any(type_.external is not None for type_ in (*schema.nodes, *schema.edges))
+    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
+    return any(type_.external is not None for type_ in types)
 
 
 def canonical(value: Mapping[str, object]) -> str:

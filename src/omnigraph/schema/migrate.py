@@ -204,7 +204,8 @@ def _source_steps(kind: TypeKind, entity: str, old: TypeIR, new: TypeIR) -> Iter
     if before is None or after is None:
         was, becomes = ("stored", "external") if before is None else ("external", "stored")
         yield UnsupportedChange(
-            entity, f"changing {kind.value} {new.name} from {was} to {becomes} is not supported: add it under a new name"
+            entity,
+            f"changing {kind.value} {new.name} from {was} to {becomes} is not supported: add it under a new name",
         )
     elif before != after:
         yield ChangeSource(kind, new.name, None, external_text(before), external_text(after))

@@ -105,10 +105,9 @@ def _step_fields(step: Step) -> dict[str, Any]:
             return {**dropped, **_code_json(code)}
         case DropProperty(kind, type_name, name, mode, code):
             return {**_of_property("drop_property", kind, type_name, name), "mode": mode.value, **_code_json(code)}
-        case ChangeSource(kind, type_name, None, before, after):
-            return {**_of_type("change_source", kind, type_name), "from": before, "to": after}
-        case ChangeSource(kind, type_name, name, before, after):
-            return {**_of_property("change_source", kind, type_name, name), "from": before, "to": after}
+        case ChangeSource(kind, type_name, prop, before, after):
+            whose = {} if prop is None else {"property_name": prop}
+            return {**_of_type("change_source", kind, type_name), **whose, "from": before, "to": after}
         case UnsupportedChange(entity, reason, code):
             return {"kind": "unsupported_change", "entity": entity, "reason": reason, **_code_json(code)}
         case _:

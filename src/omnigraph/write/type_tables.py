@@ -14,6 +14,7 @@ from omnigraph.rows.arrow_types import Entity, column_identity, stored_fields, t
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.evolution import stage_columns
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 
@@ -23,14 +24,25 @@ def entities(catalog: Catalog) -> list[Entity]:
     return [*catalog.nodes.values(), *catalog.edges.values()]
 
 
+def stored_entities(catalog: Catalog) -> list[Entity]:
+    """The types whose rows are in the graph."""
+    return [entity for entity in entities(catalog) if entity.ir.external is None]
+
+
+def external_entities(catalog: Catalog) -> list[Entity]:
+    """The types whose rows are in tables outside the graph."""
+    return [entity for entity in entities(catalog) if entity.ir.external is not None]
+
+
 def table_id(entity: Entity) -> TableId:
     """The table of a type."""
-    return TableId("edge" if isinstance(entity, EdgeType) else "node", entity.ir.id, entity.ir.incarnation)
+    kind = "edge" if isinstance(entity, EdgeType) else "node"
+    return TableId(kind, entity.ir.id, entity.ir.incarnation, is_external=entity.ir.external is not None)
 
 
 def entity_batches(store: Store, pin: TablePin, entity: Entity, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Columns of a type, in its order, from a version that may name them differently; missing ones are null."""
-    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, open_table(store, pin).schema)
     schema = pa.schema([field.with_nullable(True) for field in table_schema(entity) if field.name in names])
     wanted = [stored[field.name].name for field in schema if field.name in stored]
     for batch in scan(store, pin, wanted, blobs_as_bytes=True):
