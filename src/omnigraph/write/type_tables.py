@@ -6,10 +6,12 @@ Properties are matched by stable id, so the column may have another name in an o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from omnigraph.core.tables import TableId, TablePin
+from omnigraph.errors import ExternalTypeError, Hint
 from omnigraph.rows.arrow_types import Entity, column_identity, stored_fields, table_schema
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.storage.stage import staging
@@ -32,6 +34,37 @@ def stored_entities(catalog: Catalog) -> list[Entity]:
 def external_entities(catalog: Catalog) -> list[Entity]:
     """The types whose rows are in tables outside the graph."""
     return [entity for entity in entities(catalog) if entity.ir.external is not None]
+
+
+def refuse_external(entity: Entity, what: str | None = None) -> None:
+    """Raise ExternalTypeError for a write to a type whose rows are outside the graph; ``what`` is the problem."""
+    external = entity.ir.external
+    if external is not None:
+        raise ExternalTypeError(
+            what or f"{entity.name} is external: its rows are in {external.address!r}, and the graph only reads them",
+            hint=Hint(
+                f"change that table, then call graph.refresh_external({entity.name!r})",
+                f"change that table, then run omnigraph external refresh --type {entity.name}",
+            ),
+            type=entity.name,
+        )
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """One node or edge type before and after; None where it does not exist."""
+
+    before: Entity | None
+    after: Entity | None
+
+
+def type_changes(before: Catalog, after: Catalog) -> Iterator[TypeChange]:
+    """The node and edge types of two schemas, paired by stable id."""
+    old = {item.ir.id: item for item in entities(before)}
+    for item in entities(after):
+        yield TypeChange(old.pop(item.ir.id, None), item)
+    for gone in old.values():
+        yield TypeChange(gone, None)
 
 
 def table_id(entity: Entity) -> TableId:

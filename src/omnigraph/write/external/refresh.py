@@ -19,7 +19,7 @@ from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.external.sealing import Sealing, is_readable, sealing, store_seals
 from omnigraph.write.load.rows import Progress
-from omnigraph.write.schema.cast import check_same_type
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.type_tables import table_id
 
 
@@ -44,7 +44,8 @@ class PreparedRefresh:
         """Store the seals."""
         files = store_seals(self.store, self.changed.values())
         writes = tuple(
-            seal_write(entity, seal, self.counted[key]) for key, (entity, seal) in sorted(self.changed.items())
+            TableWrite(key, table_id(entity).location, WriteMode.SEAL, seal.number, seal.rows, *self.counted[key])
+            for key, (entity, seal) in sorted(self.changed.items())
         )
         return PublishPlan(
             info,
@@ -54,11 +55,6 @@ class PreparedRefresh:
             options.expected_head,
             files=tuple(files),
         )
-
-
-def seal_write(entity: Entity, seal: Seal, counts: Counts) -> TableWrite:
-    """The write of one seal."""
-    return TableWrite(entity.table_key, table_id(entity).location, WriteMode.SEAL, seal.number, seal.rows, *counts)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from omnigraph.storage.stage.discard import discard_rows
 from omnigraph.storage.stage.staging import ROWS_PER_FILE_MAX, WrittenRows, write_rows
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.keys import Piece
+from omnigraph.write.type_tables import refuse_external
 
 
 class RowNotes(Protocol):
@@ -60,6 +61,7 @@ class FragmentWriter:
 
     def add(self, source: str, rows: TypedRows) -> None:
         """Add rows; starts to write a full fragment, or the largest one if too many bytes are pending."""
+        refuse_external(rows.entity)
         key = rows.table_key
         pending = self._pending.setdefault(key, _Pending())
         if pending.rows + rows.batch.num_rows > ROWS_PER_FILE_MAX:

@@ -23,6 +23,7 @@ from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.merge.external import lost_nodes
 from omnigraph.write.merge.schema import judges_vacated
 from omnigraph.write.merge.settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge.sides import GraphSides
@@ -229,4 +230,4 @@ def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
     ]
     if tables[key].is_adopted and kept:
         gone |= sides.deleted(key, of_source=True)
-    return gone
+    return gone | lost_nodes(sides, tables[key])
