@@ -132,7 +132,7 @@ def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePi
     if before is None or after is None or before.lance_version == after.lance_version:
         return frozenset()
     if before.is_external and after.is_external:
-        # Files are told apart by the columns that they are read as, too.
+        # The identity of an external file includes the columns that it is read as.
         return frozenset()
     found: set[int] = set()
     one, other = (store.open(pin.location, pin.lance_version) for pin in (before, after))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from omnigraph.errors import OmnigraphError
+from omnigraph.errors import NotFoundError, OmnigraphError
 from omnigraph.lake.external.seal import Seal, SealedFile
 from omnigraph.storage.objects.source_files import find_files
 
@@ -21,8 +21,10 @@ def unreadable_files(seal: Seal, options: Mapping[str, str]) -> Iterator[tuple[s
         sealed = seal.source_file(file, options)
         try:
             [found] = find_files(sealed.address, sealed.options)
+        except NotFoundError:
+            return sealed.address, "is missing"
         except OmnigraphError as error:
-            return sealed.address, error.message
+            return sealed.address, f"cannot be looked at: {error.message}"
         if found.size != sealed.size:
             return sealed.address, f"has {found.size} bytes, not the {sealed.size} that were sealed"
         if found.stamp != sealed.stamp:

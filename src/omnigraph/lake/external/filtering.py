@@ -141,7 +141,7 @@ def _within(operator: str, value: Any, bounds: Bounds | None) -> bool:
 
 
 def _on_key(row_filter: Comparison | Membership, seal: Seal) -> RowFilter | None:
-    """A filter on ids as one on the property that is the key; None if it cannot be told by the property."""
+    """A filter on ids as one on the property that is the key; None if the property does not decide it."""
     keys = [column for column in seal.columns if seal.key == (column.name,) and column.property_id is not None]
     if len(keys) != 1:
         return None
@@ -176,7 +176,7 @@ def group_bounds(
             return None
         low, high = statistics.min, statistics.max
         # Only where the cast keeps the order of values: a number that becomes a date, say, has other bounds.
-        if {type(low), type(high)} != {_TRUSTED.get(type_.scalar)}:
+        if {type(low), type(high)} != {BOUNDS.get(type_.scalar)}:
             return None
         return (low, high) if type_.scalar is not Scalar.DATETIME else (_stored_time(low), _stored_time(high))
 
@@ -189,12 +189,18 @@ def _stored_time(moment: datetime) -> datetime:
     return known.replace(microsecond=known.microsecond // 1000 * 1000)
 
 
-_TRUSTED: Final[Mapping[Scalar, type]] = {
+BOUNDS: Final[Mapping[Scalar, type | None]] = {
     Scalar.STRING: str,
+    Scalar.BOOL: None,
     Scalar.I32: int,
     Scalar.I64: int,
+    # Statistics of unsigned numbers depend on the program that wrote them.
+    Scalar.U32: None,
+    Scalar.U64: None,
+    # A number that is rounded to 32 bits may lie outside the bounds of its file.
+    Scalar.F32: None,
     Scalar.F64: float,
-    Scalar.DATE: date,
     Scalar.DATETIME: datetime,
+    Scalar.DATE: date,
 }
-"""Scalars whose statistics are compared, and the type of these."""
+"""Type of the statistics that bound a scalar; None if they are not compared."""

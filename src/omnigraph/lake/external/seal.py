@@ -35,7 +35,7 @@ FRAGMENT_ROWS: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """A Parquet file. ``path`` is relative to the root of the seal, or an address for a file elsewhere."""
+    """A Parquet file. ``path`` is relative to the root of the seal; a file outside the root has its address."""
 
     path: str
     size: int
@@ -109,8 +109,8 @@ class Seal:
 
     def source_file(self, file: SealedFile, options: Mapping[str, str]) -> SourceFile:
         """A file to read."""
-        is_elsewhere = file.path.startswith("/") or "://" in file.path
-        address = file.path if is_elsewhere else f"{self.root}{file.path}"
+        is_outside = file.path.startswith("/") or "://" in file.path
+        address = file.path if is_outside else f"{self.root}{file.path}"
         return SourceFile(address, address, file.size, file.stamp, options if "://" in address else {})
 
     def chunks(self) -> Iterator[Chunk]:

@@ -90,7 +90,7 @@ def check_external(sides: GraphSides, tables: Mapping[str, MergedTable]) -> None
 
 
 def _check_readable(sides: GraphSides, pin: TablePin) -> None:
-    """Refuse to go back to a version of which files are gone: the head would be unreadable."""
+    """Refuse to go back to a version without its files: the head would be unreadable."""
     store = sides.store
     for path, what in unreadable_files(stored_seal(store, pin), store.options):
         raise SourceChanged(
