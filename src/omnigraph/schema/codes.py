@@ -59,6 +59,7 @@ class Rule(Enum):
     UNINDEXED_VECTOR = ("S208", "an embedded vector without an index: search reads every entity")
     UNIQUE_NEVER_HOLDS = ("S209", "a `@unique` over a list or vector refuses every value that is not null")
     WRITTEN_TWICE = ("S210", "something is written twice and counts once")
+    EXTERNAL_INDEX = ("S211", "an `@index` of an external type has no effect")
 
     def __init__(self, code: str, meaning: str) -> None:
         self.code = code

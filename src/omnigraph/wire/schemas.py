@@ -49,6 +49,7 @@ def schema_result_json(result: SchemaResult) -> dict[str, Any]:
         "step_count": len(result.plan.steps),
         "graph_manifest_version": result.manifest_version,
         **migration_json(result.plan),
+        **({"remarks": list(result.remarks)} if result.remarks else {}),
         "commit": optional_commit_json(result.commit),
     }
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -37,16 +38,23 @@ def find_table(address: str, options: Mapping[str, str]) -> FoundTable:
         [file] = find_files(place, options)
         values = (action.get("partition") or {}).items()
         constants = {names.get(name, name): _text(value) for name, value in values}
-        files.append(FoundFile(file, constants, deleted.get(uri, np.zeros(0, np.int64))))
+        files.append(FoundFile(file, constants, deleted.pop(place, np.zeros(0, np.int64))))
+    if deleted:
+        # Never ignored: rows that were deleted would come back.
+        raise StorageError(
+            f"the Delta table {address!r} deletes rows of an unknown file {min(deleted)!r}", path=address
+        )
     columns = {name: SourceColumn(known) for name, known in names.items()}
     return FoundTable(f"{address.rstrip('/')}/", str(table.version()), files, columns)
 
 
 def _deleted(table: DeltaTable) -> dict[str, Rows]:
-    """Offsets of deleted rows by file."""
+    """Offsets of deleted rows by file. Here the library names files by URL, with escapes."""
     found = pa.table(table.deletion_vectors())
     pairs = zip(found.column("filepath").to_pylist(), found.column("selection_vector"), strict=True)
-    return {path: np.flatnonzero(~np.asarray(kept.values, bool)) for path, kept in pairs}
+    return {
+        unquote(path.removeprefix("file://")): np.flatnonzero(~np.asarray(kept.values, bool)) for path, kept in pairs
+    }
 
 
 def _text(value: object) -> str | None:
