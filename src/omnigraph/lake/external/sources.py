@@ -67,12 +67,12 @@ def find_source(external: External, options: Mapping[str, str]) -> Source:
     return Source(address, format_, found.version, found.root, tuple(files), columns)
 
 
-def _footer(item: FoundFile) -> tuple[tuple[int, ...], frozenset[str]]:
+def _footer(item: FoundFile) -> tuple[tuple[int, ...], list[str]]:
     """Rows of the row groups of a file, and the names of its columns."""
     with open_rows(item.file, "an external type") as rows:
         footer = rows.footer
         groups = tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
-        return groups, frozenset(rows.schema.names)
+        return groups, list(rows.schema.names)
 
 
 def format_at(address: str, options: Mapping[str, str]) -> ExternalFormat:
