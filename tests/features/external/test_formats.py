@@ -30,7 +30,6 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, SetSnapshotRefUpdate
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, ListType, LongType, NestedField, StringType
-from pyiceberg.utils.config import Config
 
 import omnigraph
 from omnigraph.errors import NotFoundError, SourceChanged, UsageError, ViolationError
@@ -268,7 +267,6 @@ def _iceberg_orders(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
     settings = {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", "warehouse": f"file://{directory}/warehouse"}
     for name, value in settings.items():
         monkeypatch.setenv(f"PYICEBERG_CATALOG__SHOP__{name.upper()}", value)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
     catalog = SqlCatalog("shop", **settings)
     catalog.create_namespace("sales")
     columns = Schema(

@@ -19,6 +19,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.utils.config import Config
 
 from omnigraph.errors import UsageError
 from omnigraph.lake.external.found import FoundFile, FoundTable, SourceColumn
@@ -49,7 +50,8 @@ def _table(address: str, options: Mapping[str, str]) -> Table:
     files = LakeFiles(options)
     if address.startswith(CATALOG):
         catalog, _, name = address.removeprefix(CATALOG).partition("/")
-        known = load_catalog(catalog).load_table(name)
+        # The library reads its configuration once, at import; a service may get its catalog later.
+        known = load_catalog(catalog, **(Config().get_catalog_config(catalog) or {})).load_table(name)
         # Our own clients, so that planning needs no other credentials than reading.
         return Table(known.name(), known.metadata, known.metadata_location, files, known.catalog)
     path = address if address.endswith(".metadata.json") else _newest(address, options)
