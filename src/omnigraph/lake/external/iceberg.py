@@ -50,13 +50,18 @@ def _table(address: str, options: Mapping[str, str]) -> Table:
     files = LakeFiles(options)
     if address.startswith(CATALOG):
         catalog, _, name = address.removeprefix(CATALOG).partition("/")
-        # The library reads its configuration once, at import; a service may get its catalog later.
-        known = load_catalog(catalog, **(Config().get_catalog_config(catalog) or {})).load_table(name)
+        known = load_catalog(catalog, **_settings(catalog)).load_table(name)
         # Our own clients, so that planning needs no other credentials than reading.
         return Table(known.name(), known.metadata, known.metadata_location, files, known.catalog)
     path = address if address.endswith(".metadata.json") else _newest(address, options)
     metadata = FromInputFile.table_metadata(files.new_input(path))
     return Table(("omnigraph", "external"), metadata, path, files, NoopCatalog("external"))
+
+
+def _settings(catalog: str) -> dict[str, str]:
+    """The settings of a catalog. The library itself reads them once, at its import; a service may get them later."""
+    found = Config().get_catalog_config(catalog) or {}
+    return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
 def _newest(address: str, options: Mapping[str, str]) -> str:
