@@ -26,6 +26,7 @@ class CommitKind(StrEnum):
     SCHEMA = "schema"
     MAINTENANCE = "maintenance"
     REVERT = "revert"
+    REFRESH = "refresh"
 
     @property
     def is_logical(self) -> bool:

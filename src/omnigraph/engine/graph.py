@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.durations import Duration
     from omnigraph.engine.export.result import ExportResult
+    from omnigraph.engine.external.result import ExternalTypeList, RefreshResult
     from omnigraph.engine.history.commit_changes import CommitChanges, Compared
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
@@ -1070,6 +1071,54 @@ class Graph:
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         edits = SchemaEdits(declare or {}, frozenset(drop), allow_drop)
         return commit_versions(self._context, versions, edits, branch, options)
+
+    def external_types(
+        self,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        check: bool = False,
+        actor: Caller = None,
+    ) -> ExternalTypeList:
+        """The external types of a branch, a commit or a time, with the versions of their tables that it pins.
+
+        ``check`` compares the sealed files with those that are there, without reading them.
+        """
+        from omnigraph.engine.external.run import external_types
+
+        return external_types(self._at(branch, at), check=check)
+
+    @logged("refresh_external")
+    def refresh_external(
+        self,
+        type_name: str | Sequence[str] | None = None,
+        *,
+        branch: str = MAIN,
+        actor: Caller = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> RefreshResult:
+        """Pin the newest versions of the tables of external types, of one or some or all, as one atomic commit.
+
+        The rows are read and checked like those of a load: types, keys, constraints, and the ends of edges. Without a
+        newer version there is no commit. ``progress`` is called with the number of rows read.
+        """
+        from omnigraph.engine.external.run import refresh_external
+
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
+        return refresh_external(self._context, branch, type_name, options, progress)
+
+    @logged("refresh_external_preview")
+    def refresh_external_preview(
+        self, type_name: str | Sequence[str] | None = None, *, branch: str = MAIN, actor: Caller = None
+    ) -> WritePreview:
+        """The counts per table that ``refresh_external`` would commit. The tables are read and checked."""
+        from omnigraph.engine.external.run import refresh_preview
+
+        return refresh_preview(self._context, branch, type_name)
 
     @logged("mirror")
     def mirror(

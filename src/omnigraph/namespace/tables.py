@@ -140,5 +140,6 @@ class Graphs:
         return found
 
     def tables(self, path: Path) -> list[str]:
-        """The names of the tables at a ref."""
-        return sorted(table_names(self.snapshot(path).entities()))
+        """The names of the tables at a ref. External types have none that a Lance client could open."""
+        names = table_names(self.snapshot(path).entities())
+        return sorted(name for name, entity in names.items() if entity.ir.external is None)

@@ -1,7 +1,8 @@
 """The stored JSON form of an accepted schema, and the two hashes of it.
 
 ``digest`` identifies a stored schema, ids included. ``shape_hash`` identifies its meaning: two texts that differ in
-order, comments, rename hints or history have the same shape. Writers write ``VERSION``; readers refuse any other.
+order, comments, rename hints or history have the same shape. Writers write the lowest version that has what a schema
+needs, and readers refuse versions that they do not know.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from omnigraph.schema.ir import (
     ConstraintIR,
     CustomAnnotation,
     EdgeIR,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -29,7 +31,7 @@ from omnigraph.schema.ir import (
     UniqueConstraint,
     types_of,
 )
-from omnigraph.schema.json_reader import FORMAT, VERSION, from_json
+from omnigraph.schema.json_reader import EXTERNAL_VERSION, FORMAT, VERSION, from_json
 from omnigraph.schema.types import PropertyType
 
 __all__ = [
@@ -50,7 +52,7 @@ def to_json(schema: SchemaIR) -> JsonObject:
     """The complete JSON form."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": EXTERNAL_VERSION if _has_external(schema) else VERSION,
         "domain": schema.domain,
         "next_id": schema.next_id,
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
@@ -58,6 +60,11 @@ def to_json(schema: SchemaIR) -> JsonObject:
         "edges": [_type_json(edge) for edge in schema.edges],
         **({"retired": list(schema.retired)} if schema.retired else {}),
     }
+
+
+def _has_external(schema: SchemaIR) -> bool:
+    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
+    return any(type_.external is not None for type_ in types)
 
 
 def canonical(value: Mapping[str, object]) -> str:
@@ -146,6 +153,17 @@ def _notes_json(type_: NodeIR | EdgeIR) -> JsonObject:
         "description": type_.description,
         "instruction": type_.instruction,
         "annotations": [_annotation_json(annotation) for annotation in type_.annotations],
+        **({} if type_.external is None else {"external": _external_json(type_.external)}),
+    }
+
+
+def _external_json(external: External) -> JsonObject:
+    return {
+        "address": external.address,
+        "format": None if external.format is None else external.format.value,
+        "id": external.id,
+        "from": external.source,
+        "to": external.target,
     }
 
 
@@ -160,6 +178,7 @@ def _property_json(prop: PropertyIR) -> JsonObject:
         "merge": None if prop.merge is None else prop.merge.value,
         "injected_from": prop.injected_from,
         "annotations": [_annotation_json(annotation) for annotation in prop.annotations],
+        **({} if prop.column is None else {"column": prop.column}),
     }
 
 

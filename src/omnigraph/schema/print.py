@@ -14,6 +14,7 @@ from omnigraph.schema.ir import (
     ConstraintIR,
     CustomAnnotation,
     EdgeIR,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -88,7 +89,17 @@ def _header(type_: TypeIR) -> str:
 def _notes(type_: NodeIR | EdgeIR) -> list[str]:
     texts = [("description", type_.description), ("instruction", type_.instruction)]
     written = [f"@{name}({spell_string(text)})" for name, text in texts if text is not None]
+    if type_.external is not None:
+        written.append(external_text(type_.external))
     return [*written, *map(_annotation_text, type_.annotations)]
+
+
+def external_text(external: External) -> str:
+    """The annotation of an external type."""
+    columns = (("id", external.id), ("from", external.source), ("to", external.target))
+    given = [("format", external.format), *columns]
+    arguments = [f", {name}={spell_string(text)}" for name, text in given if text is not None]
+    return f"@external({spell_string(external.address)}{''.join(arguments)})"
 
 
 def _property_text(prop: PropertyIR, owner: TypeIR) -> str:
@@ -99,6 +110,8 @@ def _property_text(prop: PropertyIR, owner: TypeIR) -> str:
     if prop.embed is not None and any(other.name == prop.embed.source for other in owner.properties):
         model = "" if prop.embed.model is None else f", model={spell_string(prop.embed.model)}"
         parts.append(f"@embed({spell_string(prop.embed.source)}{model})")
+    if prop.column is not None:
+        parts.append(f"@column({spell_string(prop.column)})")
     if prop.merge is not None:
         parts.append(f"@merge({prop.merge.value})")
     if prop.description is not None:

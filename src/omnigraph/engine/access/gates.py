@@ -204,6 +204,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "merge_preview": Gate(_previewed_merge, Data.SCOPED),
     "revert_preview": Gate(_on_branch(Action.READ), Data.SCOPED, actor="by"),
     "mirrors": _READ_ANYWHERE,
+    "external_types": _READ_WHOLE,
     # Exports.
     "export": _EXPORT,
     "export_files": _EXPORT,
@@ -220,6 +221,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "preview_with": _LOAD,
     "earlier_load": _SCOPED_LOAD,
     "commit_versions": Gate(_committed_versions),
+    "refresh_external": Gate(_on_branch(Action.CHANGE)),
+    "refresh_external_preview": Gate(_on_branch(Action.CHANGE)),
     "revert": Gate(_on_branch(Action.CHANGE), Data.SCOPED, actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),
     "merge": Gate(_merged, Data.SCOPED),

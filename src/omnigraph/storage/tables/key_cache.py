@@ -7,11 +7,12 @@ Tables that are too large for the cache are searched with a filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.lru import Lru
 from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 
 if TYPE_CHECKING:
     import lance
@@ -37,6 +38,16 @@ def fragment_key(location: str, metadata: Any) -> FragmentKey:
     deletion = metadata.deletion_file
     deleted = "" if deletion is None else deletion.path(metadata.id)
     return (f"{location}/{files}", deleted)
+
+
+def addresses_of(offsets: Mapping[str, int], number: int, wanted: list[str]) -> Iterator[tuple[str, int]]:
+    """Those of some ids that a fragment holds, with their addresses."""
+    base = number << OFFSET_BITS
+    if len(wanted) < len(offsets):
+        yield from ((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
+    else:
+        needed = set(wanted)
+        yield from ((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
 
 
 class KeyCache:
@@ -95,12 +106,7 @@ class KeyCache:
         found: dict[str, int] = {}
         for fragment, key in listed:
             offsets = known.get(fragment.fragment_id) or self._fragments.get(key) or {}
-            base = fragment.fragment_id << 32
-            if len(wanted) < len(offsets):
-                found.update((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
-            else:
-                needed = set(wanted)
-                found.update((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
+            found.update(addresses_of(offsets, fragment.fragment_id, wanted))
         return found
 
     def _read(

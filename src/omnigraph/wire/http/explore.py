@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.picture.scene import Scene
     from omnigraph.engine.query.row_entities import RowEntities
     from omnigraph.schema.catalog import Catalog
-    from omnigraph.schema.ir import CustomAnnotation, PropertyIR
+    from omnigraph.schema.ir import CustomAnnotation, External, PropertyIR
 
 
 def catalog_json(catalog: Catalog, counts: Mapping[str, int], captions: Mapping[str, str]) -> dict[str, Any]:
@@ -58,8 +58,13 @@ def _type_json(item: NodeType | EdgeType, counts: Mapping[str, int]) -> dict[str
         "unique": [list(constraint.properties) for constraint in item.uniques],
         "indexes": [list(constraint.properties) for constraint in item.indexes],
         "annotations": _annotations_json(item.ir.annotations),
+        "external": None if item.ir.external is None else _external_json(item.ir.external),
         "properties": [_property_json(prop, item) for prop in item.properties.values()],
     }
+
+
+def _external_json(external: External) -> dict[str, Any]:
+    return {"address": external.address, "format": None if external.format is None else external.format.value}
 
 
 def _property_json(prop: PropertyIR, owner: NodeType | EdgeType) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.reject.checks import Rejecting
 from omnigraph.write.load.reject.rows import Rejection, WrittenRejects
 from omnigraph.write.preview import Finish, Previewed, is_committed
-from omnigraph.write.schema.cast import check_same_type
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.violations import violation_error
 
 

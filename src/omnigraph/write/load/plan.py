@@ -28,8 +28,9 @@ from omnigraph.write.load.completion import completed, folded
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.remarks import repeated_edges
 from omnigraph.write.local_change import LocalChange, is_local
-from omnigraph.write.schema.cast import retyped
+from omnigraph.write.retyping import retyped
 from omnigraph.write.staging import count_deltas, overwrite_counts, stage_deltas
+from omnigraph.write.type_tables import refuse_external
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
@@ -79,6 +80,7 @@ def gather(rows: Iterable[SourcedRows], mode: LoadMode, violations: Violations) 
     """Rows by type, deduplicated by id. Duplicates that the mode does not allow are violations."""
     collected: dict[str, list[SourcedRows]] = {}
     for sourced in rows:
+        refuse_external(sourced[1].entity)
         collected.setdefault(sourced[1].table_key, []).append(sourced)
     return [_coalesced(parts, mode, violations) for _, parts in sorted(collected.items())]
 
