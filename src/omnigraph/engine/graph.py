@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from omnigraph.core.actors import Action, Actor, Caller, actor_id
@@ -1139,7 +1140,8 @@ class Graph:
         """The counts and conflicts of ``merge``. Nothing is written."""
         from omnigraph.engine.merge import run
 
-        return run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark))
+        found = run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark))
+        return replace(found, diff=partial(self.diff, found.base or found.target_head, found.source_head))
 
     @logged("revert")
     def revert(

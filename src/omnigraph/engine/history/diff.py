@@ -26,6 +26,8 @@ from omnigraph.schema.catalog import Catalog, is_named, type_named, types_named
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
 
+    from omnigraph.engine.picture.picture import Picture
+
 SHOWN_CHANGES = 10
 
 _FLAT_SCHEMA = pa.schema(
@@ -169,6 +171,16 @@ class Diff(Displayed):
         counts = html_table(counted(len(self), "change"), ("type", "inserted", "updated", "deleted"), rows)
         shown = changes_lines(f"the first {min(len(self), SHOWN_CHANGES)}", self.changes(SHOWN_CHANGES), len(self))
         return counts + (shown.html() if rows else "")
+
+    def draw(self, *, limit: int = 2_000, height: int = 520) -> Picture:
+        """An interactive picture of the changed entities, each with a sign, and of their neighbours.
+
+        More changes than the ``limit`` are drawn by type, with their numbers.
+        """
+        from omnigraph.engine.picture.draw import draw_changes
+
+        before = "nothing" if self.before is None else self.before.commit_id
+        return draw_changes(self, (), f"{before} to {self.after.commit_id}: {self.total}", limit, height)
 
     def to_arrow(self, limit: int | None = None, *, offset: int = 0) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""

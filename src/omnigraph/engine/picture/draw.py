@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from omnigraph.engine.picture.change_scene import Key, change_scene
 from omnigraph.engine.picture.picture import HEIGHT_PIXELS, Picture
 from omnigraph.engine.picture.scene import Caption, Wanted, scene
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from omnigraph.engine.history.diff import Diff
 
 NODES_SHOWN = 300
 HEIGHT_MIN = 100
@@ -43,3 +48,9 @@ def draw_nodes(
     """A picture of some nodes and the edges among them: those of some types, or of all between the nodes."""
     types = [f"node:{name}" for name in ids] + [f"edge:{name}" for name in edges]
     return Picture(scene(snapshot, Wanted(types, ids), options.limit, options.caption, title), options.height)
+
+
+def draw_changes(diff: Diff, conflicts: Sequence[Key], title: str, limit: int, height: int) -> Picture:
+    """A picture of a change: what differs, and its neighbours."""
+    options = DrawOptions(height=height)
+    return Picture(change_scene(diff, conflicts, title, limit), options.height)
