@@ -166,7 +166,7 @@ def test_a_merge_preview_draws_what_the_merge_brings_and_marks_conflicts(changed
     preview = changed.merge_preview("draft")
     assert _signs(preview.draw()) == {"ann": "!", "new": "+", "bob": "-", "paris": ""}
     read = omnigraph.MergePreview(**{**_fields(preview), "diff": None})
-    with pytest.raises(omnigraph.UsageError, match="no graph to read"):
+    with pytest.raises(omnigraph.OmnigraphError, match="no graph to read"):
         read.draw()
 
 
@@ -178,7 +178,7 @@ def test_a_large_change_is_drawn_by_type_with_numbers(changed: omnigraph.Graph) 
     picture = changed.diff("main~1", "draft").draw(limit=2)
     assert _signs(picture) == {"Person +1 ~1 -1": "~"}
     assert [item["name"] for item in _data(picture)["edgeTypes"]] == ["Knows +1 -3"]
-    with pytest.raises(omnigraph.UsageError, match="1 to 2,000 changes"):
+    with pytest.raises(omnigraph.OmnigraphError, match="1 to 2,000 changes"):
         changed.diff("main~1", "draft").draw(limit=0)
 
 

@@ -89,6 +89,10 @@ ANSWERED = {
     "cluster_deleteBranch": 200,
     "listJobs": 200,
     "getJob": 404,
+    "listReviews": 200,
+    "getReview": 404,
+    "changeReview": 404,
+    "commentReview": 404,
 }
 """The operations that an actor with a scope may call, whatever they find; all others are denied to it."""
 

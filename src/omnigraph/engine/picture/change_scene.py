@@ -60,13 +60,16 @@ class _Parts:
 
 
 def change_scene(diff: Diff, conflicts: Sequence[Key], title: str, limit: int = CHANGES_MAX) -> Scene:
-    """The changes of a diff, one by one up to the limit, otherwise by type."""
+    """The changes of a diff, one by one up to the limit, otherwise by type.
+
+    A diff of named types is always drawn one by one: the first of its changes.
+    """
     if not 1 <= limit <= CHANGES_MAX:
         raise UsageError(f"a picture has 1 to {CHANGES_MAX:,} changes, not {limit:,}", hint="pass another limit")
-    if len(diff) > limit:
+    if is_by_type(diff, limit):
         return type_scene(diff, title)
     parts = _Parts()
-    changes = list(diff.changes())
+    changes = list(diff.changes(limit))
     for change in changes:
         if change.kind == "node":
             _add_node(parts, diff, change, set(conflicts))
@@ -74,6 +77,11 @@ def change_scene(diff: Diff, conflicts: Sequence[Key], title: str, limit: int = 
     changed = len(parts.nodes), len(parts.edges)
     _add_context(parts, diff, changes)
     return parts.scene(diff.after, title, changed)
+
+
+def is_by_type(diff: Diff, limit: int) -> bool:
+    """True if a diff is drawn by type."""
+    return len(diff) > limit and diff.chosen.types is None
 
 
 def type_scene(diff: Diff, title: str) -> Scene:
