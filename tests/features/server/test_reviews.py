@@ -10,10 +10,13 @@ import pytest
 
 from omnigraph import Graph
 from omnigraph.core.lru import Lru
-from omnigraph.engine.reviews import files
+from omnigraph.engine.reviews.files import Kept, ReviewFiles
+from omnigraph.engine.reviews.review import Comment, Heads, Review, ReviewState, Signature
+from omnigraph.errors import UsageError
 from omnigraph.policy import Policy
 from omnigraph.policy.read_bundle import parse_bundle
 from omnigraph.server.access.states import State
+from omnigraph.storage.tables.store import Store
 from tests.features.server.conftest import small_graph
 from tests.features.server.live import BASE, running, serving_of
 from tests.features.server.requests import MISSING_COMMIT, heads
@@ -128,30 +131,32 @@ def test_maintenance_leaves_reviews_alone(tmp_path: Path) -> None:
         assert client.get(f"{BASE}/reviews/{saved['id']}").json() == saved
 
 
-def test_the_oldest_review_that_is_not_open_makes_room(
-    client: httpx2.Client, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = save(client, graph)
-    client.post(f"{BASE}/reviews/{old['id']}", json={"version": 1, "state": "closed"})
-    for item in client.get(f"{BASE}/reviews").json()["reviews"]:
-        if item["state"] != "open" and item["id"] != old["id"]:
-            client.post(f"{BASE}/reviews/{item['id']}", json={"version": item["version"], "state": "open"})
-    total = len(client.get(f"{BASE}/reviews").json()["reviews"])
-    monkeypatch.setattr(files, "REVIEWS_MAX", total)
-    fresh = save(client, graph)
-    names = {item["id"] for item in client.get(f"{BASE}/reviews").json()["reviews"]}
-    assert (old["id"] in names, fresh["id"] in names, len(names)) == (False, True, total)
-    full = client.post(f"{BASE}/reviews", json={"source": "dev", **heads("dev", graph)})
-    assert (full.status_code, "open reviews" in full.json()["error"]) == (400, True)
+SIGNED = Signature("ann", 1)
+HEADS = Heads("a", "b")
 
 
-def test_a_review_has_a_bounded_number_of_comments(
-    client: httpx2.Client, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "COMMENTS_MAX", 1)
-    place = f"{BASE}/reviews/{save(client, graph)['id']}/comments"
-    sent = [client.post(place, json={"text": "x", **heads("dev", graph)}).status_code for _ in range(2)]
-    assert sent == [200, 400]
+def review(number: int, state: ReviewState = ReviewState.OPEN) -> Review:
+    return Review(f"{number:026}", 1, "", "dev", "main", HEADS, (), state, SIGNED, SIGNED)
+
+
+def test_the_oldest_review_that_is_not_open_makes_room(tmp_path: Path) -> None:
+    store = ReviewFiles(Store(tmp_path).objects, Lru(100), reviews_max=3)
+    states = (ReviewState.OPEN, ReviewState.CLOSED, ReviewState.MERGED, ReviewState.OPEN, ReviewState.OPEN)
+    for number, state in enumerate(states):
+        store.add(review(number, state))
+    assert [int(found.id) for found, _ in store.all()] == [4, 3, 0]
+    with pytest.raises(UsageError, match="3 open reviews"):
+        store.add(review(5))
+
+
+def test_a_review_has_a_bounded_number_of_comments(tmp_path: Path) -> None:
+    store = ReviewFiles(Store(tmp_path).objects, Lru(100), comments_max=2)
+    store.add(review(1))
+    for number in (1, 2):
+        store.add_comment(review(1).id, Comment(f"{number:026}", "x", SIGNED, HEADS))
+    assert [comment.text for comment in store.comments(review(1).id)] == ["x", "x"]
+    with pytest.raises(UsageError, match="2 comments"):
+        store.add_comment(review(1).id, Comment(f"{3:026}", "x", SIGNED, HEADS))
 
 
 def test_a_damaged_review_is_reported_and_not_shown(client: httpx2.Client, graph: Graph) -> None:
@@ -187,12 +192,9 @@ def test_reading_a_review_needs_both_branches_and_writing_needs_the_source(
     assert (hidden.status_code, hidden.json()["error"]) == (404, missing.json()["error"])
 
 
-def test_reviews_are_read_from_the_store_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    with running(serving_of(graph)) as live, live.client() as client:
-        saved = save(client, graph)
-        store = files.ReviewFiles(graph.snapshot().store.objects, Lru(10))
-        assert store.find(saved["id"]) is not None
-        monkeypatch.setattr(type(store.objects), "read", lambda *_: pytest.fail("the file is known"))
-        found = store.find(saved["id"])
-        assert found is not None
-        assert found.title == "one more person"
+def test_files_of_reviews_are_read_once(client: httpx2.Client, graph: Graph) -> None:
+    saved = save(client, graph)
+    kept: Kept = Lru(10)
+    store = ReviewFiles(graph.snapshot().store.objects, kept)
+    assert store.find(saved["id"]) == store.find(saved["id"])
+    assert len(kept) == 1

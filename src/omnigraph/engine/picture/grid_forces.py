@@ -1,5 +1,6 @@
-"""Repulsion of many nodes at once: masses are spread over a grid, and a convolution gives the push at each of its
-points. The time of a round grows with the nodes and the points of the grid, not with pairs of nodes.
+"""Repulsion of many nodes: masses are spread over a grid, and a convolution gives the push at each of its points.
+
+The time of a round grows with the nodes and the points of the grid, not with pairs of nodes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Positions of drawn nodes, kept with the other derived arrays of a graph.
 
-They depend on the structure alone, which is their key. So pictures of the same entities share them, whatever commit or
-actor asked, and an entry is never stale.
+They depend on the structure alone, which is their key. So pictures of the same entities share them across commits and
+actors, and an entry is never stale.
 """
 
 from __future__ import annotations

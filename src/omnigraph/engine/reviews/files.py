@@ -1,6 +1,6 @@
 """Reviews as files: ``reviews/<id>/<version>.json`` and ``reviews/<id>/comments/<comment>.json``, all sealed.
 
-A version is created if it is absent, so of two writers that saw the same version one wins and the other is told. Files
+A version is created if it is absent, so of two writers that saw the same version one wins and the other fails. Files
 are immutable; only the newest version is read, and the one before it is kept for readers that have listed it.
 """
 
@@ -21,9 +21,9 @@ from omnigraph.storage.objects.sealed import seal, unseal
 
 DIRECTORY: Final = "reviews"
 REVIEWS_MAX: Final = 1_000
-"""Reviews of one graph: all of them are listed at once. Beyond it, the oldest that is not open makes room."""
+"""Reviews of one graph: all of them are listed together. Beyond it, the oldest that is not open makes room."""
 COMMENTS_MAX: Final = 1_000
-"""Comments on one review: all of them are read at once."""
+"""Comments on one review: all of them are read together."""
 KEPT_MAX: Final = 4_096
 """Files whose content one server remembers."""
 
@@ -37,6 +37,8 @@ class ReviewFiles:
 
     objects: Objects
     kept: Kept
+    reviews_max: int = REVIEWS_MAX
+    comments_max: int = COMMENTS_MAX
 
     def all(self) -> list[tuple[Review, int]]:
         """All reviews, newest first, with their numbers of comments."""
@@ -51,7 +53,7 @@ class ReviewFiles:
     def add(self, review: Review) -> None:
         """Write a new review, and make room for it."""
         versions, _ = self._listed()
-        if len(versions) >= REVIEWS_MAX:
+        if len(versions) >= self.reviews_max:
             self._make_room(versions)
         self._write(review)
 
@@ -70,8 +72,8 @@ class ReviewFiles:
 
     def add_comment(self, review_id: str, comment: Comment) -> None:
         """Write a comment."""
-        if len(self.objects.level(_comments(review_id)).files) >= COMMENTS_MAX:
-            raise UsageError(f"a review has at most {COMMENTS_MAX:,} comments", hint="save another review")
+        if len(self.objects.level(_comments(review_id)).files) >= self.comments_max:
+            raise UsageError(f"a review has at most {self.comments_max:,} comments", hint="save another review")
         self.objects.create(f"{_comments(review_id)}/{comment.id}.json", seal(_plain(comment, "id")))
 
     def _write(self, review: Review) -> bool:
@@ -120,7 +122,7 @@ class ReviewFiles:
                 self.objects.delete_all([file.path for file in self.objects.walk(_folder(name))])
                 self.objects.prune(_folder(name))
                 return
-        raise UsageError(f"a graph has at most {REVIEWS_MAX:,} open reviews", hint="close some of them")
+        raise UsageError(f"a graph has at most {self.reviews_max:,} open reviews", hint="close some of them")
 
 
 def next_version(review: Review, seen: int, signed: Signature, changes: Mapping[str, Any]) -> Review:
