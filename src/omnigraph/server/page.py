@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from omnigraph.core.actors import Action, Actor, Need
+from omnigraph.engine.picture.scripts import WEB as DRAWING
 from omnigraph.errors import PolicyDenied
 from omnigraph.manifest.layout import MAIN
 from omnigraph.server.http.answers import log_failure, reply_to
@@ -72,9 +73,13 @@ class WebFile:
 
 @cache
 def web_files() -> Mapping[str, WebFile]:
-    """The files of the page by path. Only these paths exist, so that none can lead out of the folder."""
+    """The files of the page by path. Only these paths exist, so that none can lead out of the folders.
+
+    The drawing belongs to the pictures of the engine, which work without a server.
+    """
     found: dict[str, WebFile] = {}
     _collect(files("omnigraph.server").joinpath("web"), "", found)
+    _collect(DRAWING.joinpath("drawing"), "drawing/", found)
     return found
 
 

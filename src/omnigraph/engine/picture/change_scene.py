@@ -73,8 +73,9 @@ def change_scene(diff: Diff, conflicts: Sequence[Key], title: str, limit: int = 
     for change in changes:
         if change.kind == "node":
             _add_node(parts, diff, change, set(conflicts))
+    changed_nodes = len(parts.nodes)
     _add_edges(parts, diff, [change for change in changes if change.kind == "edge"])
-    changed = len(parts.nodes), len(parts.edges)
+    changed = changed_nodes, len(parts.edges)
     _add_context(parts, diff, changes)
     return parts.scene(diff.after, title, changed)
 

@@ -5,11 +5,16 @@ const SCALE_MAX = 2000;
 /** Pixels per unit beyond which a small drawing is not enlarged. */
 const SCALE_FIT_MAX = 95;
 const MARGIN = 44;
+/** How much wider than high a drawing may be made to fill its place. */
+const STRETCH_MIN = 0.75;
+const STRETCH_MAX = 1.6;
 
 export class Camera {
   x = 0;
   y = 0;
   scale = 60;
+  /** Widening of the horizontal axis. */
+  stretch = 1;
   width = 1;
   height = 1;
   /** Pixels above and below the drawing that its furniture covers. */
@@ -18,17 +23,17 @@ export class Camera {
 
   /** @param {{x: number, y: number}} point @returns {[number, number]} */
   toScreen({ x, y }) {
-    return [(x - this.x) * this.scale + this.width / 2, (y - this.y) * this.scale + this.height / 2];
+    return [(x - this.x) * this.scale * this.stretch + this.width / 2, (y - this.y) * this.scale + this.height / 2];
   }
 
   /** @param {number} x @param {number} y @returns {[number, number]} */
   toWorld(x, y) {
-    return [(x - this.width / 2) / this.scale + this.x, (y - this.height / 2) / this.scale + this.y];
+    return [(x - this.width / 2) / (this.scale * this.stretch) + this.x, (y - this.height / 2) / this.scale + this.y];
   }
 
   /** Move by pixels. @param {number} x @param {number} y */
   pan(x, y) {
-    this.x -= x / this.scale;
+    this.x -= x / (this.scale * this.stretch);
     this.y -= y / this.scale;
   }
 
@@ -36,7 +41,7 @@ export class Camera {
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     const [worldX, worldY] = this.toWorld(x, y);
     this.scale = Math.min(SCALE_MAX, Math.max(SCALE_MIN, this.scale * factor));
-    this.x = worldX - (x - this.width / 2) / this.scale;
+    this.x = worldX - (x - this.width / 2) / (this.scale * this.stretch);
     this.y = worldY - (y - this.height / 2) / this.scale;
   }
 
@@ -52,7 +57,8 @@ export class Camera {
     }
     const wide = Math.max(40, this.width - 2 * MARGIN) / Math.max(right - left, 0.5);
     const high = Math.max(40, this.height - this.above - this.below - MARGIN) / Math.max(bottom - top, 0.5);
-    this.scale = Math.max(SCALE_MIN, Math.min(wide, high, scaleMax));
+    this.stretch = Math.min(STRETCH_MAX, Math.max(STRETCH_MIN, wide / high));
+    this.scale = Math.max(SCALE_MIN, Math.min(wide / this.stretch, high, scaleMax));
     this.x = (left + right) / 2;
     this.y = (top + bottom) / 2 + (this.below - this.above) / 2 / this.scale;
   }

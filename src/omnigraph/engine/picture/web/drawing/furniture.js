@@ -1,5 +1,5 @@
 /** What stands around a drawing: the search field, the buttons, and the legend whose entries hide types. */
-import { COLOURS } from "./painter.js";
+import { COLOURS } from "./colours.js";
 import { Model } from "./model.js";
 
 const SVG = "http://www.w3.org/2000/svg";

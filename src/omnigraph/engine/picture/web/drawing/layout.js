@@ -7,6 +7,8 @@ const REPULSION = 0.35;
 const GRAVITY = 0.06;
 const CELLS_PER_SIDE = 12;
 const EXACT_MAX = 250;
+const GAP = 1.1;
+const ASPECT = 1.6;
 /** Pairs that all rounds together may compare: about a third of a second. */
 const PAIRS_MAX = 24e6;
 
@@ -104,7 +106,42 @@ export function settle(nodes, edges, isFree = () => true) {
       ys[i] += pushY[i] * step;
     }
   }
+  if (free.length === nodes.length) pack(xs, ys, springs);
   for (const i of free) Object.assign(nodes[i], { x: xs[i], y: ys[i], isPlaced: true });
+}
+
+/** Parts that no edge connects, the largest first, as lists of places. @param {number} total @param {[number, number][]} springs */
+function partsOf(total, springs) {
+  const parent = Array.from({ length: total }, (_, i) => i);
+  const root = (/** @type {number} */ i) => {
+    while (parent[i] !== i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const [from, to] of springs) parent[root(from)] = root(to);
+  /** @type {Map<number, number[]>} */
+  const parts = new Map();
+  for (let i = 0; i < total; i++) parts.set(root(i), [...(parts.get(root(i)) ?? []), i]);
+  return [...parts.values()].sort((a, b) => b.length - a.length);
+}
+
+/** Scale each part so that its usual edge is one unit long, and put the parts on shelves.
+ * @param {Float64Array} xs @param {Float64Array} ys @param {[number, number][]} springs */
+function pack(xs, ys, springs) {
+  const lengths = springs.map(([from, to]) => Math.hypot(xs[from] - xs[to], ys[from] - ys[to])).sort((a, b) => a - b);
+  const unit = lengths[lengths.length >> 1] || 1;
+  const boxes = partsOf(xs.length, springs).map((part) => {
+    const [left, top] = [Math.min(...part.map((i) => xs[i])), Math.min(...part.map((i) => ys[i]))];
+    for (const i of part) [xs[i], ys[i]] = [(xs[i] - left) / unit, (ys[i] - top) / unit];
+    return { part, wide: Math.max(...part.map((i) => xs[i])) + GAP, high: Math.max(...part.map((i) => ys[i])) + GAP };
+  });
+  const area = boxes.reduce((sum, box) => sum + box.wide * box.high, 0);
+  const width = Math.max(Math.sqrt(area * ASPECT), ...boxes.map((box) => box.wide));
+  let [x, y, shelf] = [0, 0, 0];
+  for (const { part, wide, high } of boxes) {
+    if (x > 0 && x + wide > width) [x, y, shelf] = [0, y + shelf, 0];
+    for (const i of part) [xs[i], ys[i]] = [xs[i] + x, ys[i] + y];
+    [x, shelf] = [x + wide, Math.max(shelf, high)];
+  }
 }
 
 /** Place new nodes around the one that they were expanded from, then let only them move.

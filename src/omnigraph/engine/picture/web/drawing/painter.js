@@ -1,4 +1,5 @@
 /** Paints a model: edges and marks into a raster, captions on the canvas above it. */
+import { COLOURS } from "./colours.js";
 import { Raster, colourOf } from "./raster.js";
 import { filled, ring } from "./shapes.js";
 
@@ -13,14 +14,11 @@ const CAPTIONS_MAX = 45;
 const CAPTION_CHARS = 34;
 const EDGE_NAMES_MAX = 60;
 /** Pixels of a usual edge from which it has an arrow, and its type beside it. */
-const ARROW_SCALE = 36;
+const ARROW_SCALE = 42;
 const NAME_SCALE = 120;
 const CURVE_STEPS = 10;
 /** Milliseconds of a frame above which edges are left out while the drawing moves. */
 const SLOW_MS = 24;
-
-/** Colours of types. They keep a contrast of 3 on the light and on the dark ground; shapes repeat after them. */
-export const COLOURS = ["#6366f1", "#0d9488", "#d9730d", "#db2777", "#2b87d3", "#7d8f12", "#a855f7", "#dc4a3d", "#0891b2", "#a0663a", "#2f9e44", "#7d8796"];
 
 /**
  * @typedef {{hovered: Node | Edge | null, selected: Node | null, found: Set<Node> | null, isMoving: boolean}} Focus
