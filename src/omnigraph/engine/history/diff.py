@@ -19,7 +19,7 @@ from omnigraph.engine.history.change_rows import ChangeRows, Pins, change_rows, 
 from omnigraph.engine.history.visible_changes import restricted, visible_changes
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
-from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
+from omnigraph.history.changes import Change, ChangeFilter, Counts, Image, Op, change_text
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog, is_named, type_named, types_named
 
@@ -41,26 +41,6 @@ _FLAT_SCHEMA = pa.schema(
         pa.field("after", pa.json_()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of inserted, updated and deleted entities."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.inserted + self.updated + self.deleted
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
-
-    def __str__(self) -> str:
-        signs = (("+", self.inserted), ("~", self.updated), ("-", self.deleted))
-        return " ".join(f"{sign}{number:,}" for sign, number in signs if number) or "nothing"
 
 
 @dataclass(frozen=True)

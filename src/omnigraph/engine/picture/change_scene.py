@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
 from omnigraph.core.display import shown_value
+from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.engine.explore.neighbours import STARTS_MAX, neighbours, nodes_of
-from omnigraph.engine.history.diff import Counts, Diff
-from omnigraph.engine.picture.captions import usual_caption
 from omnigraph.engine.picture.positions import positions
 from omnigraph.engine.picture.scene import VALUE_CHARS_MAX, Scene, SceneEdge, SceneNode
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
-from omnigraph.history.changes import Change, Image, Op
+from omnigraph.history.changes import Change, ChangeFilter, Counts, Image, Op
 
 CHANGES_MAX: Final = 2_000
 """Changes that are drawn one by one; more are drawn by type."""
@@ -33,6 +32,21 @@ BUBBLE_PIXELS_PER_TENFOLD: Final = 5.0
 
 Key = tuple[str, str]
 """The type and id of a node."""
+
+
+class Changes(Protocol):
+    """The part of a diff that is drawn. A diff draws itself, so this package does not import it."""
+
+    @property
+    def before(self) -> Snapshot | None: ...
+    @property
+    def after(self) -> Snapshot: ...
+    @property
+    def chosen(self) -> ChangeFilter: ...
+    @property
+    def counts(self) -> Mapping[str, Counts]: ...
+    def changes(self, limit: int | None = None) -> Iterator[Change]: ...
+    def __len__(self) -> int: ...
 
 
 @dataclass(slots=True)
@@ -59,7 +73,7 @@ class _Parts:
         return Scene(title, tuple(nodes), tuple(edges), *totals, is_change=True)
 
 
-def change_scene(diff: Diff, conflicts: Sequence[Key], title: str, limit: int = CHANGES_MAX) -> Scene:
+def change_scene(diff: Changes, conflicts: Sequence[Key], title: str, limit: int = CHANGES_MAX) -> Scene:
     """The changes of a diff, one by one up to the limit, otherwise by type.
 
     A diff of named types is always drawn one by one: the first of its changes.
@@ -80,12 +94,12 @@ def change_scene(diff: Diff, conflicts: Sequence[Key], title: str, limit: int = 
     return parts.scene(diff.after, title, changed)
 
 
-def is_by_type(diff: Diff, limit: int) -> bool:
+def is_by_type(diff: Changes, limit: int) -> bool:
     """True if a diff is drawn by type."""
     return len(diff) > limit and diff.chosen.types is None
 
 
-def type_scene(diff: Diff, title: str) -> Scene:
+def type_scene(diff: Changes, title: str) -> Scene:
     """One node for each node type that changed or that a changed edge type connects, with the numbers of changes."""
     parts = _Parts()
     counts = diff.counts
@@ -127,7 +141,7 @@ def _sign(counts: Counts) -> str:
     return kinds[0] if len(kinds) == 1 and not counts.updated else "~"
 
 
-def _add_node(parts: _Parts, diff: Diff, change: Change, conflicts: set[Key]) -> None:
+def _add_node(parts: _Parts, diff: Changes, change: Change, conflicts: set[Key]) -> None:
     key = (change.type_name, change.id)
     sign = CONFLICT if key in conflicts else SIGNS[change.op]
     image = change.after or change.before
@@ -138,7 +152,7 @@ def _add_node(parts: _Parts, diff: Diff, change: Change, conflicts: set[Key]) ->
     parts.nodes[key] = SceneNode(change.id, change.type_name, name, 0, 0, dict(_values(change)), sign)
 
 
-def _add_edges(parts: _Parts, diff: Diff, changes: Sequence[Change]) -> None:
+def _add_edges(parts: _Parts, diff: Changes, changes: Sequence[Change]) -> None:
     """Changed edges. Ends that did not change are context, named by the side that has them."""
     missing: dict[Key, None] = {}
     for change in changes:
@@ -158,13 +172,13 @@ def _add_edges(parts: _Parts, diff: Diff, changes: Sequence[Change]) -> None:
         parts.nodes.setdefault((type_name, id_), SceneNode(id_, type_name, id_, 0, 0, {}))
 
 
-def _ends(diff: Diff, change: Change, image: Image) -> tuple[Key, Key]:
+def _ends(diff: Changes, change: Change, image: Image) -> tuple[Key, Key]:
     snapshot = diff.after if change.type_name in diff.after.catalog.edges or diff.before is None else diff.before
     edge = snapshot.catalog.edges[change.type_name]
     return (edge.source, str(image.source)), (edge.target, str(image.target))
 
 
-def _add_context(parts: _Parts, diff: Diff, changes: Sequence[Change]) -> None:
+def _add_context(parts: _Parts, diff: Changes, changes: Sequence[Change]) -> None:
     """One hop of unchanged entities around nodes that still exist."""
     starts: dict[str, list[str]] = {}
     kept = [change for change in changes if change.kind == "node" and change.op is not Op.DELETE][:STARTS_MAX]

@@ -1,19 +1,15 @@
-"""Pictures of types of a snapshot, and of nodes that are named one by one."""
+"""Pictures of types of a snapshot, of nodes that are named one by one, and of changes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from omnigraph.engine.picture.change_scene import Key, change_scene
+from omnigraph.engine.picture.change_scene import Changes, Key, change_scene
 from omnigraph.engine.picture.picture import HEIGHT_PIXELS, Picture
 from omnigraph.engine.picture.scene import Caption, Wanted, scene
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
-
-if TYPE_CHECKING:
-    from omnigraph.engine.history.diff import Diff
 
 NODES_SHOWN = 300
 HEIGHT_MIN = 100
@@ -50,7 +46,7 @@ def draw_nodes(
     return Picture(scene(snapshot, Wanted(types, ids), options.limit, options.caption, title), options.height)
 
 
-def draw_changes(diff: Diff, conflicts: Sequence[Key], title: str, limit: int, height: int) -> Picture:
+def draw_changes(diff: Changes, conflicts: Sequence[Key], title: str, limit: int, height: int) -> Picture:
     """A picture of a change: what differs, and its neighbours."""
     options = DrawOptions(height=height)
     return Picture(change_scene(diff, conflicts, title, limit), options.height)

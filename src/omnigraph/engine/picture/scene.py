@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from omnigraph.core.display import counted, shown_value
 from omnigraph.core.suggestions import did_you_mean
+from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.engine.interop.parts import GraphParts, Numbers, plain_view, read_parts
-from omnigraph.engine.picture.captions import usual_caption
 from omnigraph.engine.picture.positions import positions
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
