@@ -87,11 +87,15 @@ function useKeys(setHelp) {
 function Screen({ name }) {
   const [found, setFound] = useState(/** @type {any} */ ({}));
   useEffect(() => {
+    let isCurrent = true;
     SCREENS[name][2]().then(
-      (module) => setFound({ name, Part: module.default }),
-      () => setFound({ name, error: { status: 0, message: "This screen could not be loaded." } }),
+      (module) => isCurrent && setFound({ name, Part: module.default }),
+      () => isCurrent && setFound({ name, error: { status: 0, message: "This screen could not be loaded." } }),
     );
     document.title = `${SCREENS[name][1]} · ${route.value.graph} · Omnigraph`;
+    return () => {
+      isCurrent = false;
+    };
   }, [name, revision.value]);
   if (found.name !== name) return html`<div class="skeletons" role="status" aria-label="Loading"><div class="skeleton"></div><div class="skeleton"></div></div>`;
   if (found.error) return html`<${Problem} error=${found.error} />`;

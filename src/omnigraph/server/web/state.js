@@ -6,7 +6,7 @@ const TOKEN = "omnigraph-token";
 /**
  * @typedef {Record<string, string>} Params
  * @typedef {{graph: string, screen: string, params: Params}} Route
- * @typedef {{actor_id: string | null, graphs: string[]}} Session
+ * @typedef {{actor_id: string | null, graphs: string[], may_list: boolean}} Session
  */
 
 /** @type {(hash: string) => Route} */

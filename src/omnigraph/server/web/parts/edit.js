@@ -1,5 +1,5 @@
 /** Editing one entity, on a branch only: a new branch or one that exists, then a mutation of the changed properties. */
-import { html, useState } from "../vendor/core.js";
+import { html, useRef, useState } from "../vendor/core.js";
 import { call, writeKey } from "../api.js";
 import { Dialog } from "./dialog.js";
 import { Problem, useLoaded, useWork } from "./loading.js";
@@ -14,17 +14,14 @@ const editable = (type) => type.properties.filter((/** @type {any} */ item) => !
 /** @type {(value: any) => string} */
 const asText = (value) => (value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
-/** The line of a load that sets some properties of an entity, and leaves the others. @type {(type: any, entity: any, changes: Record<string, any>) => string} */
-function recordOf(type, entity, changes) {
-  if (type.kind === "node") return JSON.stringify({ type: type.name, data: { ...keysOf(type, entity), ...changes } });
-  return JSON.stringify({ edge: type.name, from: entity.source.id, to: entity.target.id, data: { id: entity.id, ...changes } });
+/** The text of an update of some properties; their values are parameters. @type {(type: any, names: string[]) => string} */
+function updateOf(type, names) {
+  const declared = names.map((name, i) => `$v${i}: ${type.properties.find((/** @type {any} */ item) => item.name === name).type}`);
+  return `query edit($id: String, ${declared.join(", ")}) { update ${type.name} set { ${names.map((name, i) => `${name}: $v${i}`).join(", ")} } where id = $id }`;
 }
 
-/** @type {(type: any, entity: any) => Record<string, any>} */
-const keysOf = (type, entity) => (type.key.length ? Object.fromEntries(type.key.map((/** @type {string} */ name) => [name, entity.properties[name]])) : { id: entity.id });
-
 /** A branch to work on. @type {(actor: string) => string} */
-const freshName = (actor) => `edit/${actor}/${new Date().toISOString().slice(0, 16).replace(/\D/g, "")}`;
+const freshName = (actor) => `edit/${actor}/${new Date().toISOString().slice(0, 19).replace(/\D/g, "")}`;
 
 /** @param {{property: any, value: string, onInput: (text: string) => void}} props */
 function Field({ property, value, onInput }) {
@@ -61,10 +58,13 @@ export function EditDialog({ type, entity, actor, onClose }) {
   const [typed, setTyped] = useState(/** @type {Record<string, string>} */ ({}));
   const [message, setMessage] = useState("");
   const work = useWork();
+  const isMade = useRef(false);
   const properties = editable(type);
   const changed = Object.keys(typed).filter((name) => typed[name] !== asText(entity.properties[name]));
   const write = async (/** @type {() => Promise<any>} */ change, /** @type {string} */ done) => {
-    if (place === fresh) await call("branches", { body: { name: place, from: at ? "main" : ref } });
+    // A change that was refused leaves the new branch behind; the next try uses it.
+    if (place === fresh && !isMade.current) await call("branches", { body: { name: place, from: at ? "main" : ref } });
+    isMade.current ||= place === fresh;
     await change();
     onClose();
     revision.value += 1;
@@ -84,14 +84,14 @@ export function EditDialog({ type, entity, actor, onClose }) {
           }
         }),
       );
-      await write(() => call("load", { body: { branch: place, mode: "merge", data: recordOf(type, entity, values) }, headers }), `Changed on ${place}.`);
+      const params = { id: entity.id, ...Object.fromEntries(changed.map((name, i) => [`v${i}`, values[name]])) };
+      await write(() => call("mutate", { body: { query: updateOf(type, changed), params, branch: place }, headers }), `Changed on ${place}.`);
     });
   const remove = () => {
     const lost = type.kind === "node" ? `${type.name} ${entity.id} and all of its edges` : `the edge ${entity.id}`;
     if (!confirm(`Delete ${lost} on ${place}?`)) return;
-    const column = type.key.length === 1 ? type.key[0] : "id";
-    const query = `query remove($id: String) { delete ${type.name} where ${column} = $id }`;
-    work.run(() => write(() => call("mutate", { body: { query, params: { id: type.key.length === 1 ? entity.properties[column] : entity.id }, branch: place }, headers }), `Deleted on ${place}.`));
+    const query = `query remove($id: String) { delete ${type.name} where id = $id }`;
+    work.run(() => write(() => call("mutate", { body: { query, params: { id: entity.id }, branch: place }, headers }), `Deleted on ${place}.`));
   };
   return html`<${Dialog} title=${`Edit ${type.name} ${entity.id}`} onClose=${onClose}>
     <form class="stack tight" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), save())}>

@@ -35,7 +35,8 @@ function Chooser({ branches, onClose }) {
   const options = optionsOf(text, branches, commits.value?.commits ?? []);
   useEffect(() => input.current?.focus(), []);
   const choose = (/** @type {Option | undefined} */ option) => {
-    if (option) setParams(option.changes);
+    if (!option) return;
+    setParams(option.changes);
     onClose();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {

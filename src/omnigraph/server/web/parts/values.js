@@ -79,12 +79,15 @@ export function Changed({ tables = [], counts }) {
 /** The name of a table key such as `node:Person`. @type {(key: string) => string} */
 export const typeOf = (key) => key.replace(/^(node|edge):/, "");
 
+/** A number, or the text itself where that is none: the server then says what was expected. @type {(text: string) => number | string} */
+const numberOf = (text) => (text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text));
+
 /** A text of a field as the value of a type of the schema. Whole numbers of 64 bits stay texts: they would lose digits.
  * @type {(type: {scalar: string, is_list?: boolean, nullable?: boolean}, text: string) => any} */
 export function typedValue({ scalar, is_list: isList, nullable }, text) {
   if (text === "" && (nullable || (scalar !== "String" && !isList))) return null;
   if (isList || scalar === "Vector") return JSON.parse(text);
-  if (/^(I8|I16|I32|U8|U16|U32|F32|F64)$/.test(scalar)) return Number(text);
+  if (/^(I8|I16|I32|U8|U16|U32|F32|F64)$/.test(scalar)) return numberOf(text);
   if (/^(I64|U64)$/.test(scalar)) return Number.isSafeInteger(Number(text)) ? Number(text) : text;
   return scalar === "Bool" ? text === "true" : text;
 }

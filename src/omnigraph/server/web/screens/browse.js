@@ -100,7 +100,7 @@ export default function Browse() {
     ${(/** @type {any} */ found) => {
       const types = typesOf(found);
       const named = types.filter((item) => item.name === params.type);
-      const type = named.find((item) => item.kind === (params.kind || "node")) ?? named[0] ?? types[0];
+      const type = named.find((item) => item.kind === (params.kind || "node")) ?? named[0] ?? types.find((item) => Number(item.count) > 0) ?? types[0];
       if (!type) return html`<${Empty} title="The schema has no types">Declare them: <code>omnigraph schema apply</code>.<//>`;
       const isPicture = params.view === "picture";
       return html`

@@ -3,7 +3,7 @@ import { html, useEffect } from "../vendor/core.js";
 import { call, request, writeKey } from "../api.js";
 import { Empty, Problem, Show, useLoaded, useWork } from "../parts/loading.js";
 import { count, counted, When } from "../parts/values.js";
-import { revision, route, shownCommit } from "../state.js";
+import { revision, route, session, shownCommit } from "../state.js";
 
 const AGAIN_MS = 1000;
 const ROUTES_SHOWN = 12;
@@ -93,11 +93,11 @@ function Server({ status }) {
 }
 
 /** Status for those who may list graphs; readiness for everyone. */
-const statusOf = () =>
-  request("status").catch((error) => {
-    if (error.status !== 403) throw error;
-    return Promise.all([request("healthz"), request("readyz").catch((problem) => problem.body)]).then(([health, ready]) => ({ ...ready, version: health.version, latencies: [], quarantined: [], isPartial: true }));
-  });
+async function statusOf() {
+  if (session.value?.may_list) return request("status");
+  const [health, ready] = await Promise.all([request("healthz"), request("readyz").catch((problem) => problem.body)]);
+  return { ...ready, version: health.version, latencies: [], quarantined: [], isPartial: true };
+}
 
 export default function Jobs() {
   const { graph } = route.value;

@@ -122,23 +122,32 @@ export default function Query() {
   const types = useMemo(() => catalog.value && nodeNames(catalog.value), [catalog.value]);
   useEffect(() => {
     if (!text) return undefined;
+    let isCurrent = true;
     const explain = async () => {
       // Only a text without mistakes has a plan; asking for another one is an error of the server.
       const found = await call("check", { body: { query: text, ...target() } }).catch(() => null);
-      setPlan(found?.status === "ok" ? await call("explain", { body: { query: text, ...target() } }).catch(() => null) : null);
+      const next = found?.status === "ok" ? await call("explain", { body: { query: text, ...target() } }).catch(() => null) : null;
+      if (isCurrent) setPlan(next);
     };
     const timer = setTimeout(explain, PLAN_MS);
-    return () => clearTimeout(timer);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
   }, [text, ...moment()]);
 
   const signature = JSON.stringify([text, params.params ?? "", ...moment()]);
   const lastRun = useRef("");
+  const shownText = useRef(signature);
+  shownText.current = signature;
   async function start() {
+    // A text that was opened or typed while this one runs stays; only the rows are shown beside it.
+    const isShown = () => shownText.current === signature;
     lastRun.current = signature;
     setRun((/** @type {any} */ before) => ({ ...before, error: null, isRunning: true }));
     try {
       const shape = await call("explain", { body: { query: text, ...target() } });
-      setPlan(shape);
+      if (isShown()) setPlan(shape);
       const values = valuesOf(shape.parameters, given);
       const began = performance.now();
       const result = await execute(text, shape, values);
@@ -148,7 +157,7 @@ export default function Query() {
       shownCommit.value = result.graph_commit_id ?? "";
       remember(graph, { text, params: params.params ?? "", rows: Number(result.row_count), ms, at: Date.now() });
       setRuns(runsOf(graph));
-      setParams({ text, run: shape.kind === "read" ? "1" : "" }, true);
+      if (isShown()) setParams({ text, run: shape.kind === "read" ? "1" : "" }, true);
     } catch (error) {
       setRun({ error });
     }

@@ -43,20 +43,16 @@ export class Drawing {
     settle([...this.model.nodes.values()], this.model.edges, (node) => !node.isPlaced);
     const types = options.types ?? Model.counts(given.nodes).map(([name]) => name);
     this.place = (/** @type {string} */ name) => Math.max(0, types.indexOf(name));
-    this.#build();
-    this.painter = new Painter(this.canvas, this.model, this.camera, this.place);
-    this.#listen();
-    this.#refresh();
-  }
-
-  #build() {
-    this.canvas = element("canvas", { tabIndex: 0, role: "application", ariaLabel: this.options.label, title: KEYS });
+    this.canvas = element("canvas", { tabIndex: 0, role: "application", ariaLabel: options.label, title: KEYS });
     this.tools = toolsOf({ find: (text) => this.find(text), next: () => this.#showNextFound(), zoom: (factor) => this.#zoom(factor), fit: () => this.fit() });
     this.legend = element("div", { className: "drawing-legend", role: "group", ariaLabel: "Types shown" });
     this.details = element("div", { className: "drawing-details", hidden: true });
     this.spoken = element("div", { className: "hidden", role: "status" });
-    this.host.classList.add("drawing");
-    this.host.replaceChildren(this.canvas, this.tools.root, this.legend, this.details, this.spoken);
+    host.classList.add("drawing");
+    host.replaceChildren(this.canvas, this.tools.root, this.legend, this.details, this.spoken);
+    this.painter = new Painter(this.canvas, this.model, this.camera, this.place);
+    this.#listen();
+    this.#refresh();
   }
 
   /** Legend and numbers after the model changed. */

@@ -56,7 +56,13 @@ export function curveOf(edge, camera) {
 export class Painter {
   /** @type {Raster | null} */
   #raster = null;
-  #slow = false;
+  /** True if a frame with edges takes too long to follow a movement. */
+  isSlow = false;
+  font = "sans-serif";
+  words = { text: "", quiet: "", ground: "" };
+  /** Colours of the theme by the names of their variables. @type {Record<string, number>} */
+  ink = {};
+  colours = COLOURS.map(colourOf);
 
   /**
    * @param {HTMLCanvasElement} canvas @param {import("./model.js").Model} model @param {import("./camera.js").Camera} camera
@@ -84,7 +90,6 @@ export class Painter {
     this.words = { text: read("--text"), quiet: read("--quiet"), ground: read("--card") };
     this.ink = Object.fromEntries(INKS.map((name) => [name, colourOf(read(name))]));
     this.canvas.style.color = "";
-    this.colours = COLOURS.map(colourOf);
   }
 
   /** @param {Node} node */
@@ -110,7 +115,7 @@ export class Painter {
     raster.clear(this.ink["--card"]);
     const strong = this.#emphasis(focus);
     const drawn = model.edges.filter(model.isDrawn);
-    const names = this.#slow && focus.isMoving ? [] : this.#edges(drawn, ratio, focus, strong);
+    const names = this.isSlow && focus.isMoving ? [] : this.#edges(drawn, ratio, focus, strong);
     // What changed lies above what did not.
     for (const isSigned of [false, true]) for (const node of model.nodes.values()) if (Boolean(node.sign) === isSigned && model.isShown(node)) this.#node(node, ratio, focus, strong);
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -119,7 +124,7 @@ export class Painter {
     this.#texts(names, focus, strong);
     const took = performance.now() - began;
     // Measured where edges were drawn: leaving them out must not make the next frame draw them again.
-    if (!(this.#slow && focus.isMoving)) this.#slow = took > SLOW_MS;
+    if (!(this.isSlow && focus.isMoving)) this.isSlow = took > SLOW_MS;
     return camera.scale;
   }
 
