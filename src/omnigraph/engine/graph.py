@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from omnigraph.core.actors import Action, Actor, Caller, Need, actor_id
@@ -1250,7 +1251,8 @@ class Graph:
         from omnigraph.engine.merge import run
 
         guard = self._merge_guard(Need(Action.READ, source))
-        return run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark), guard)
+        found = run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark), guard)
+        return replace(found, diff=partial(self.diff, found.base or found.target_head, found.source_head))
 
     @logged("revert")
     def revert(

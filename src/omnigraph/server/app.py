@@ -17,6 +17,7 @@ from omnigraph.server.http.matching import PathTable
 from omnigraph.server.http.sending import send_reply
 from omnigraph.server.http.streams import BrokenStream, Transport
 from omnigraph.server.operations.access_log import Entry, NumberedIds
+from omnigraph.server.operations.latencies import Latencies
 from omnigraph.server.operations.metrics import Metrics
 from omnigraph.server.operations.routes import operating_routes
 from omnigraph.server.operations.tracing import is_tracing, request_span
@@ -49,9 +50,10 @@ class ServerApp:
     ) -> None:
         self.serving = serving
         self.metrics = metrics or Metrics()
+        self.latencies = Latencies()
         self.runner = runner or InThreads()
         self.runner.report_to(self.metrics)
-        rows = (*routes, *operating_routes(self.metrics, self._unreadiness))
+        rows = (*routes, *operating_routes(self.metrics, self._unreadiness, self.latencies))
         self._table = PathTable((route.operation.method, route.operation.path, route) for route in rows)
         self._passage = Passage(admission or Admission(), self.runner, Transport())
         self._ids = ids or NumberedIds()
@@ -103,6 +105,8 @@ class ServerApp:
         finally:
             self._running.discard(cancel)
             self.metrics.ended(entry.method, entry.route, entry.status, entry.graph, entry.seconds)
+            if entry.route is not None:
+                self.latencies.ended(f"{entry.method} {entry.route}", entry.status, entry.seconds)
             entry.log()
 
     async def _answer(self, request: Request, path: str, send: Send, entry: Entry, cancel: Cancelling) -> None:

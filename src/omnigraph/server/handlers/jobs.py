@@ -17,7 +17,7 @@ from omnigraph.server.jobs.pool import KEPT_MAX, Progress, Work
 from omnigraph.server.roads import Gate, Lane, Road
 from omnigraph.wire.http.jobs import job_json, jobs_json
 from omnigraph.wire.http.models.jobs import CleanupRequest, OptimizeRequest, VerifyRequest
-from omnigraph.wire.maintenance import cleanup_json, optimize_json, verify_json
+from omnigraph.wire.maintenance import cleanup_json, findings_json, optimize_json, verify_json
 
 LISTED: Final = 100
 """Jobs of a list, by default."""
@@ -109,6 +109,12 @@ def verify(call: Call, body: VerifyRequest) -> Reply:
     return accepted(call, "verify", "files", _bound(call, run))
 
 
+def doctor(call: Call, _: None) -> Reply:
+    """The findings about a branch. Nothing of the store is named but tables and numbers."""
+    findings = call.graph.doctor(branch_name(call.query.get("branch")))
+    return json_reply(findings_json(findings))
+
+
 def _bound(call: Call, run: Callable[[Graph, Progress], dict[str, Any]]) -> Work:
     """Work on the graph as its actor calls it: the engine asks the policy again when the job runs."""
     graph = call.graph
@@ -120,3 +126,4 @@ SHOW = Road(Gate(show_needs, hidden=missing, is_blocking=always), show)
 OPTIMIZE = Road(Gate(admin_needs), optimize, Lane.WRITE, size=size)
 CLEANUP = Road(Gate(admin_needs), cleanup, Lane.WRITE, size=size)
 VERIFY = Road(Gate(admin_needs), verify, Lane.WRITE, size=size)
+DOCTOR = Road(Gate(admin_needs), doctor)

@@ -11,6 +11,7 @@ from omnigraph.wire.changes import cause_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.explore.entity import EntityFound
+    from omnigraph.engine.explore.entity_history import EntityHistory
     from omnigraph.engine.explore.neighbours import EdgeFound, Neighbourhood, NodeFound
     from omnigraph.engine.explore.pages import Page
     from omnigraph.engine.explore.property_history import PropertyHistory
@@ -163,9 +164,57 @@ def sample_json(scene: Scene) -> dict[str, Any]:
             for item in scene.nodes
         ],
         "edges": [
-            {"type": item.type, "id": item.properties.get("id"), "source": item.source, "target": item.target}
+            {"type": item.type, "id": item.id, "source": item.source, "target": item.target} for item in scene.edges
+        ],
+    }
+
+
+def change_picture_json(scene: Scene, *, is_by_type: bool) -> dict[str, Any]:
+    """A change with positions, signs, and the values before and after as texts."""
+    return {
+        "by_type": is_by_type,
+        "shown": scene.shown,
+        "nodes": [
+            {
+                "type": item.type,
+                "id": item.id,
+                "caption": item.caption,
+                "x": item.x,
+                "y": item.y,
+                "sign": item.sign,
+                "size": item.size,
+                "facts": dict(item.properties),
+            }
+            for item in scene.nodes
+        ],
+        "edges": [
+            {
+                "type": item.type,
+                "id": item.id,
+                "source": item.source,
+                "target": item.target,
+                "sign": item.sign,
+                "facts": dict(item.properties),
+            }
             for item in scene.edges
         ],
+    }
+
+
+def entity_history_json(history: EntityHistory) -> dict[str, Any]:
+    """The commits that changed an entity, newest first, with the values before and after."""
+    return {
+        "commits": [
+            {
+                "cause": {**cause_json(step.commit), "message": step.commit.message},
+                "op": step.op.value,
+                "changes": [
+                    {"property": name, "before": before, "after": after} for name, before, after in step.values
+                ],
+            }
+            for step in history.steps
+        ],
+        "complete": history.is_complete,
     }
 
 

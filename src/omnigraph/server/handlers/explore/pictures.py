@@ -71,7 +71,7 @@ def _scene(call: Call, snapshot: Snapshot) -> Scene:
     key = (snapshot.commit_id, types, limit, rules)
     found = call.served.scenes.get(key)
     if found is None:
-        found = scene(snapshot, Wanted(types), limit, None, "")
+        found = scene(snapshot, Wanted(types, properties=False), limit, None, "")
         call.served.scenes.put(key, found)
     return found
 
