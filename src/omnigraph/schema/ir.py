@@ -6,6 +6,7 @@ drop followed by a re-add does not. Properties are sorted by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -218,6 +219,12 @@ def types_of(schema: SchemaIR, kind: TypeKind) -> tuple[TypeIR, ...]:
             return schema.edges
         case _:
             assert_never(kind)
+
+
+def external_types(schema: SchemaIR) -> Iterator[tuple[NodeIR | EdgeIR, External]]:
+    """The types whose rows are outside the graph, with the tables that hold them."""
+    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
+    return ((type_, type_.external) for type_ in types if type_.external is not None)
 
 
 def constraint_word(constraint: ConstraintIR) -> str:

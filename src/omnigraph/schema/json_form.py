@@ -29,6 +29,7 @@ from omnigraph.schema.ir import (
     TypeIR,
     TypeKind,
     UniqueConstraint,
+    external_types,
     types_of,
 )
 from omnigraph.schema.json_reader import EXTERNAL_VERSION, FORMAT, VERSION, from_json
@@ -52,7 +53,7 @@ def to_json(schema: SchemaIR) -> JsonObject:
     """The complete JSON form."""
     return {
         "format": FORMAT,
-        "version": EXTERNAL_VERSION if _has_external(schema) else VERSION,
+        "version": EXTERNAL_VERSION if any(external_types(schema)) else VERSION,
         "domain": schema.domain,
         "next_id": schema.next_id,
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
@@ -60,11 +61,6 @@ def to_json(schema: SchemaIR) -> JsonObject:
         "edges": [_type_json(edge) for edge in schema.edges],
         **({"retired": list(schema.retired)} if schema.retired else {}),
     }
-
-
-def _has_external(schema: SchemaIR) -> bool:
-    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
-    return any(type_.external is not None for type_ in types)
 
 
 def canonical(value: Mapping[str, object]) -> str:

@@ -20,12 +20,15 @@ from omnigraph.storage.objects.uri import is_remote
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 """The name of the partition of nulls."""
 
+_NAMES: Final = "names of files begin neither with _ nor with ., and end in .parquet below a directory"
+
 
 def find_table(address: str, options: Mapping[str, str]) -> FoundTable:
     """The Parquet files at an address."""
     found = list(_remote(address, options) if is_remote(address) else _local(address))
     if not found:
-        hint = "names of files begin neither with _ nor with ., and end in .parquet below a directory"
+        is_file = address.lower().endswith(PARQUET_ENDINGS) and not PATTERN.search(address)
+        hint = "check the address" if is_file else _NAMES
         raise NotFoundError(f"there is no Parquet file at {address!r}", hint=hint, path=address)
     root = _root(address, [file.address for file in found])
     files = [FoundFile(file, partition_values(file.address.removeprefix(root))) for file in found]
