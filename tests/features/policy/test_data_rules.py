@@ -241,6 +241,21 @@ def test_the_change_feed_shows_what_the_diff_of_each_commit_shows(ann: Graph, pl
     assert len(ann.commit_changes(commits[1].id)) == 0
 
 
+def test_commits_of_another_branch_are_shown_by_the_rules_of_the_branch_that_is_read(ann: Graph, plain: Graph) -> None:
+    # On the branch `free` everything is visible, and there the commit was made.
+    plain.create_branch("free")
+    plain.mutate('query q() { insert Person {name: "gus", team: "blue"} }', branch="free")
+    plain.create_branch("mine", "free")
+    made = plain.mutate('query q() { update Person set {age: 9} where name = "gus" }', branch="mine").commit
+    assert made is not None
+    assert [change.id for change in ann.changes("beginning", branch="free").changes() if change.id == "gus"] == ["gus"]
+    seen = {change.id for change in ann.changes("beginning", branch="mine").changes()}
+    assert {"ann", "bob"} <= seen
+    assert not {"gus", "cleo", "eve"} & seen
+    # Its parent is a commit of the other branch.
+    assert list(ann.commit_changes(made.id)) == []
+
+
 def test_an_entity_whose_properties_are_all_hidden_is_shown_by_its_id(plain: Graph, tmp_path: Path) -> None:
     bare = """
     permit (principal, action in [Omnigraph::Action::"read_entity", Omnigraph::Action::"change_entity"], resource);
