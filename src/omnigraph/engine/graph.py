@@ -911,8 +911,10 @@ class Graph:
         """One page of the changes of a commit against its first parent."""
         from omnigraph.engine.history.commit_changes import Comparer, changes_of
 
-        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared, self._permit)
-        return changes_of(comparer, self._moments.commit(commit_id), page_token, limit)
+        commit = self._moments.commit(commit_id)
+        chosen = read_filter(kind, type, op)
+        comparer = Comparer(self._manifests, commit.branch, chosen, self._compared, self._permit)
+        return changes_of(comparer, commit, page_token, limit)
 
     @logged("mutate")
     def mutate(

@@ -126,7 +126,10 @@ class ServerApp:
             reply = reply_to(error, entry.id)
         entry.status = reply.status
         if reply.status != CLIENT_GONE:
-            without_body = request.method == "HEAD"
+            without_body = request.method == "HEAD" or reply.status == 304
+            if without_body:
+                # Both name the length of a body that is not sent, which uvicorn (httptools) accepts for HEAD alone.
+                request.scope["method"] = "HEAD"
             await send_reply(reply, request.receive, send, self.runner, cancel, without_body=without_body)
 
     def _known(self, graph: str | None) -> str | None:

@@ -12,9 +12,11 @@ from omnigraph import Graph
 from omnigraph.engine.explore.entity import read_entity
 from omnigraph.engine.explore.neighbours import neighbours
 from omnigraph.engine.explore.pages import PageOptions, read_page
+from omnigraph.engine.history.commit_changes import ChangeBlock
 from omnigraph.engine.picture.scene import NODES_MAX, Wanted, scene
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import MergeConflicts, NotFoundError, PolicyDenied
+from omnigraph.history.changes import Op
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.policy import Policy
@@ -42,13 +44,17 @@ class Seen:
     visible: Data
     schema: Schema
 
-    def check(self, rng: Random) -> int:
-        """Compare all ways; the number of comparisons."""
+    def check(self, rng: Random, owner: Graph) -> int:
+        """Compare all ways; the number of comparisons. ``owner`` is the graph without rules."""
         snapshot = self.graph.snapshot(**self.where)
         self._check_views()
         self._check_counts(snapshot.counts(), self.graph.counts(**self.where))
-        self._check_lines(b"".join(self.graph.export(**self.where)))
+        exported = b"".join(self.graph.export(**self.where))
+        self._check_lines(exported)
         self._check_sql()
+        self._check_search(rng, owner)
+        if "branch" in self.where:
+            self._check_feed(exported)
         self._check_entities(rng)
         self._check_neighbours()
         if self.schema.nodes:
@@ -58,7 +64,7 @@ class Seen:
         accepted = accept(parse_schema(Source(snapshot.schema_text())), domain="D")
         assert {node.name for node in accepted.nodes} == self.schema.nodes.keys()
         assert {edge.name for edge in accepted.edges} == self.schema.edges.keys()
-        return 7
+        return 9
 
     @property
     def visible_nodes(self) -> dict[str, dict[str, Any]]:
@@ -109,6 +115,67 @@ class Seen:
             assert {*rows.columns} == columns({**self.schema.nodes, **self.schema.edges}[entity.name]) | ends
             few = self.graph.sql(f"select count(*) as n from \"{table}\" where id >= '2'", **self.where).to_dicts()
             assert few == [{"n": sum(id_ >= "2" for id_ in known[entity.name])}]
+
+    def _check_search(self, rng: Random, owner: Graph) -> None:
+        """Words are a property of one text, and scores of the whole table: both are the owner's, for fewer entities."""
+        for name, node in self.schema.nodes.items():
+            texts = [prop.name for prop in node.every if prop.scalar == "String" and not (prop.is_list or prop.enum)]
+            for prop in texts[:2]:
+                words, few = rng.choice(["ab ba", "O'Neil", "b", "z"]), rng.randint(1, 4)
+                found = f'match {{ $x: {name} search($x.{prop}, "{words}") }} return {{ id($x) as id }}'
+                ranked = f'match {{ $x: {name} }} return {{ id($x) as id }} order {{ bm25($x.{prop}, "{words}") }}'
+                every = [row["id"] for row in owner.query(found, **self.where)]
+                assert {row["id"] for row in self.graph.query(found, **self.where)} == {
+                    id_ for id_ in every if id_ in self.visible.nodes[name]
+                }
+                order = [row["id"] for row in owner.query(ranked, **self.where)]
+                assert [row["id"] for row in self.graph.query(f"{ranked} limit {few}", **self.where)] == [
+                    id_ for id_ in order if id_ in self.visible.nodes[name]
+                ][:few]
+
+    def _check_feed(self, exported: bytes) -> None:
+        """A reader that follows the feed from the beginning has what the branch shows, as has one with a baseline.
+
+        An edge that did not change is not reported when an end appears or disappears: the reader drops the edges of
+        nodes that disappear, and has to ask for those of nodes that appear later than in the first commit.
+        """
+        branch = self.where["branch"]
+        assert b"".join(self.graph.change_baseline(branch).lines()) == exported
+        held: dict[tuple[str, str], dict[str, Any]] = {}
+        ends: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        late: set[tuple[str, str]] = set()
+        blocks = self._blocks(branch)
+        for number, block in enumerate(blocks):
+            for change in block:
+                key = (change.type_name, change.id)
+                if change.after is None:
+                    held.pop(key, None)
+                    held = {other: data for other, data in held.items() if key not in ends.get(other, ())}
+                    continue
+                held[key] = {"id": change.id, **change.after.properties}
+                if change.kind == "edge":
+                    edge = self.schema.edges[change.type_name]
+                    ends[key] = {(edge.source, change.after.source or ""), (edge.target, change.after.target or "")}
+                elif number and change.op is Op.INSERT:
+                    late.add(key)
+        shown: dict[tuple[str, str], dict[str, Any]] = {}
+        for record in map(json.loads, exported.splitlines()):
+            name = record.get("type") or record["edge"]
+            edge = self.schema.edges.get(name)
+            unreported = edge and late & {(edge.source, record["from"]), (edge.target, record["to"])}
+            if not unreported or (name, record["data"]["id"]) in held:
+                shown[name, record["data"]["id"]] = record["data"]
+        differing = {key: (held.get(key), shown.get(key)) for key in {*held, *shown} if held.get(key) != shown.get(key)}
+        assert not differing, differing
+
+    def _blocks(self, branch: str) -> list[ChangeBlock]:
+        found: list[ChangeBlock] = []
+        page = self.graph.changes("beginning", branch=branch, limit=1_000)
+        found += page.blocks
+        while not page.caught_up:
+            page = self.graph.changes(page.cursor, branch=branch)
+            found += page.blocks
+        return found
 
     def _check_entities(self, rng: Random) -> None:
         snapshot = self.graph.snapshot(**self.where)

@@ -241,6 +241,46 @@ def test_the_change_feed_shows_what_the_diff_of_each_commit_shows(ann: Graph, pl
     assert len(ann.commit_changes(commits[1].id)) == 0
 
 
+def test_commits_of_another_branch_are_shown_by_the_rules_of_the_branch_that_is_read(ann: Graph, plain: Graph) -> None:
+    # On the branch `free` everything is visible, and there the commit was made.
+    plain.create_branch("free")
+    plain.mutate('query q() { insert Person {name: "gus", team: "blue"} }', branch="free")
+    plain.create_branch("mine", "free")
+    made = plain.mutate('query q() { update Person set {age: 9} where name = "gus" }', branch="mine").commit
+    assert made is not None
+    assert [change.id for change in ann.changes("beginning", branch="free").changes() if change.id == "gus"] == ["gus"]
+    seen = {change.id for change in ann.changes("beginning", branch="mine").changes()}
+    assert {"ann", "bob"} <= seen
+    assert not {"gus", "cleo", "eve"} & seen
+    # Its parent is a commit of the other branch.
+    assert list(ann.commit_changes(made.id)) == []
+
+
+def test_an_entity_whose_properties_are_all_hidden_is_shown_by_its_id(plain: Graph, tmp_path: Path) -> None:
+    bare = """
+    permit (principal, action in [Omnigraph::Action::"read_entity", Omnigraph::Action::"change_entity"], resource);
+    permit (principal, action == Omnigraph::Action::"read_property", resource is Data::City);
+    """
+    before = plain.snapshot().commit_id
+    ann = omnigraph.open(plain.uri, policy=bundle(tmp_path / "p7", bare), actor="ann")
+    plain.mutate('query q() { insert Person {name: "gus"} update Person set {age: 9} where name = "bob" }')
+    plain.mutate('query q() { delete Person where name = "eve" }')
+    plain.mutate("query q() { update Knows set {since: 5} where since = 1 }")
+    diff = ann.diff(before)
+    # Of updates, only hidden properties differ.
+    assert {(change.id, change.op.value) for change in diff.changes()} == {("gus", "insert"), ("eve", "delete")}
+    assert all(not image.properties for change in diff.changes() for image in (change.before, change.after) if image)
+    assert diff["Person"].to_arrow().to_pylist() == [
+        {"op": "delete", "id": "eve", "changed": [], "before": {}, "after": None},
+        {"op": "insert", "id": "gus", "changed": [], "before": None, "after": {}},
+    ]
+    assert [len(block) for block in ann.changes(f"after:{before}")] == [1, 1, 0]
+    assert sorted(row["id"] for row in ann.nodes("Person")) == ["ann", "bob", "cleo", "dan", "gus"]
+    assert {row["id"] for row in ann.sql("select * from Person").to_dicts()} == {"ann", "bob", "cleo", "dan", "gus"}
+    assert b'"data":{"id":"gus"}' in b"".join(ann.export(types=["Person"]))
+    assert ann.query("query q() { match { $p: Person } return { count($p) as n } }").to_dicts() == [{"n": 5}]
+
+
 WITHHELD: dict[str, Callable[[Graph, Path], Any]] = {
     "the tables of a snapshot": lambda graph, place: graph.snapshot().state,
     "spark_views": lambda graph, place: graph.spark_views(),

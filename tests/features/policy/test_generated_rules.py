@@ -176,7 +176,9 @@ def sweep(seed: int, path: Path, *, rule_sets: int, queries: int, places_max: in
                 tally["nothing visible"] += 1
                 continue
             tally["restricted" if scope is not None else "everything visible"] += 1
-            tally["ways"] += Seen(acting, place.where, place.data, visible, seen).check(rng_of(seed, number, turn))
+            tally["ways"] += Seen(acting, place.where, place.data, visible, seen).check(
+                rng_of(seed, number, turn), graph
+            )
             if number == 2:
                 tally[check_side(graph, schema, rules, actor, f"target-{turn}")] += 1
             if number == 1:
@@ -213,6 +215,7 @@ def test_scoped_queries_give_what_cedar_permits_row_by_row(seed: int, tmp_path: 
 
 
 @pytest.mark.long
+@pytest.mark.part("data-rules")
 def test_scoped_queries_give_what_cedar_permits_row_by_row_in_thousands_of_cases(tmp_path: Path) -> None:
     seed, total = 1000, Counter[str]()
     while compared(total) < CASES:

@@ -198,7 +198,7 @@ class Feed(Displayed):
 def open_feed(moments: Moments, branch: str, chosen: ChangeFilter, compared: Compared, permit: Permit = ANYONE) -> Feed:
     """The change feed of a branch up to its head."""
     manifests = moments.manifests
-    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared, permit), moments)
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, branch, chosen, compared, permit), moments)
 
 
 def gap(branch: str, commit: GraphCommit, cursor: str | None, cause: HistoryCleaned | SourceChanged) -> ChangeFeedGap:
