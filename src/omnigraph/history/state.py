@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
+from omnigraph.core.commit import GraphCommit, commit_from_text, commit_text
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 
@@ -188,7 +188,7 @@ def _from_rows(rows: list[ManifestRow], version: int) -> ManifestState:
             case "log":
                 log = _pin(row)
             case "graph_commit":
-                commits.append(commit_from_json(json.loads(row.metadata or "{}")))
+                commits.append(commit_from_text(row.metadata or "{}"))
     return ManifestState(
         branch=head["branch"],
         incarnation=head["incarnation"],

@@ -109,7 +109,10 @@ class Graphs:
             raise InvalidInputError("tables are in a branch or a commit; name one, such as 'main'")
         graph = self.graph(path.graph)
         try:
-            return graph.snapshot(path.ref.branch) if path.ref.at is None else graph.snapshot(at=path.ref.at)
+            found = graph.snapshot(path.ref.branch) if path.ref.at is None else graph.snapshot(at=path.ref.at)
+            # Lance reads whole tables, so actors with a scope are denied here.
+            found.require_whole()
+            return found
         except (NotFoundError, UsageError) as error:
             raise NamespaceNotFoundError(hinted(error.message, error.hint)) from error
 

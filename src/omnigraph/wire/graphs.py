@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.external.result import ExternalTypeInfo
     from omnigraph.engine.graph import Graph
-    from omnigraph.history.state import ManifestState
+    from omnigraph.engine.snapshot import Snapshot
     from omnigraph.schema.catalog import Catalog
 
 
@@ -24,10 +24,11 @@ def created_json(graph: Graph, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def snapshot_json(state: ManifestState) -> dict[str, Any]:
+def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
     """The tables of a snapshot, edges first, with the commit they belong to."""
     from omnigraph.manifest.layout import FORMAT
 
+    state, counts = snapshot.manifest, snapshot.counts()
     return {
         "graph_branch": state.branch,
         "graph_commit_id": state.head,
@@ -40,9 +41,10 @@ def snapshot_json(state: ManifestState) -> dict[str, Any]:
                 "dataset_path": pin.location,
                 "published_dataset_version": pin.table_version,
                 "native_dataset_branch": None,
-                "entity_count": pin.rows,
+                "entity_count": count,
             }
-            for key, pin in sorted(state.tables.items())
+            for key, count in sorted(counts.items())
+            for pin in (state.tables[key],)
         ],
     }
 

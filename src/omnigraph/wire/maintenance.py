@@ -150,6 +150,21 @@ def doctor_json(uri: str | None, findings: Sequence[Finding], problems: int) -> 
     return {"uri": uri, "findings": [_finding_json(finding) for finding in findings], "problems": problems}
 
 
+def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The findings without their facts, which may name places of the store."""
+    return {
+        "findings": [
+            {
+                "check": finding.check,
+                "verdict": finding.verdict.value,
+                "found": finding.found,
+                "advice": finding.advice,
+            }
+            for finding in findings
+        ]
+    }
+
+
 def _finding_json(finding: Finding) -> dict[str, Any]:
     return {
         "check": finding.check,

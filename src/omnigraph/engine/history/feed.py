@@ -82,7 +82,7 @@ class Feed(Displayed):
 
     def baseline(self) -> ChangeBaseline:
         """Everything up to the head, in one page."""
-        snapshot = self.comparer.snapshot(self.head)
+        snapshot = restricted(self.comparer.snapshot(self.head))
         check_types(self.comparer.chosen, snapshot)
         return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
 
@@ -198,7 +198,7 @@ class Feed(Displayed):
 def open_feed(moments: Moments, branch: str, chosen: ChangeFilter, compared: Compared, permit: Permit = ANYONE) -> Feed:
     """The change feed of a branch up to its head."""
     manifests = moments.manifests
-    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared, permit), moments)
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, branch, chosen, compared, permit), moments)
 
 
 def gap(branch: str, commit: GraphCommit, cursor: str | None, cause: HistoryCleaned | SourceChanged) -> ChangeFeedGap:

@@ -16,7 +16,7 @@ from omnigraph.schema.ir import SchemaIR, external_types
 from omnigraph.server.call import Call, branch_name
 from omnigraph.server.handlers.commit_headers import write_options
 from omnigraph.server.handlers.targets import read_anywhere, read_named_branch
-from omnigraph.server.http.caching import tag_headers, unmodified
+from omnigraph.server.http.caching import snapshot_headers, unmodified
 from omnigraph.server.http.refusals import Refusal
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import OPEN, Gate, Lane, Road
@@ -44,14 +44,14 @@ def list_graphs(call: Call, _: None) -> Reply:
 def snapshot(call: Call, _: None) -> Reply:
     """The tables of a branch at its head."""
     found = call.graph.snapshot(branch_name(call.query.get("branch")))
-    headers = tag_headers(found.commit_id, is_fixed=False)
-    return unmodified(call.headers, headers) or json_reply(snapshot_json(found.state), headers=headers)
+    headers = snapshot_headers(found, is_fixed=False)
+    return unmodified(call.headers, headers) or json_reply(snapshot_json(found), headers=headers)
 
 
 def schema(call: Call, _: None) -> Reply:
     """The schema of a branch as it was written."""
     found = call.graph.snapshot(branch_name(call.query.get("branch")))
-    headers = tag_headers(found.commit_id, is_fixed=False)
+    headers = snapshot_headers(found, is_fixed=False)
     return unmodified(call.headers, headers) or json_reply(schema_text_json(found.schema_text()), headers=headers)
 
 

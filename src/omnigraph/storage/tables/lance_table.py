@@ -103,7 +103,7 @@ class LanceTable:
         with reading(self.pin):
             if fragments is not None:
                 chosen = [item for item in dataset.get_fragments() if item.fragment_id in fragments]
-                return keys.find_in(self.pin.location, chosen, list(ids))
+                return keys.find_in(self.pin.location, dataset, chosen, list(ids))
             cached = keys.find(self.pin.location, dataset, ids)
             return cached if cached is not None else self._filtered_ids(ids)
 

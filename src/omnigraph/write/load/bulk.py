@@ -13,7 +13,7 @@ from dataclasses import replace
 from omnigraph.errors import OmnigraphError
 from omnigraph.history.plan import CommitInfo
 from omnigraph.history.state import Fence
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.rejected.reasons import without_rows
 from omnigraph.rows.violations import Violations

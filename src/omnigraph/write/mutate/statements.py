@@ -82,9 +82,16 @@ def prepare_mutation(
             run.execute(statement, line, f"{number}.")
         reading.rows = run.written
     with profiler.step(CHECK) as checking:
-        prepared = check(run.graph, vectors)
+        prepared = check(run.graph, vectors, searches=_searches(mutation))
         checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
         return replace(prepared, query_name=mutation.name, returned=run.returned)
+
+
+def _searches(mutation: MutationIR) -> bool:
+    """True if a statement finds entities by reading: all but the inserts, alone or for given records."""
+    return any(isinstance(statement, ForMatches) for statement in mutation.statements) or not all(
+        isinstance(statement, InsertNode | InsertEdge) for statement in mutation.entity_statements
+    )
 
 
 @dataclass

@@ -43,7 +43,7 @@ from omnigraph.core.tables import Counts, TablePin
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.rejected.reasons import EveryViolation
 from omnigraph.rows.violations import Violations
