@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from omnigraph.engine.picture.scripts import WEB as DRAWING
 from omnigraph.errors import PolicyDenied
 from omnigraph.manifest.layout import MAIN
 from omnigraph.server.http.answers import log_failure, reply_to
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.refusals import Refusal, not_found
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.http.sending import send_reply
@@ -111,7 +111,7 @@ class Page:
             log_failure(error, "page")
             reply = reply_to(error, "page")
         reply = reply.with_headers(SECURITY)
-        await send_reply(reply, receive, send, InThreads(), threading.Event(), without_body=request.method == "HEAD")
+        await send_reply(reply, receive, send, InThreads(), Cancelling(), without_body=request.method == "HEAD")
 
     async def _reply(self, request: Request, path: str) -> Reply:
         if request.method not in ("GET", "HEAD"):

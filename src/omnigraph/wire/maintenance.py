@@ -102,6 +102,7 @@ def mirror_json(result: MirrorResult) -> dict[str, Any]:
             for table in result.tables
         ],
         "removed": list(result.removed),
+        "skipped": list(result.skipped),
     }
 
 

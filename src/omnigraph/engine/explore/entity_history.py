@@ -46,9 +46,9 @@ def entity_history(
     if after is None:
         raise missing_entity(entity.name, entity_id)
     names = [name for name in snapshot.column_order(entity) if name in after and name != "id"]
-    location = snapshot.state.tables[entity.table_key].location
+    location = snapshot.manifest.tables[entity.table_key].location
     steps: list[EntityStep] = []
-    for commit in commits_of_table(commits, snapshot.commit_id, location):
+    for commit in commits_of_table(commits, snapshot, location):
         try:
             before = None if not commit.parents else earlier_row(at(commit.parents[0]), location, entity_id)
         except (HistoryCleaned, PolicyDenied):

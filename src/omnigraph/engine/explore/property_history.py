@@ -68,9 +68,9 @@ def property_history(
     row = plain_row(snapshot, entity, entity_id)
     if row is None:
         raise missing_entity(entity.name, entity_id)
-    location = snapshot.state.tables[entity.table_key].location
+    location = snapshot.manifest.tables[entity.table_key].location
     walk = _Walk({name: value for name, value in row.items() if name in entity.properties})
-    for commit in commits_of_table(commits, snapshot.commit_id, location):
+    for commit in commits_of_table(commits, snapshot, location):
         try:
             before = None if not commit.parents else earlier_row(at(commit.parents[0]), location, entity_id)
         except (HistoryCleaned, PolicyDenied):
@@ -81,9 +81,13 @@ def property_history(
     return PropertyHistory(walk.found, None, is_complete=False)
 
 
-def commits_of_table(commits: Iterator[GraphCommit], commit_id: str, location: str) -> Iterator[GraphCommit]:
-    """The commits from one on that changed a table, as many as a walk may read."""
-    return islice(_of_table(_until(commits, commit_id), location), COMMITS_READ_MAX)
+def commits_of_table(commits: Iterator[GraphCommit], snapshot: Snapshot, location: str) -> Iterator[GraphCommit]:
+    """The commits of a snapshot that changed a table, as many as a walk may read."""
+    changing = _until(commits, snapshot.commit_id)
+    # Commits do not tell an actor with a scope which tables they changed, so all of them are compared.
+    if snapshot.visible is None:
+        changing = _of_table(changing, location)
+    return islice(changing, COMMITS_READ_MAX)
 
 
 def _until(commits: Iterator[GraphCommit], commit_id: str) -> Iterator[GraphCommit]:
@@ -106,6 +110,6 @@ def _of_table(commits: Iterator[GraphCommit], location: str) -> Iterator[GraphCo
 def earlier_row(snapshot: Snapshot, location: str, entity_id: str) -> dict[str, Any] | None:
     """The entity before a commit, in a table that may have had another name; None if it did not exist."""
     for entity in snapshot.entities():
-        if snapshot.state.tables[entity.table_key].location == location:
+        if snapshot.manifest.tables[entity.table_key].location == location:
             return plain_row(snapshot, entity, entity_id)
     return None

@@ -7,6 +7,7 @@ from typing import Final
 
 from omnigraph.core.actors import Need
 from omnigraph.core.ids import is_ulid
+from omnigraph.engine.history.visible_changes import scope_digest
 from omnigraph.engine.picture.change_scene import CHANGES_MAX, change_scene, is_by_type
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.changes import check_limit, filters, only_known_errors
@@ -62,7 +63,8 @@ def show(call: Call, _: None) -> Reply:
     diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
     assert diff.before is not None
     is_fixed = before.snapshot is not None and after.snapshot is not None
-    headers = tag_headers(f"{diff.before.commit_id}..{diff.after.commit_id}", is_fixed=is_fixed)
+    commits, rules = f"{diff.before.commit_id}..{diff.after.commit_id}", scope_digest(diff.before, diff.after)
+    headers = tag_headers(commits, is_fixed=is_fixed, rules=rules)
     unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged

@@ -73,8 +73,18 @@ class CardinalityOutput(Form):
     max: int | None = None
 
 
+class ExternalOutput(Form):
+    """The table outside the graph that holds the rows of a type; ``format`` is null if the table itself shows it."""
+
+    address: str
+    format: str | None = None
+
+
 class TypeOutput(Form):
-    """A type, with its number of entities. ``key`` names the columns that ids are made from."""
+    """A type, with its number of entities. ``key`` names the columns that ids are made from.
+
+    A type with ``external`` is read-only: its rows are in that table.
+    """
 
     kind: EntityKindOutput
     name: str
@@ -85,6 +95,7 @@ class TypeOutput(Form):
     unique: list[list[str]]
     indexes: list[list[str]]
     annotations: list[AnnotationOutput]
+    external: ExternalOutput | None = None
     properties: list[PropertyOutput]
 
 
