@@ -74,7 +74,7 @@ def test_an_actor_whom_the_rules_permit_everything_has_no_scope(ann: Graph, tmp_
     root = omnigraph.open(ann.uri, policy=tmp_path / "policy" / "policy.yaml", actor="root")
     assert len(rows(root, LINES)) == 5
     assert root.counts()["Person"] == 5
-    assert rows(root, 'match { $p: Person { name: "ann" } } return { $p.salary }') == [(3000,)]
+    assert rows(root, 'match { $p: Person { name: "ann" } } return { $p.salary }') == [(30390,)]
 
 
 def test_without_a_rule_that_permits_it_nothing_is_visible(ann: Graph, tmp_path: Path) -> None:

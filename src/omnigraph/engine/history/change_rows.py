@@ -133,9 +133,8 @@ class ChangeRows:
         position = {name: index for index, name in enumerate(after.schema.names)}
         facts = zip(self.ids.to_pylist(), self.ops.to_pylist(), self.changed.to_pylist(), strict=True)
         # A table without columns, where all properties are outside of the scope of the actor, encodes to no rows.
-        old_images, new_images = (
-            encode(side) if side.schema.names else [{} for _ in range(len(self))] for side in (before, after)
-        )
+        nothing: list[dict[str, Any]] = [{} for _ in range(len(self))]
+        old_images, new_images = (encode(side) if side.schema.names else nothing for side in (before, after))
         for (id_, word, changed), old, new in zip(facts, old_images, new_images, strict=True):
             op = Op(word)
             yield Change(
