@@ -1461,7 +1461,11 @@ def open_graph(
 
     clock = SystemClock()
     return open_or_create(
-        store, create, clock, UlidSource(clock), lambda stamp: Graph(store, embedder=embedder, permit=permit, stamp=stamp)
+        store,
+        create,
+        clock,
+        UlidSource(clock),
+        lambda stamp: Graph(store, embedder=embedder, permit=permit, stamp=stamp),
     )
 
 
