@@ -100,6 +100,10 @@ class Tuning:
     """Smallest table, in rows, that storage filters; smaller ones are filtered column by column in memory, because a
     storage filter costs more than it saves."""
 
+    whole_rows_min: int = 1_024
+    """Smallest table, in rows, whose scans and aggregates work on whole columns in memory; for fewer rows it makes no
+    difference."""
+
     compared_rows_max: int = 200_000
     """Largest table, in rows, whose columns in memory are compared instead of using an index, which is faster."""
 
