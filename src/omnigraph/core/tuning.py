@@ -121,6 +121,10 @@ class Tuning:
     exact_nodes_max: int = 1_000
     """Nodes up to which ``nearest`` computes every distance, which takes milliseconds."""
 
+    vectors_held_after: int = 8
+    """Searches of a vector column before its vectors are kept in memory, if they fit: reading them all takes as long as
+    some tens of searches by index."""
+
     whole_column_share: int = 8
     """A column is read whole for more than one row in this many: sequential reads are cheaper than seeks."""
 

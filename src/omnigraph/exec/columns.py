@@ -16,8 +16,8 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
-from omnigraph.exec.whole.coded_columns import CodedColumns
-from omnigraph.exec.whole.codes import Coded
+from omnigraph.exec.coded.codes import Coded
+from omnigraph.exec.coded.columns import CodedColumns
 from omnigraph.storage.tables.columns_by_fragment import layout_of, read_parts
 from omnigraph.storage.tables.row_layout import Fragment, Layout
 from omnigraph.storage.tables.scan import take_rows

@@ -12,8 +12,8 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.nearest import closest, wanted_rows
-from omnigraph.exec.ranking import score
+from omnigraph.exec.rank.best import Wanted, best_rows, wanted_rows
+from omnigraph.exec.rank.ranking import score
 from omnigraph.exec.scan import scan_rows, scan_whole
 from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
@@ -61,8 +61,8 @@ class Runner:
     graph: GraphView
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
-    _wanted: tuple[Score, int] | None = None
-    """A ranking by distance whose first rows suffice for the query, and their number."""
+    _wanted: Wanted | None = None
+    """A ranking whose first rows suffice for the query."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
     """The current chunk of scans that run in chunks, by the identity of the operator."""
@@ -140,8 +140,8 @@ class Runner:
                 return self._joined(operator, demand)
             case Score():
                 frame = self._input(operator, demand)
-                if self._wanted is not None and self._wanted[0] is operator:
-                    frame = closest(operator, frame, self._wanted[1], self.evaluator.uses)
+                if self._wanted is not None and self._wanted.operator is operator:
+                    frame = best_rows(self._wanted, frame, self._searcher, self.evaluator.uses)
                 return score(operator, frame, self._searcher, self.evaluator.uses)
             case Sort():
                 return self._sorted(operator, demand, None)

@@ -26,6 +26,11 @@ def contains(texts: pa.Array | pa.Scalar, part: str) -> pa.Array | pa.Scalar:
     """For every text whether it contains the part; null for a null text."""
     if not isinstance(texts, pa.Array) or len(texts) < SEARCHED_MIN or not part or not _is_rare(texts, part):
         return pc.match_substring(texts, part)
+    return searched(texts, part)
+
+
+def searched(texts: pa.Array, part: str) -> pa.Array:
+    """The same for a part that is not empty, by one search through all bytes."""
     found = np.zeros(len(texts), bool)
     found[_texts_with(texts, part.encode())] = True
     missing = pc.is_null(texts).to_numpy(zero_copy_only=False) if texts.null_count else None

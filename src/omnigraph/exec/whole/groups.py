@@ -19,6 +19,7 @@ import pyarrow as pa
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.budget import BYTES_PER_BINDING, Budget
+from omnigraph.exec.coded.codes import Coded, narrowest
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import tally
@@ -26,7 +27,6 @@ from omnigraph.exec.shape.aggregates import aggregate
 from omnigraph.exec.shape.row_groups import DENSE_MIN, DENSE_SHARE
 from omnigraph.exec.shape.shaped import Shaped, taken
 from omnigraph.exec.tables import TableView
-from omnigraph.exec.whole.codes import Coded, narrowest
 from omnigraph.exec.whole.masks import columns_of
 from omnigraph.exec.whole.rows import Whole
 from omnigraph.query import expressions as ir

@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Integers
-from omnigraph.exec.whole.codes import Coded, extended, has_codes, narrowest
+from omnigraph.exec.coded.codes import Coded, extended, has_codes, narrowest
 from omnigraph.storage.tables.columns_by_fragment import layout_of, read_parts
 from omnigraph.storage.tables.row_layout import Layout
 from omnigraph.storage.tables.store import Store
