@@ -11,6 +11,9 @@ KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 """Memory of the database that checks ids, unique tuples and endpoints of a large load; the rest spills to disk. Twice
 as much made loads of ten million rows no faster."""
 
+KEYS_WAITING_BYTES_MAX: Final = KEY_DATABASE_BYTES
+"""Ids and places of one type that wait in memory for a statement that needs them: some ten million short ids."""
+
 KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
 """Maximum to which that memory is doubled when a statement runs out of it. No load of sixty million rows needed it."""
 
@@ -72,3 +75,13 @@ CLEANUP_ATTEMPTS_MAX: Final = 5
 
 CLEANUP_THREADS: Final = 8
 """Datasets swept, or states read, in parallel: the threads mostly wait for the store."""
+
+WAVE_ROWS_MAX: Final = 1_024
+"""Rows of a write that is staged in a wave with others. A wave writes them twice, and larger ones gain little: most of
+their time goes into their rows, not into waiting for the store."""
+
+WAVE_BYTES_MAX: Final = 1024 * 1024
+"""The same in bytes."""
+
+WAVE_THREADS: Final = 32
+"""Files of a wave written in parallel: the threads mostly wait for the store."""
