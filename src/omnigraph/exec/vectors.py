@@ -205,17 +205,17 @@ class VectorCache:
     )
     _searches: Lru[tuple[str, int], int] = field(default_factory=lambda: Lru(COLUMNS_MAX))
 
-    def get(self, table: TableView, column: str, *, at_once: bool) -> Vectors | None:
+    def get(self, table: TableView, column: str, *, eager: bool) -> Vectors | None:
         """The vectors of a column; None if it does not fit into memory.
 
-        Unless they are needed at once, also None if the column has rarely been searched.
+        With ``eager=False`` also None if the column has rarely been searched.
         """
         if not table.size or table.width(column) * table.size > HELD_BYTES_MAX:
             return None
         number = table.layout.fields[column]
         times = (self._searches.get((table.pin.location, number)) or 0) + 1
         self._searches.put((table.pin.location, number), times)
-        if not at_once and times <= table.store.tuning.vectors_held_after:
+        if not eager and times <= table.store.tuning.vectors_held_after:
             return None
         return Vectors(table.layout.starts, [self._block(table, part, number, column) for part in table.layout.parts])
 

@@ -110,7 +110,7 @@ def fused_best(
         # Ranks are over nodes: rows that repeat a node, or are about several variables, share them.
         return frame
     held = {
-        arm.vector.name: searcher.vectors.get(table, arm.vector.name, at_once=len(nodes) * 2 > table.size)
+        arm.vector.name: searcher.vectors.get(table, arm.vector.name, eager=len(nodes) * 2 > table.size)
         for arm in ranking.arms
         if isinstance(arm, ir.Nearest)
     }

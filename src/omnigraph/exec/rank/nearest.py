@@ -45,7 +45,7 @@ def closest(
     index = table.index(column, IndexKind.VECTOR)
     if index is not None and index.rows - index.covered_rows > TAIL_ROWS_MAX:
         index = None
-    vectors = searcher.vectors.get(table, column, at_once=index is None and alive is None)
+    vectors = searcher.vectors.get(table, column, eager=index is None and alive is None)
     found = None if vectors is None else vectors.nearest(np.array(query, np.float64), alive, wanted)
     if found is not None:
         rows, measured = found
