@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 
 from omnigraph.core.scalars import Scalar
 
@@ -24,6 +25,17 @@ def round_float(value: int | float, scalar: Scalar) -> float:
     except OverflowError:
         return math.inf if value > 0 else -math.inf
     return round_f32(number) if scalar is Scalar.F32 else number
+
+
+def round_vector(values: Sequence[object]) -> tuple[float, ...] | None:
+    """The nearest F32 of each number; None if an item is no plain number, or not finite as an F32."""
+    if not {float, int}.issuperset(map(type, values)):
+        return None
+    try:
+        rounded: tuple[float, ...] = struct.unpack(f"<{len(values)}f", struct.pack(f"<{len(values)}f", *values))
+    except (OverflowError, struct.error):
+        return None
+    return rounded if all(map(math.isfinite, rounded)) else None
 
 
 def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float | None]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.exec.adjacency import Adjacency
+from omnigraph.exec.adjacency import Adjacency, is_ascending
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import product
@@ -61,6 +61,9 @@ def _combinations(frame: Frame, mentioned: tuple[str, ...]) -> tuple[Frame, Rows
     seen = frame.only(mentioned)
     if frame.length < 2 or len(seen.bindings) < len(mentioned):
         # Paths cannot be compared by row number; they are few, so every row is its own combination.
+        return seen, np.arange(frame.length)
+    if len(mentioned) == 1 and is_ascending(seen.bindings[mentioned[0]]):
+        # A scan gives every row once.
         return seen, np.arange(frame.length)
     groups, first = frame_groups(seen, mentioned)
     return (seen, np.arange(frame.length)) if len(first) == frame.length else (seen.take(first), groups)

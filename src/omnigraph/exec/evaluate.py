@@ -15,6 +15,7 @@ from omnigraph.exec.frame import BLOCK_MARK, Frame
 from omnigraph.exec.functions.casts import cast
 from omnigraph.exec.functions.kernels import KERNELS
 from omnigraph.exec.functions.rowwise import each
+from omnigraph.exec.functions.substrings import contains
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import Rows, TableView
@@ -34,7 +35,7 @@ OUTPUT = f"{BLOCK_MARK}output"
 """Prefix of the columns that hold the columns of a result, by position."""
 
 _NO_TEXT = pa.scalar(None, pa.utf8())
-_PART_TESTS = {Op.STARTS_WITH: pc.starts_with, Op.ENDS_WITH: pc.ends_with, Op.CONTAINS: pc.match_substring}
+_PART_TESTS = {Op.STARTS_WITH: pc.starts_with, Op.ENDS_WITH: pc.ends_with, Op.CONTAINS: contains}
 _TEXT_TESTS = {Op.STARTS_WITH: str.startswith, Op.ENDS_WITH: str.endswith, Op.CONTAINS: str.__contains__}
 
 

@@ -12,9 +12,9 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.nearest import closest, wanted_rows
-from omnigraph.exec.ranking import score
-from omnigraph.exec.scan import scan_rows
+from omnigraph.exec.rank.best import Wanted, best_rows, wanted_rows
+from omnigraph.exec.rank.ranking import score
+from omnigraph.exec.scan import scan_rows, scan_whole
 from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
 from omnigraph.exec.shape.row_groups import collapse
@@ -22,6 +22,8 @@ from omnigraph.exec.shape.shaped import FrameReader
 from omnigraph.exec.walk.counting import arrive, forget_walk
 from omnigraph.exec.walk.reach_counts import count_reached
 from omnigraph.exec.walk.traverse import expand_rows, shortest_rows
+from omnigraph.exec.whole.edges import is_every_edge
+from omnigraph.exec.whole.rows import Whole
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import (
@@ -59,8 +61,8 @@ class Runner:
     graph: GraphView
     budget: Budget
     profiler: Profiler = field(default_factory=Profiler)
-    _wanted: tuple[Score, int] | None = None
-    """A ranking by distance whose first rows suffice for the query, and their number."""
+    _wanted: Wanted | None = None
+    """A ranking whose first rows suffice for the query."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
     """The current chunk of scans that run in chunks, by the identity of the operator."""
@@ -80,6 +82,27 @@ class Runner:
             step.rows = made.length
         return made.kept(demand.variables, demand.reads)
 
+    def whole(self, operator: Operator, demand: Demand) -> Whole | None:
+        """The rows of an operator, if they are rows of one large table."""
+        match operator:
+            case Scan():
+                table = self.graph.node_table(operator.type_name)
+            case Expand() if is_every_edge(operator, demand):
+                table = self.graph.edge_table(operator.edge)
+            case _:
+                return None
+        if table.rows < self._tuning.whole_rows_min:
+            return None
+        if isinstance(operator, Expand) and not self.graph.topology(operator.edge).is_complete:
+            # Edges without a node are not matched.
+            return None
+        self.budget.check()
+        with self.profiler.step(operator, describe) as step:
+            found = scan_whole(table, *_scanned(operator), self.evaluator)
+            self._note()
+            step.rows = found.length
+        return found
+
     def _input(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of the operator directly below."""
         assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
@@ -88,12 +111,15 @@ class Runner:
     def _noted(self, operator: Operator, demand: Demand) -> Frame:
         """The rows; records the indexes and access paths used as remarks."""
         made = self._rows(operator, demand)
+        self._note()
+        return made
+
+    def _note(self) -> None:
         for index in self.evaluator.uses:
             self.graph.remarks.append(str(index))
         self.graph.remarks.extend(self.evaluator.notes)
         self.evaluator.uses.clear()
         self.evaluator.notes.clear()
-        return made
 
     def _rows(self, operator: Operator, demand: Demand) -> Frame:
         match operator:
@@ -114,8 +140,8 @@ class Runner:
                 return self._joined(operator, demand)
             case Score():
                 frame = self._input(operator, demand)
-                if self._wanted is not None and self._wanted[0] is operator:
-                    frame = closest(operator, frame, self._wanted[1], self.evaluator.uses)
+                if self._wanted is not None and self._wanted.operator is operator:
+                    frame = best_rows(self._wanted, frame, self._searcher, self.evaluator.uses)
                 return score(operator, frame, self._searcher, self.evaluator.uses)
             case Sort():
                 return self._sorted(operator, demand, None)
@@ -257,6 +283,14 @@ class Runner:
             return frame
         is_counted = demand.multiplicity is Multiplicity.COUNTED
         return collapse(frame, self._tuning.collapsed_rows_min, counted=is_counted)
+
+
+def _scanned(operator: Scan | Expand) -> tuple[str, ir.Expr | None]:
+    """The variable and predicate of a scan of nodes or of edges."""
+    if isinstance(operator, Scan):
+        return operator.variable, operator.predicate
+    assert operator.edge_variable is not None
+    return operator.edge_variable, operator.edge_predicate
 
 
 def _fetched(predicate: ir.Expr) -> list[ir.Expr]:

@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from typing import Final
 
 from omnigraph.core.functions import ScalarFunction
-from omnigraph.core.numbers import round_float
+from omnigraph.core.numbers import round_float, round_vector
 from omnigraph.core.python_values import plain_value
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.suggestions import did_you_mean
@@ -192,7 +192,9 @@ def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
         raise _wrong(name, f"array of {type_.dimension} numbers", value)
     if len(value) != type_.dimension:
         raise ParameterError(f"param '{name}': expected {type_.dimension} numbers, got {len(value)}", parameter=name)
-    return tuple(_number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(value))
+    return round_vector(value) or tuple(
+        _number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(value)
+    )
 
 
 def _boolean(name: str, value: object, scalar: Scalar) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import sums, total
 from omnigraph.exec.tables import Rows
@@ -22,7 +23,7 @@ DENSE_MIN = 4096
 """Below this key space a dense array costs nothing."""
 
 
-def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
+def row_groups(bindings: Sequence[Integers], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group. Null (-1) is a value like others.
 
     Example with two bindings over tables of 3 and 2 rows::
@@ -36,7 +37,7 @@ def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tup
         if span * (size + 1) >= SPAN_MAX:
             key, first = _hashed(key)
             span = len(first)
-        key, span = key * (size + 1) + (binding + 1), span * (size + 1)
+        key, span = key * (size + 1) + binding + 1, span * (size + 1)
     return _counted(key, span) if span <= max(rows * DENSE_SHARE, DENSE_MIN) else _hashed(key)
 
 
