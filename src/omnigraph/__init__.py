@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.export.result import ExportedFile, ExportResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
-    from omnigraph.engine.history.diff import Diff
+    from omnigraph.engine.history.diff import Diff, PlannedChanges
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
     from omnigraph.engine.interop.backend_graph import BackendGraph
     from omnigraph.engine.load_options import LoadOptions
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.query.explanation import Explanation
     from omnigraph.engine.query.prepared import PreparedQuery
     from omnigraph.engine.query.result import QueryResult
+    from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
         BranchList,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.upkeep.repair_result import RepairReport
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
+    from omnigraph.exec.resolve.rules import Comparison, ResolveRules
     from omnigraph.history.changes import Change
     from omnigraph.history.conflicts import Resolution
     from omnigraph.ingest.infer.result import InferredSchema, InferredType
@@ -91,6 +93,7 @@ _MODULES = {
     "ChangePage": "engine.history.feed",
     "CleanupResult": "engine.upkeep.cleanup_result",
     "CommitChanges": "engine.history.commit_changes",
+    "Comparison": "exec.resolve.rules",
     "CopyResult": "engine.copies.result",
     "Diff": "engine.history.diff",
     "Embedder": "core.ports",
@@ -119,11 +122,15 @@ _MODULES = {
     "OperatorProfile": "core.profile",
     "OptimizeResult": "engine.upkeep.optimize_result",
     "Picture": "engine.picture.picture",
+    "PlannedChanges": "engine.history.diff",
     "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
     "RemoteGraph": "client.remote_graph",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
+    "ResolvePreview": "engine.resolve.result",
+    "ResolveResult": "engine.resolve.result",
+    "ResolveRules": "exec.resolve.rules",
     "ReturnedRows": "engine.tabular",
     "RevertPreview": "engine.revert.result",
     "RevertResult": "engine.revert.result",
@@ -163,6 +170,7 @@ __all__ = [
     "ChangePage",
     "CleanupResult",
     "CommitChanges",
+    "Comparison",
     "CopyResult",
     "Diff",
     "Embedder",
@@ -192,11 +200,15 @@ __all__ = [
     "OperatorProfile",
     "OptimizeResult",
     "Picture",
+    "PlannedChanges",
     "PreparedQuery",
     "QueryResult",
     "RemoteGraph",
     "RepairReport",
     "Resolution",
+    "ResolvePreview",
+    "ResolveResult",
+    "ResolveRules",
     "ReturnedRows",
     "RevertPreview",
     "RevertResult",

@@ -175,6 +175,8 @@ class AsyncGraph:
     apply_schema = awaited(Graph.apply_schema)
     merge = awaited(Graph.merge)
     merge_preview = awaited(Graph.merge_preview)
+    resolve = awaited(Graph.resolve)
+    resolve_preview = awaited(Graph.resolve_preview)
     revert = awaited(Graph.revert)
     revert_preview = awaited(Graph.revert_preview)
     verify = awaited(Graph.verify)

@@ -35,6 +35,9 @@ COMMANDS: Final = {
         _GRAPHS, "omnigraph.cli.commands.shell", "Run queries, mutations and SQL interactively or from a pipe."
     ),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
+    "resolve": Entry(
+        _GRAPHS, "omnigraph.cli.commands.resolve", "Find nodes of a type that are the same, and fold them into one."
+    ),
     "mutate": Entry(
         _GRAPHS, "omnigraph.cli.commands.mutate", "Insert, upsert, update and delete as one commit.", ("change",)
     ),

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
     from omnigraph.engine.query.prepared import PreparedQuery
+    from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
         BranchList,
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.upkeep.repair_result import RepairReport
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
+    from omnigraph.exec.resolve.rules import ResolveRules
     from omnigraph.exec.sql import SqlParams
     from omnigraph.history.conflicts import Resolution
     from omnigraph.ingest.infer.result import InferredSchema
@@ -1190,6 +1192,65 @@ class Graph:
 
         undone = reverts.Undone(commits, actor, run, since, until)
         return reverts.preview(self._context, undone, branch, policy, resolutions)
+
+    @logged("resolve")
+    def resolve(
+        self,
+        type_name: str,
+        rules: ResolveRules | Mapping[str, Any] | None = None,
+        *,
+        pairs: Any = None,
+        policy: Policy = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        engine: str = "auto",
+        spark: Any = None,
+        partitions: int | None = None,
+        actor: Caller = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> ResolveResult:
+        """Entity resolution: fold nodes of a type that are the same, and move their edges, as one atomic commit.
+
+        ``rules`` name the properties that candidates share (``blocks``), how pairs are scored (``compare``), and the
+        ``threshold`` of a match: ``{"blocks": ["email"], "compare": {"name": "jaro_winkler"}}``. Instead of rules,
+        ``pairs`` are given: a table with the ids ``left`` and ``right``. Connected matches become one node, whose
+        values are chosen by the merge policies of the schema and of ``policy``. ``base`` forks a missing branch first.
+        ``engine`` compares in this process (``embedded``), on Spark (``spark``), or by size (``auto``). A second run
+        finds nothing, and ``revert`` of the commit undoes all of it.
+        """
+        from omnigraph.engine.resolve import run
+        from omnigraph.engine.resolve.choice import Engine
+
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
+        where = Engine(engine, spark, partitions)
+        request = run.Request(type_name, rules, pairs, policy, branch, base, where, lambda: self.embedder)
+        return run.resolve(self._context, request, options)
+
+    @logged("resolve_preview")
+    def resolve_preview(
+        self,
+        type_name: str,
+        rules: ResolveRules | Mapping[str, Any] | None = None,
+        *,
+        pairs: Any = None,
+        policy: Policy = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        engine: str = "auto",
+        spark: Any = None,
+        partitions: int | None = None,
+        actor: Caller = None,
+    ) -> ResolvePreview:
+        """The clusters, the scores of pairs, and the changes that ``resolve`` would make. Nothing is written."""
+        from omnigraph.engine.resolve import run
+        from omnigraph.engine.resolve.choice import Engine
+
+        where = Engine(engine, spark, partitions)
+        request = run.Request(type_name, rules, pairs, policy, branch, base, where, lambda: self.embedder)
+        return run.preview(self._context, request)
 
     @logged("verify")
     def verify(

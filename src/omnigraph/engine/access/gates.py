@@ -117,6 +117,18 @@ def _loaded(moments: Moments, given: Given) -> Iterator[Need]:
     yield Need(Action.CHANGE, branch)
 
 
+def _resolved(moments: Moments, given: Given) -> Iterator[Need]:
+    """A resolution reads the branch that it changes, or the one that it forks."""
+    yield from _loaded(moments, given)
+    yield from _compared(moments, given)
+
+
+def _compared(moments: Moments, given: Given) -> Iterator[Need]:
+    branch, base = given.get("branch") or MAIN, given.get("base")
+    is_new = base is not None and not has_branch(moments.manifests, branch)
+    yield Need(Action.READ, branch_of(moments, base) if is_new else branch)
+
+
 def _changed(moments: Moments, given: Given) -> Iterator[Need]:
     """A mutation that shows entities, by a pattern or by ``returning``, also reads the branch."""
     branch = given.get("branch") or MAIN
@@ -202,6 +214,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "feed": _READ_HEAD,
     "merge_preview": Gate(_previewed_merge),
     "revert_preview": Gate(_on_branch(Action.READ), actor="by"),
+    "resolve_preview": Gate(_compared),
     "mirrors": _READ_ANYWHERE,
     # Exports.
     "export": _EXPORT,
@@ -222,6 +235,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "revert": Gate(_on_branch(Action.CHANGE), actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),
     "merge": Gate(_merged),
+    "resolve": Gate(_resolved),
     # Branches.
     "create_branch": Gate(_created, Data.NONE),
     "delete_branch": Gate(_targeting(Action.BRANCH_DELETE, "name"), Data.NONE),

@@ -23,6 +23,9 @@ from omnigraph.storage.tables.table_schema import column_numbers
 IDS_PER_FILTER_MAX = 2_000
 """Ids in one filter: an ``in`` list costs some 40 us a key, and its text must stay reasonable."""
 
+SCANNED_SHARE = 250
+"""Several filters of ids are replaced by one scan of the id column if more than one row in this many is wanted."""
+
 
 def scan(
     store: Store,
@@ -103,7 +106,10 @@ def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
     dataset = store.open(pin.location, pin.lance_version)
     with _reading(pin):
         cached = store.keys.find(pin.location, dataset, wanted)
-        return cached if cached is not None else _filter_ids(dataset, wanted)
+        if cached is not None:
+            return cached
+        is_scanned = len(wanted) > IDS_PER_FILTER_MAX and len(wanted) * SCANNED_SHARE > pin.rows
+        return _scan_ids(dataset, wanted) if is_scanned else _filter_ids(dataset, wanted)
 
 
 def find_ids_in(store: Store, pin: TablePin, fragments: Iterable[int], ids: Sequence[str]) -> dict[str, int]:
@@ -122,6 +128,15 @@ def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int
         part = wanted[start : start + IDS_PER_FILTER_MAX]
         table = dataset.scanner(columns=["id"], filter=ids_filter("id", part), with_row_address=True).to_table()
         found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
+    return found
+
+
+def _scan_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    ids = pa.array(wanted, pa.string())
+    for batch in dataset.scanner(columns=["id"], with_row_address=True).to_batches():
+        kept = batch.filter(pc.is_in(batch.column("id"), value_set=ids))
+        found.update(zip(kept.column("id").to_pylist(), kept.column("_rowaddr").to_pylist(), strict=True))
     return found
 
 
