@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.documents.options import DocumentOptions
+    from omnigraph.engine.documents.result import DocumentsPreview, DocumentsResult
     from omnigraph.engine.export.result import ExportedFile, ExportResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from omnigraph.exec.resolve.rules import Comparison, ResolveRules
     from omnigraph.history.changes import Change
     from omnigraph.history.conflicts import Resolution
+    from omnigraph.ingest.documents.pipeline import DocumentPipeline
     from omnigraph.ingest.infer.result import InferredSchema, InferredType
     from omnigraph.ingest.networkx import GraphTables, from_networkx
     from omnigraph.manifest.mirrors import Mirror
@@ -96,6 +99,10 @@ _MODULES = {
     "Comparison": "exec.resolve.rules",
     "CopyResult": "engine.copies.result",
     "Diff": "engine.history.diff",
+    "DocumentOptions": "engine.documents.options",
+    "DocumentPipeline": "ingest.documents.pipeline",
+    "DocumentsPreview": "engine.documents.result",
+    "DocumentsResult": "engine.documents.result",
     "Embedder": "core.ports",
     "EntityView": "engine.views.view",
     "Explanation": "engine.query.explanation",
@@ -173,6 +180,10 @@ __all__ = [
     "Comparison",
     "CopyResult",
     "Diff",
+    "DocumentOptions",
+    "DocumentPipeline",
+    "DocumentsPreview",
+    "DocumentsResult",
     "Embedder",
     "EntityView",
     "Explanation",

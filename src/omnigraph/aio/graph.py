@@ -169,6 +169,8 @@ class AsyncGraph:
     load_preview = awaited(Graph.load_preview)
     load_spark = awaited(Graph.load_spark)
     load_spark_preview = awaited(Graph.load_spark_preview)
+    load_documents = awaited(Graph.load_documents)
+    load_documents_preview = awaited(Graph.load_documents_preview)
     load_with = awaited(Graph.load_with)
     preview_with = awaited(Graph.preview_with)
     plan_schema = awaited(Graph.plan_schema)

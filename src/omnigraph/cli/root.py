@@ -27,6 +27,7 @@ COMMANDS: Final = {
         "Create a graph from data files: infer their schema and load them.",
     ),
     "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load files as one commit."),
+    "documents": Entry(_GRAPHS, "omnigraph.cli.commands.documents", "Load texts as chunks with vectors and links."),
     "query": Entry(
         _GRAPHS, "omnigraph.cli.commands.query", "Run a read query and print its rows.", deprecated=("read",)
     ),

@@ -25,6 +25,7 @@ from omnigraph.engine import plugs
 from omnigraph.engine.access.gated import gated
 from omnigraph.engine.access.gates import GATES, branch_of
 from omnigraph.engine.access.opening import check_rules, permit_of
+from omnigraph.engine.documents.options import DocumentOptions
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.history.snapshots import Moment, resolve_moment, resolve_range, snapshot_at
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.documents.result import DocumentsPreview, DocumentsResult
     from omnigraph.engine.durations import Duration
     from omnigraph.engine.export.result import ExportResult
     from omnigraph.engine.history.commit_changes import CommitChanges, Compared
@@ -966,6 +968,26 @@ class Graph:
     def load_spark_preview(self, sources: Any, options: LoadOptions) -> WritePreview:
         """The counts per table that ``load_spark`` would commit."""
         return plugs.cluster().load_preview(self, sources, self._signed(options))
+
+    @takes(DocumentOptions)
+    def load_documents(self, data: Any, options: DocumentOptions) -> DocumentsResult:
+        """Divide texts into chunks, embed them, and link them to documents and to the entities that they mention.
+
+        ``data`` is a directory of text files, files, an object-store address, a table with ``id`` and ``text``, or
+        records. Documents whose content has not changed are skipped, so a run can be repeated and continues one that
+        was interrupted. ``DocumentOptions`` describes the options.
+        """
+        from omnigraph.engine.documents.run import load_documents
+
+        signed = replace(options, actor=self._author(options.actor))
+        return load_documents(self._context, data, signed, lambda: self.embedder)
+
+    @takes(DocumentOptions)
+    def load_documents_preview(self, data: Any, options: DocumentOptions) -> DocumentsPreview:
+        """The counts of ``load_documents``. Documents are read and divided; nothing is embedded or written."""
+        from omnigraph.engine.documents.run import preview
+
+        return preview(self._context, data, options)
 
     def earlier_load(self, options: LoadOptions) -> LoadResult | None:
         """The result of an earlier load with the idempotency key of these options; reads no input."""

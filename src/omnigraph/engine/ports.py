@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from omnigraph.query.ir import QueryIR
     from omnigraph.schema.catalog import NodeType
     from omnigraph.storage.upkeep.work import Workers
+    from omnigraph.write.documents.parts import DocumentPart, DocumentWork, WorkedPart
     from omnigraph.write.merge.images import Sides
     from omnigraph.write.merge.parts import PartedMerge
     from omnigraph.write.resolve.groups import Finder
@@ -118,7 +119,21 @@ class Matchmaker(Protocol):
     ) -> AbstractContextManager[Finder]: ...
 
 
+class DocumentWorkers(Protocol):
+    """Runs parts of the document pipeline."""
+
+    def run_documents(self, work: DocumentWork, parts: Sequence[DocumentPart], spark: Session) -> list[WorkedPart]: ...
+
+    def parallelism(self, spark: Session) -> int: ...
+
+
 class Cluster(
-    QueryExecutor[Graph_contra], BulkLoader[Graph_contra], Maintainer, Analyst, Matchmaker, Protocol[Graph_contra]
+    QueryExecutor[Graph_contra],
+    BulkLoader[Graph_contra],
+    Maintainer,
+    Analyst,
+    Matchmaker,
+    DocumentWorkers,
+    Protocol[Graph_contra],
 ):
     """Everything that Spark does for the engine. The module ``omnigraph.spark.port`` implements it."""

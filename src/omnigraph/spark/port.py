@@ -14,6 +14,7 @@ from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
 from omnigraph.exec.analytics.steps import Steps
 from omnigraph.spark.jobs.cleanup import sweeper
+from omnigraph.spark.jobs.documents import parallelism, run_documents
 from omnigraph.spark.jobs.merge import merger
 from omnigraph.spark.jobs.optimize import workers
 from omnigraph.spark.jobs.resolve import match_finder
@@ -29,8 +30,10 @@ __all__ = [
     "load_preview",
     "match_finder",
     "merger",
+    "parallelism",
     "query_frame",
     "query_rows",
+    "run_documents",
     "spark_steps",
     "sql_frame",
     "sweeper",

@@ -113,6 +113,11 @@ CALLS: dict[str, tuple[Call, list[Need]]] = {
     "load_with": (lambda g: g.load_with(_no_loader, LoadOptions(branch="exp")), [Need(CHANGE, "exp")]),
     "preview_with": (lambda g: g.preview_with(_no_loader, LoadOptions()), [Need(CHANGE, "main")]),
     "earlier_load": (lambda g: g.earlier_load(LoadOptions()), [Need(CHANGE, "main")]),
+    "load_documents": (
+        lambda g: g.load_documents([], branch="new", base="exp"),
+        [Need(Action.BRANCH_CREATE, "exp", "new"), Need(CHANGE, "new"), ON_EXP],
+    ),
+    "load_documents_preview": (lambda g: g.load_documents_preview([]), [ON_MAIN]),
     "commit_versions": (lambda g: g.commit_versions({}), [Need(CHANGE, "main")]),
     "revert": (lambda g: g.revert("HEAD"), [Need(CHANGE, "main")]),
     "apply_schema": (lambda g: g.apply_schema(SCHEMA), [Need(Action.SCHEMA_APPLY, None, "main")]),

@@ -124,7 +124,10 @@ def _resolved(moments: Moments, given: Given) -> Iterator[Need]:
 
 
 def _compared(moments: Moments, given: Given) -> Iterator[Need]:
-    branch, base = given.get("branch") or MAIN, given.get("base")
+    options = given.get("options")
+    branch, base = (
+        (given.get("branch") or MAIN, given.get("base")) if options is None else (options.branch, options.base)
+    )
     is_new = base is not None and not has_branch(moments.manifests, branch)
     yield Need(Action.READ, branch_of(moments, base) if is_new else branch)
 
@@ -231,6 +234,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "load_with": _LOAD,
     "preview_with": _LOAD,
     "earlier_load": _SCOPED_LOAD,
+    "load_documents": Gate(_resolved),
+    "load_documents_preview": Gate(_compared),
     "commit_versions": Gate(_committed_versions),
     "revert": Gate(_on_branch(Action.CHANGE), actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),
