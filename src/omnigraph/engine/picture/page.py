@@ -6,7 +6,7 @@ import html
 import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from omnigraph.core.display import html_table
 from omnigraph.engine.picture.scene import Scene
@@ -33,7 +33,7 @@ def page(scene: Scene, shown: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _data(scene: Scene) -> dict[str, object]:
