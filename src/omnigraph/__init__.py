@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.documents.options import DocumentOptions
     from omnigraph.engine.documents.result import DocumentsPreview, DocumentsResult
     from omnigraph.engine.export.result import ExportedFile, ExportResult
+    from omnigraph.engine.external.result import ExternalTypeInfo, ExternalTypeList, RefreshResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
     from omnigraph.engine.history.diff import Diff, PlannedChanges
@@ -108,6 +109,8 @@ _MODULES = {
     "Explanation": "engine.query.explanation",
     "ExportResult": "engine.export.result",
     "ExportedFile": "engine.export.result",
+    "ExternalTypeInfo": "engine.external.result",
+    "ExternalTypeList": "engine.external.result",
     "Feed": "engine.history.feed",
     "Finding": "engine.upkeep.doctor",
     "Graph": "engine.graph",
@@ -132,6 +135,7 @@ _MODULES = {
     "PlannedChanges": "engine.history.diff",
     "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
+    "RefreshResult": "engine.external.result",
     "RemoteGraph": "client.remote_graph",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
@@ -189,6 +193,8 @@ __all__ = [
     "Explanation",
     "ExportResult",
     "ExportedFile",
+    "ExternalTypeInfo",
+    "ExternalTypeList",
     "Feed",
     "Finding",
     "Graph",
@@ -214,6 +220,7 @@ __all__ = [
     "PlannedChanges",
     "PreparedQuery",
     "QueryResult",
+    "RefreshResult",
     "RemoteGraph",
     "RepairReport",
     "Resolution",

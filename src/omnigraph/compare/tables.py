@@ -28,7 +28,7 @@ from omnigraph.storage.tables.difference import (
     pieces_with,
     read_pieces,
 )
-from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX, open_table
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers, numbers_within
 
@@ -139,6 +139,9 @@ def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePi
     """
     if before is None or after is None or before.lance_version == after.lance_version:
         return frozenset()
+    if before.is_external and after.is_external:
+        # The identity of an external file includes the columns that it is read as.
+        return frozenset()
     found: set[int] = set()
     one, other = (store.open(pin.location, pin.lance_version) for pin in (before, after))
     if column_numbers(one) == column_numbers(other):
@@ -165,7 +168,7 @@ def read_changes(
     schema = changes_schema(entity)
     if pin is None or not pieces or (ids is not None and not ids):
         return schema.empty_table()
-    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, open_table(store, pin).schema)
     read = read_pieces(store, pin, pieces, stored, ids)
     arrays = []
     for field in schema:
@@ -185,8 +188,8 @@ def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[st
     """Some entities of a version in the schema of changes."""
     if pin is None or len(ids) > IDS_PER_FILTER_MAX:
         return rows_with(store, entity, pin, "id", ids)
-    fragments = store.open(pin.location, pin.lance_version).get_fragments()
-    return read_changes(store, entity, pin, [Piece(fragment.fragment_id) for fragment in fragments], ids)
+    fragments = open_table(store, pin).fragments()
+    return read_changes(store, entity, pin, [Piece(fragment.number) for fragment in fragments], ids)
 
 
 def rows_with(store: Store, entity: Entity, pin: TablePin | None, column: str, values: Sequence[str]) -> pa.Table:
@@ -197,7 +200,7 @@ def rows_with(store: Store, entity: Entity, pin: TablePin | None, column: str, v
 
 def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:
     """The bytes of a blob property at some row addresses of a version."""
-    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, open_table(store, pin).schema)
     return blob_values(store, pin, stored[name].name, addresses)
 
 

@@ -133,6 +133,8 @@ def test_a_disturbed_job_gives_the_same_graph_and_leaves_nothing_behind(ran: Run
     assert (cell["job"], cell["fault"], cell["position"]) == CELLS[number]
     assert broken_promises([cell]) == []
     assert cell["struck"]
+    # The first copy of the slow task never came back.
+    assert cell["copies"] == (["copy-0", "copy-1"] if cell["fault"] == "slow" else [])
     # Files of attempts that do not count: the fault came after the output was written.
     assert cell["job"] == "pagerank" or cell["lost"] > 0
 

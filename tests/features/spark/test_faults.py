@@ -43,3 +43,5 @@ def test_a_slow_task_has_a_second_copy_and_a_failed_one_another_attempt(tmp_path
     found = ran(tmp_path, [(name, fault, position) for fault, position in (("fail", 0), ("slow", 1)) for name in JOBS])
     assert broken_promises(found) == []
     assert [cell["job"] for cell in found if cell["fault"] == "fail" and not cell["struck"]] == []
+    # Spark starts no copy of a task that is alone in its stage; the slow one then fails and runs again.
+    assert [cell["job"] for cell in found if cell["copies"] == ["copy-0", "copy-1"]] != []
