@@ -27,6 +27,7 @@ COMMANDS: Final = {
         "Create a graph from data files: infer their schema and load them.",
     ),
     "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load files as one commit."),
+    "documents": Entry(_GRAPHS, "omnigraph.cli.commands.documents", "Load texts as chunks with vectors and links."),
     "query": Entry(
         _GRAPHS, "omnigraph.cli.commands.query", "Run a read query and print its rows.", deprecated=("read",)
     ),
@@ -35,6 +36,9 @@ COMMANDS: Final = {
         _GRAPHS, "omnigraph.cli.commands.shell", "Run queries, mutations and SQL interactively or from a pipe."
     ),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
+    "resolve": Entry(
+        _GRAPHS, "omnigraph.cli.commands.resolve", "Find nodes of a type that are the same, and fold them into one."
+    ),
     "mutate": Entry(
         _GRAPHS, "omnigraph.cli.commands.mutate", "Insert, upsert, update and delete as one commit.", ("change",)
     ),
