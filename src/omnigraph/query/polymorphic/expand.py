@@ -228,6 +228,10 @@ class _Expansion:
             if all(self._connects(step, {**self.outer, **chosen}) for step in steps):
                 yield from self._types(waiting[1:], domains, steps, chosen)
 
+    def _is_interface(self, name: str) -> bool:
+        """True for an interface. A name that no type has is left to be reported, like a type that does not fit."""
+        return interface_properties(self.context.catalog, name) is not None
+
     def _connects(self, step: ast.Traversal, types: Types) -> bool:
         """False if an edge cannot have ends of these types; an end without a known type fits."""
         edge = None if step.is_any else self.context.catalog.edge(step.edge.text)
@@ -247,7 +251,7 @@ class _Expansion:
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
-                case ast.Binding() if clause.variable.name in types:
+                case ast.Binding() if clause.variable.name in types and self._is_interface(clause.type_name.text):
                     yield replace(clause, type_name=Name(types[clause.variable.name], clause.type_name.span))
                 case ast.Filter(ast.Variable(name) as variable) if name in types:
                     yield _binding(variable, types[name])

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 class StoredQueryFacts(Protocol):
-    """The part of a stored query that its catalog shows."""
+    """A stored query; its catalog leaves out the text."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
     @property
     def description(self) -> str | None: ...
     @property
@@ -43,6 +45,11 @@ def checked_queries_json(found: Iterable[tuple[str, str, str | None]]) -> dict[s
         for graph_id, name, problem in found
     ]
     return {"valid": all(item["valid"] for item in queries), "queries": queries}
+
+
+def stored_query_json(query: StoredQueryFacts) -> dict[str, Any]:
+    """One query with its text, which may hold other queries too."""
+    return {**_query_json(query), "text": query.text}
 
 
 def _query_json(query: StoredQueryFacts) -> dict[str, Any]:
