@@ -265,8 +265,8 @@ def _holds(node: LabelledNode, item: MetadataFilter) -> bool:
         case FilterOperator.NE:
             return bool(value != item.value)
         case FilterOperator.IN:
-            return value in (item.value or ())  # type: ignore[operator] # a list, by the operator
+            return value in (item.value or ())
         case FilterOperator.NIN:
-            return value not in (item.value or ())  # type: ignore[operator] # as above
+            return value not in (item.value or ())
         case _:
             raise UsageError(f"filters by {item.operator.value!r} are not supported (expected ==, !=, in, nin)")
