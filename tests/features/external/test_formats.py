@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import lance
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -138,6 +139,9 @@ def test_what_is_not_there_or_no_parquet_is_refused(tmp_path: Path) -> None:
         created(tmp_path, f"{tmp_path}/*.parquet")
     with pytest.raises(NotFoundError, match="there is nothing at"):
         created(tmp_path, f"{tmp_path}/nothing")
+    lance.write_dataset(pa.table({"no": [1]}), tmp_path / "orders.lance")
+    with pytest.raises(UsageError, match="is a Lance table"):
+        created(tmp_path, f"{tmp_path}/orders.lance")
     (tmp_path / "text.parquet").write_text("no,total\n1,2\n")
     with pytest.raises(UsageError, match="is not a complete Parquet file"):
         created(tmp_path, f"{tmp_path}/text.parquet")

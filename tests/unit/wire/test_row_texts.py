@@ -32,7 +32,7 @@ VALUES = {
 }
 
 
-_STORED = {pa.date32(): pa.int32(), pa.timestamp("ms", tz="UTC"): pa.int64()}
+_STORED = {pa.date32(): pa.int32(), pa.timestamp("ms", tz="UTC"): pa.int64(), pa.timestamp("us"): pa.int64()}
 
 
 def _flat(table: pa.Table) -> list[pa.Array]:

@@ -24,6 +24,9 @@ FOOTER_THREADS: Final = 8
 DEAD_ROWS_MAX: Final = 10_000_000
 """Deleted rows that one version of a source may have: their offsets are part of its seal."""
 
+LANCE_MARK: Final = "_versions"
+"""The directory that makes a directory a Lance table."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -88,6 +91,12 @@ def format_at(address: str, options: Mapping[str, str]) -> ExternalFormat:
         return ExternalFormat.DELTA
     if TABLE_FORMATS["iceberg"].mark in level.directories:
         return ExternalFormat.ICEBERG
+    if LANCE_MARK in level.directories:
+        raise UsageError(
+            f"{address!r} is a Lance table, and external tables are Parquet, Iceberg or Delta",
+            hint="load it into a type that the graph stores: graph.load(lance.dataset(path), type_name=...)",
+            path=address,
+        )
     if not level.files and not level.directories:
         raise NotFoundError(f"there is nothing at {address!r}", hint="check the address", path=address)
     return ExternalFormat.PARQUET

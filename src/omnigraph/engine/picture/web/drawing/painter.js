@@ -218,26 +218,28 @@ export class Painter {
   #texts(names, focus, strong) {
     const { context, camera, model } = this;
     Object.assign(context, { lineJoin: "round", textAlign: "center", textBaseline: "middle" });
-    context.font = `11px ${this.font}`;
-    for (const [text, [x, y]] of names.slice(-EDGE_NAMES_MAX * 3)) this.#label(text, x, y, this.words.quiet);
     this.#signs();
     context.font = `12px ${this.font}`;
     const nodes = model.shownNodes().filter((node) => !strong || strong.has(node));
     // Captions keep off the marks that carry a sign.
     const taken = nodes.filter((node) => node.sign).map((node) => /** @type {[number, number, number]} */ ([...camera.toScreen(node), node.radius + 1]));
     const rank = (/** @type {Node} */ node) => (node === focus.hovered || node === focus.selected ? 1e9 : 0) + (node.sign ? 1e6 : 0) + node.edges.length;
+    // A text that would cover another one is left out; zooming in makes room for it.
+    const write = (/** @type {string} */ text, /** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ colour) => {
+      const half = Math.min(CAPTION_CHARS, text.length) * 3.2 + 4;
+      if (taken.some((box) => Math.abs(box[0] - x) < box[2] + half && Math.abs(box[1] - y) < 14)) return;
+      taken.push([x, y, half]);
+      this.#label(text, x, y, colour);
+    };
     const most = taken.length + CAPTIONS_MAX * Math.max(1, camera.scale / 60);
     for (const node of nodes.sort((a, b) => rank(b) - rank(a))) {
       if (taken.length >= most) break;
       const [x, y] = camera.toScreen(node);
       if (x < -60 || y < -20 || x > camera.width + 60 || y > camera.height + 20) continue;
-      const half = Math.min(CAPTION_CHARS, node.label.length) * 3.2 + 4;
-      const low = y + node.radius + 9;
-      // A caption that would cover another one is left out; zooming in makes room for it.
-      if (taken.some((box) => Math.abs(box[0] - x) < box[2] + half && Math.abs(box[1] - low) < 14)) continue;
-      taken.push([x, low, half]);
-      this.#label(node.label, x, low, this.words.text);
+      write(node.label, x, y + node.radius + 9, this.words.text);
     }
+    context.font = `11px ${this.font}`;
+    for (const [text, [x, y]] of names.slice(-EDGE_NAMES_MAX * 3)) write(text, x, y, this.words.quiet);
   }
 
   #signs() {
