@@ -77,7 +77,7 @@ class Evaluator:
                 return pc.if_else(pa.array(frame.bindings[expression.variable] >= 0), expression.name, _NO_TEXT)
             case ir.Item():
                 return frame.columns[f"{ITEM}{expression.variable}"]
-            case ir.PathValue():
+            case ir.Computed():
                 return frame.columns[f"{expression.variable}.{expression.part.value}"]
             case ir.ScoreColumn():
                 return frame.columns[f"#score{expression.number}"]

@@ -30,6 +30,7 @@ from omnigraph.query.ir import (
     Group,
     InsertEdge,
     InsertNode,
+    Mark,
     MutationIR,
     Operator,
     OptionalJoin,
@@ -41,6 +42,7 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Stage,
     StatementIR,
     Union,
     UpdateEdges,
@@ -48,6 +50,7 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.scope import ANONYMOUS
+from omnigraph.query.stages.former import COLUMN_MARK
 
 SHOWN_ITEMS_MAX = 8
 
@@ -57,16 +60,22 @@ def explain(plan: QueryIR | MutationIR) -> str:
     header = ", ".join(f"${parameter.name}: {parameter.spelled_type}" for parameter in plan.parameters)
     lines = [f"{'query' if isinstance(plan, QueryIR) else 'mutation'} {plan.name}({header})"]
     if isinstance(plan, QueryIR):
-        lines.extend(f"  {line}" for line in _tree(plan.root, 0))
+        lines.extend(f"  {line}" for line in _tree(plan.root, 0, set()))
     else:
         lines.extend(f"  {line}" for line in statement_lines(plan))
     return "\n".join(lines)
 
 
-def _tree(operator: Operator, depth: int) -> Iterator[str]:
+def _tree(operator: Operator, depth: int, shown: set[Operator]) -> Iterator[str]:
+    """The lines of a tree. A stage that several patterns start from is ``shown`` once, and it runs once."""
     yield "  " * depth + describe(operator)
     for below in inputs(operator):
-        yield from _tree(below, depth + 1)
+        if isinstance(operator, Stage):
+            if below in shown:
+                yield "  " * (depth + 1) + "the stage above"
+                continue
+            shown.add(below)
+        yield from _tree(below, depth + 1, shown)
 
 
 def describe(operator: Operator) -> str:
@@ -89,6 +98,8 @@ def describe(operator: Operator) -> str:
             return f"Filter {render(operator.predicate)}"
         case AntiJoin():
             return "AntiJoin (drop rows that match the second input)"
+        case Mark():
+            return f"Mark {marked(operator.variable)} (true for rows that match the second input)"
         case OptionalJoin():
             return f"OptionalJoin introduces {_variables(operator.introduces)}"
         case Score():
@@ -102,6 +113,8 @@ def describe(operator: Operator) -> str:
             return f"{type(operator).__name__} {columns}"
         case Distinct():
             return "Distinct"
+        case Stage():
+            return _stage(operator)
         case Sort():
             keys = [f"{render(key.expression)} {'desc' if key.descending else 'asc'}" for key in operator.keys]
             return f"Sort {', '.join(keys)}"
@@ -112,6 +125,12 @@ def describe(operator: Operator) -> str:
             return f"Slice limit {count} offset {offset}"
         case _:
             assert_never(operator)
+
+
+def _stage(operator: Stage) -> str:
+    bound = [f"${item.variable}: {item.type_name}{_reads(item.columns)}" for item in operator.entities]
+    bound += [f"${_shown(item.variable)}" for item in operator.values]
+    return f"Stage binds {', '.join(bound) or 'nothing'}"
 
 
 def _column(column: Column) -> str:
@@ -140,7 +159,22 @@ def _edge(name: str, direction: Direction, low: int, high: int) -> str:
 
 
 def _shown(name: str) -> str:
-    return "_" if name.startswith(ANONYMOUS) else name
+    return "_" if name.startswith(ANONYMOUS) else name.replace(COLUMN_MARK, ".")
+
+
+def _computed(expression: ir.Computed) -> str:
+    match expression.part:
+        case ir.ComputedPart.FOUND:
+            return marked(expression.variable)
+        case ir.ComputedPart.VALUE:
+            return f"${_shown(expression.variable)}"
+        case part:
+            return f"${expression.variable}.{part.value}"
+
+
+def marked(name: str) -> str:
+    """The value of an ``exists`` block, by its number."""
+    return f"exists #{name.removeprefix(ANONYMOUS)}"
 
 
 def _variables(names: tuple[str, ...]) -> str:
@@ -173,8 +207,8 @@ def render(expression: ir.Expr) -> str:
             return f"type(${_shown(expression.variable)})"
         case ir.Item():
             return f"${expression.variable}"
-        case ir.PathValue():
-            return f"${expression.variable}.{expression.part.value}"
+        case ir.Computed():
+            return _computed(expression)
         case ir.Compare() | ir.Arithmetic():
             return f"{_inner(expression.left)} {expression.operator.value} {_inner(expression.right)}"
         case ir.Logic():
@@ -278,7 +312,7 @@ def statement_lines(plan: MutationIR) -> list[str]:
     for number, item in enumerate(plan.statements, 1):
         lines.append(f"{number}. {describe_statement(item)}")
         if isinstance(item, ForMatches):
-            lines.extend(f"    {line}" for line in _tree(item.root, 0))
+            lines.extend(f"    {line}" for line in _tree(item.root, 0, set()))
         if isinstance(item, ForMatches | ForRecords):
             lines += [f"  {number}.{part} {describe_statement(inner)}" for part, inner in enumerate(item.statements, 1)]
     return lines

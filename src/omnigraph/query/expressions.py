@@ -81,19 +81,29 @@ class TypeName:
     type: PropertyType = TEXT
 
 
-class PathPart(Enum):
-    """The readable attributes of a path."""
+class ComputedPart(Enum):
+    """Values that operators compute for variables that are bound to no entity."""
 
     LENGTH = "length"
+    """The number of hops of a shortest path."""
     NODES = "nodes"
+    """The ids of the nodes along a shortest path, both ends included."""
+    FOUND = "found"
+    """True if a block has a match."""
+    VALUE = "value"
+    """A column of a former stage."""
+
+
+PATH_PARTS = (ComputedPart.LENGTH, ComputedPart.NODES)
+"""The readable attributes of a path."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathValue:
-    """The number of hops of a shortest path, or the ids of the nodes along it, both ends included."""
+class Computed:
+    """A value that an operator below computed for each row, as an attribute of its variable."""
 
     variable: str
-    part: PathPart
+    part: ComputedPart
     type: PropertyType
 
 
@@ -302,7 +312,7 @@ Expr = (
     | Property
     | EntityId
     | TypeName
-    | PathValue
+    | Computed
     | Compare
     | Logic
     | Not

@@ -12,8 +12,18 @@ from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type, suggest_variable
+from omnigraph.query.scope import (
+    UNCODED,
+    BoundVariable,
+    Context,
+    Scope,
+    VariableKind,
+    entity_type,
+    report_gone,
+    suggest_variable,
+)
 from omnigraph.query.search import check_call
+from omnigraph.query.stages.former import COLUMN_MARK
 from omnigraph.query.types.calls import CALLED, Check, check_function, described, item, part
 from omnigraph.query.types.forms import (
     check_case,
@@ -72,6 +82,8 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Posi
             return item(context, node, _checker(context, scope, place))
         case ast.Slice():
             return part(context, node, _checker(context, scope, place))
+        case ast.Exists():
+            return context.check_exists(context, scope, node)
         case ast.Quantified():
             inner = lambda within, operand: check_expression(context, within, operand, place)  # noqa: E731
             return check_quantified(context, scope, node, inner)
@@ -140,6 +152,10 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
             context.error(code, f"`${node.name}` is a Blob and cannot be read as a value", node.span)
             return None
         return ir.Parameter(node.name, given)
+    if report_gone(context, bound, node.span):
+        return None
+    if bound.kind is VariableKind.COLUMN:
+        return _column(bound)
     if bound.kind is VariableKind.EDGE:
         hint = f"read one of its properties: `${node.name}.property`"
         context.error("T23", f"the edge `${node.name}` cannot be used as a value", node.span, hint)
@@ -154,12 +170,23 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
     return ir.EntityId(node.name, PropertyType(Scalar.STRING, nullable=bound.optional))
 
 
+def _column(bound: BoundVariable) -> ir.Computed:
+    assert bound.type is not None, "a column has a type"
+    return ir.Computed(bound.name, ir.ComputedPart.VALUE, bound.type)
+
+
 def check_property(
     context: Context, scope: Scope, node: ast.PropertyAccess, place: Position
-) -> ir.Property | ir.PathValue | None:
+) -> ir.Property | ir.Computed | None:
     """``$v.p`` with its declared type, nullable if the variable itself may be null."""
     name = node.variable.name
     bound = scope.lookup(name)
+    if bound is not None and bound.kind is VariableKind.GONE:
+        column = scope.lookup(f"{name}{COLUMN_MARK}{node.property.text}")
+        if column is not None and column.kind is VariableKind.COLUMN:
+            return _column(column)
+        report_gone(context, bound, node.variable.span)
+        return None
     if bound is None and scope.is_broken(name):
         return None
     if bound is None:
@@ -169,7 +196,7 @@ def check_property(
             hint = suggest_variable(context, scope, name)
             context.error("T6", f"`${name}` is not bound", node.variable.span, hint)
         return None
-    if bound.kind is VariableKind.VALUE:
+    if bound.kind in (VariableKind.VALUE, VariableKind.COLUMN):
         context.error("T6", f"`${name}` is a value and has no properties", node.variable.span)
         return None
     if bound.kind is VariableKind.PATH:
@@ -194,12 +221,12 @@ def check_property(
     return ir.Property(name, declared.name, _nullable(declared.type) if bound.optional else declared.type)
 
 
-def _check_path_value(context: Context, node: ast.PropertyAccess, bound: BoundVariable) -> ir.PathValue | None:
+def _check_path_value(context: Context, node: ast.PropertyAccess, bound: BoundVariable) -> ir.Computed | None:
     if node.property.text == "length":
-        return ir.PathValue(bound.name, ir.PathPart.LENGTH, PropertyType(Scalar.I64, nullable=bound.optional))
+        return ir.Computed(bound.name, ir.ComputedPart.LENGTH, PropertyType(Scalar.I64, nullable=bound.optional))
     if node.property.text == "nodes":
         type_ = PropertyType(Scalar.STRING, is_list=True, nullable=bound.optional)
-        return ir.PathValue(bound.name, ir.PathPart.NODES, type_)
+        return ir.Computed(bound.name, ir.ComputedPart.NODES, type_)
     context.error("T6", "a path has `length` and `nodes`", node.property.span)
     return None
 

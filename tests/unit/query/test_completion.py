@@ -27,7 +27,7 @@ NODES = ["Person", "Company", "Doc"]
 FUNCTIONS = [
     *("count(", "sum(", "avg(", "min(", "max(", "collect(", "stddev(", "percentile(", "first(", "last("),
     *(f"{name}(" for name in (*CALLED, "cast", "any", "all")),
-    *("case", "not"),
+    *("case", "not", "exists"),
 ]
 CONDITIONS = ["contains", "starts_with", "ends_with", "in", "not in", "is null", "is not null"]
 EDGES = ["knows", "follows", "worksAt", "wrote", "cites"]
@@ -68,12 +68,20 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("match { $a: Person $b: Person $a $w: shortest knows $b } return { $w.|", ["length", "nodes"]),
         ("match { $p: Person $p.age |", [*CONDITIONS, "and", "or"]),
         ("match { $p: Person not { $p |", ["knows", "follows", "worksAt", "wrote", "in", "is null", "is not null"]),
+        ("match { $p: Person exists { $p |", ["knows", "follows", "worksAt", "wrote", "in", "is null", "is not null"]),
+        ("match { $p: Person } return { exists { $p wor|", ["worksAt"]),
+        ("match { $p: Person ex|", ["exists"]),
         ("match { $p: Person } |", ["return", "insert", "upsert", "update", "delete"]),
         ("match { $p: Person } return |", ["distinct"]),
         ("match { $p: Person } return { $p.name |", ["as"]),
-        ("match { $p: Person } return { $p.name } |", ["having", "union", "order", "limit", "offset"]),
-        ("match { $p: Person } return { $p.name } order { $p.name } |", ["limit", "offset"]),
-        ("match { $p: Person } return { $p.name } limit 3 |", ["offset"]),
+        ("match { $p: Person } return { $p.name } |", ["having", "union", "order", "limit", "offset", "then"]),
+        ("match { $p: Person } return { $p.name } order { $p.name } |", ["limit", "offset", "then"]),
+        ("match { $p: Person } return { $p.name } limit 3 |", ["offset", "then"]),
+        ("match { $p: Person } return { $p.name } limit 3 then |", ["match", "return"]),
+        ("match { $p: Person } return { $p.name } then match { $p.name = 3 } |", ["return"]),
+        ("match { $p: Person } return { $p } then return { $p } order { $p } |", ["limit", "offset", "then"]),
+        ("match { $p: Person } return { $p, 1 as n } then return { $|", ["$p", "$n"]),
+        ("match { $p: Person } return { 1 as m } then return { 1 as n } then return { case when $| then", ["$p", "$n"]),
         ("match { $p: Person } return { $p.name } order { $p.age |", ["asc", "desc"]),
         ("match { $p: Person } return { co|", ["count(", "collect(", "concat(", "contains(", "coalesce("]),
         ("match { $p: Person } return { $|", ["$p"]),

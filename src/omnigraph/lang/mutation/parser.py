@@ -22,8 +22,9 @@ from omnigraph.lang.gq_ast import (
     Update,
     Variable,
 )
+from omnigraph.lang.gq_calls import parse_variable
 from omnigraph.lang.gq_clauses import at_query, parse_clauses
-from omnigraph.lang.gq_expressions import parse_expression, parse_variable
+from omnigraph.lang.gq_expressions import parse_expression
 from omnigraph.lang.lexer import Kind
 from omnigraph.lang.syntax import Name, TypeRef
 
@@ -82,7 +83,7 @@ def _top_level(cursor: Cursor) -> Statement | Matched | ForEach:
     start = cursor.token.span
     if cursor.take("match"):
         cursor.expect("{", "after `match`")
-        clauses = parse_clauses(cursor, "match")
+        clauses = parse_clauses(cursor, "match", parse_expression)
         statements = [_statement(cursor)]
         while cursor.token.text in STATEMENTS:
             statements.append(_statement(cursor))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column
-from omnigraph.query.scope import Context, Scope, VariableKind, entity_type, suggest_variable
+from omnigraph.query.scope import Context, Scope, VariableKind, entity_type, report_gone, suggest_variable
 from omnigraph.schema.types import PropertyType
 
 FIRST = "id"
@@ -22,11 +22,17 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
     properties = context.interfaces.get(node.variable.name)
     bound = scope.lookup(node.variable.name)
     if bound is None or bound.kind not in (VariableKind.NODE, VariableKind.EDGE):
-        if not scope.is_broken(node.variable.name):
+        if not scope.is_broken(node.variable.name) and not report_gone(context, bound, node.variable.span):
             hint = suggest_variable(context, scope, node.variable.name)
             context.error("T6", f"`${node.variable.name}` is no node or edge", node.variable.span, hint)
         return None
     text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
+    if context.is_former:
+        # The later stage reads what it needs of the entity; of several types it must know which.
+        varies = node.variable.name in context.interfaces
+        kind = Column(name, ir.TypeName(bound.name, bound.type_name, text), TYPE)
+        identity = Column(name, ir.EntityId(bound.name, text), FIRST if varies else None)
+        return (identity, kind) if varies else (identity,)
     columns = [Column(name, ir.EntityId(bound.name, text, is_text=True), FIRST)]
     if bound.kind is VariableKind.EDGE:
         columns += [Column(name, ir.Property(bound.name, end, text), field) for end, field in ENDS]

@@ -10,7 +10,7 @@ from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Family, Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, suggest_variable
+from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, report_gone, suggest_variable
 from omnigraph.query.types.calls import Check, as_common, check_values, described, is_node
 from omnigraph.schema.types import PropertyType, type_from_syntax
 
@@ -111,7 +111,7 @@ def check_quantified(context: Context, scope: Scope, node: ast.Quantified, check
         message = f"`{node.quantifier.value}` looks at the items of a list, not of {described(items)}"
         context.error("T29", message, node.items.span)
         return None
-    inner = Scope(scope)
+    inner = Scope(scope, has_matches=False)
     inner.bind(BoundVariable(name, VariableKind.VALUE, "", type=replace(items.type.item, nullable=True)))
     predicate = check(inner, node.predicate)
     if predicate is None:
@@ -129,6 +129,8 @@ def check_entity_function(context: Context, scope: Scope, node: ast.Call) -> ir.
     bound = scope.lookup(argument.name) if isinstance(argument, ast.Variable) else None
     if bound is None or bound.kind not in (VariableKind.NODE, VariableKind.EDGE):
         if isinstance(argument, ast.Variable) and scope.is_broken(argument.name):
+            return None
+        if report_gone(context, bound, argument.span):
             return None
         hint = suggest_variable(context, scope, argument.name) if isinstance(argument, ast.Variable) else None
         context.error("T29", f"`{node.function}` takes a variable of a node or edge", argument.span, hint)

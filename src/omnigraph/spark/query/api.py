@@ -29,7 +29,6 @@ from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.tasks import translated_jobs
 from omnigraph.spark.query.bound_rows import Names
 from omnigraph.spark.query.multiplicity import TOO_MANY
-from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.rankings import with_computed
 from omnigraph.spark.query.shaping import ShapeOperators
 from omnigraph.spark.query.tables import QueryTables
@@ -109,7 +108,7 @@ def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSess
 def _planned(query: QueryIR, view: GraphView, spark: SparkSession) -> DataFrame:
     root, computed = with_computed(query.root)
     tables = QueryTables(spark, view, Names(), computed, dict(node_variables(root)))
-    return ShapeOperators(RowOperators(tables)).result(root, query.columns)
+    return ShapeOperators(tables, root).result(root, query.columns)
 
 
 @contextmanager

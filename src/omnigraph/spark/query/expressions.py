@@ -48,7 +48,7 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
             return _type_name(expression, rows)
         case ir.Item():
             return rows.column(ITEM, expression.variable)
-        case ir.PathValue():
+        case ir.Computed():
             return rows.column(expression.variable, expression.part.value)
         case ir.ScoreColumn():
             return rows.column(SCORE, str(expression.number))
@@ -149,7 +149,7 @@ def _in_python(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -
         return inputs.setdefault(part, ir.Property(INPUT, str(len(inputs)), part.type))
 
     def read(part: ir.Expr) -> ir.Expr:
-        return given(part) if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.PathValue) else part
+        return given(part) if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.Computed) else part
 
     if isinstance(expression, ir.Quantified):
         predicate = transform(expression.predicate, read)

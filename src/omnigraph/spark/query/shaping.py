@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
-from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Union
+from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Stage, Union
 from omnigraph.query.liveness import counts_matches, is_shaped, shaped_demand
+from omnigraph.query.rewrite.tree import stages_of
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
@@ -19,6 +21,7 @@ from omnigraph.spark.query.expressions import OUTPUT, column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.ordering import sliced, sort_columns
+from omnigraph.spark.query.tables import QueryTables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +31,24 @@ if TYPE_CHECKING:
 class ShapeOperators:
     """Compiles the operators of one bound query to a frame."""
 
-    rows: RowOperators
+    tables: QueryTables
+    root: Operator
+    _stages: dict[Operator, DataFrame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rows = RowOperators(self.tables, self._former)
+        self._uses = Counter(stage.input for stage in stages_of(self.root))
+
+    def _former(self, stage: Stage) -> DataFrame:
+        """The rows of a former stage. Several patterns that start from it must see the same rows, also of a limit
+        without an order, so these are kept on the executors."""
+        frame = self._stages.get(stage.input)
+        if frame is None:
+            frame = self.result(stage.input, stage.columns)
+            if self._uses[stage.input] > 1:
+                frame = frame.localCheckpoint(eager=False)
+            self._stages[stage.input] = frame
+        return frame
 
     def result(self, root: Operator, columns: tuple[ResultColumn, ...]) -> DataFrame:
         """The result rows, in columns named by position: names of result columns may repeat."""
