@@ -56,7 +56,7 @@ class Record:
                 return found
         return None
 
-    def report_gone(self, commit: GraphCommit) -> bool:
+    def is_gone(self, commit: GraphCommit) -> bool:
         """True if files of the commit may have been deleted."""
         return _since(self.gone, commit) is not None
 
@@ -84,7 +84,7 @@ def decide(
     named = {commit.id: commit for log in logs for commit in log}
     for commit in named.values():
         since = record.given_up_since(commit)
-        if record.report_gone(commit):
+        if record.is_gone(commit):
             gone.add(commit)
         elif commit.id in fixed or (since is None if policy.is_silent else commit.id in chosen):
             continue
@@ -94,7 +94,7 @@ def decide(
             given_up[commit] = now_us if since is None else since
     # Commits of an unnamed incarnation stay protected as a whole, except those that are gone already.
     for commit in (commit for log in unnamed.values() for commit in log):
-        if commit.id not in named and record.report_gone(commit):
+        if commit.id not in named and record.is_gone(commit):
             gone.add(commit)
     nameless = {incarnation: record.nameless.get(incarnation, now_us) for incarnation in unnamed}
     return Record(record.number + 1, _spans(given_up), _spans(dict.fromkeys(gone, GONE)), nameless)

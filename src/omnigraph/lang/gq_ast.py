@@ -25,6 +25,7 @@ from omnigraph.lang.gq_expression_ast import (
     Literal,
     LiteralKind,
     MaybeBlock,
+    Member,
     Negate,
     Not,
     NotBlock,
@@ -69,6 +70,7 @@ __all__ = [
     "LiteralKind",
     "Matched",
     "MaybeBlock",
+    "Member",
     "MutationBody",
     "Name",
     "Negate",
@@ -153,11 +155,12 @@ class ReadBody:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``property: value`` in an insert or update."""
+    """``property: value`` in an insert or update; in an update also ``property.member[0]: value`` of a JSON value."""
 
     property: Name
     value: Expr
     span: Span = field(compare=False)
+    path: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

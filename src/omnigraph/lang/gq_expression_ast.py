@@ -169,6 +169,15 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """``operand.name``: a member of a JSON value."""
+
+    operand: Expr
+    name: Name
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """``list[index]``."""
 
@@ -221,6 +230,7 @@ Expr = (
     | Not
     | Case
     | Cast
+    | Member
     | Index
     | Slice
     | Quantified
@@ -311,7 +321,7 @@ def children(expression: Expr) -> tuple[Expr, ...]:
     match expression:
         case Binary(_, left, right):
             return (left, right)
-        case Negate(operand) | IsNull(operand) | Not(operand) | Cast(operand):
+        case Negate(operand) | IsNull(operand) | Not(operand) | Cast(operand) | Member(operand):
             return (operand,)
         case ListLiteral(items):
             return items
@@ -346,7 +356,7 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
     match expression:
         case Binary():
             return replace(expression, left=change(expression.left), right=change(expression.right))
-        case Negate() | IsNull() | Not() | Cast():
+        case Negate() | IsNull() | Not() | Cast() | Member():
             return replace(expression, operand=change(expression.operand))
         case ListLiteral():
             return replace(expression, items=tuple(map(change, expression.items)))

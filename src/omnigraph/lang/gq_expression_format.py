@@ -33,6 +33,7 @@ from omnigraph.lang.gq_expression_ast import (
     Literal,
     LiteralKind,
     MaybeBlock,
+    Member,
     Negate,
     Not,
     NotBlock,
@@ -165,6 +166,8 @@ def _spell_operand(expression: Expr) -> str:
             return f"cast({spell_expression(operand)} as {spell_type(type_ref)})"
         case Case():
             return _spell_case(expression)
+        case Member(operand, name):
+            return f"{_spell(operand, _INDEXED, Guard.NONE)}.{name.text}"
         case Index(operand, index):
             return f"{_spell(operand, _INDEXED, Guard.NONE)}[{spell_expression(index)}]"
         case Slice(operand, start, stop):

@@ -26,6 +26,7 @@ from omnigraph.lang.gq_expression_ast import (
     ListLiteral,
     Literal,
     LiteralKind,
+    Member,
     Negate,
     Not,
     PropertyAccess,
@@ -187,9 +188,26 @@ def _unary(cursor: Cursor) -> Expr:
 
 def _indexed(cursor: Cursor) -> Expr:
     expression = _primary(cursor)
-    while cursor.at("[") and cursor.is_adjacent:
-        expression = _index(cursor, expression)
+    while cursor.is_adjacent:
+        if cursor.at("["):
+            expression = _index(cursor, expression)
+        elif cursor.at(".") and cursor.peek().kind in MEMBER_KINDS:
+            expression = _member(cursor, expression)
+        else:
+            break
     return expression
+
+
+MEMBER_KINDS = (Kind.WORD, Kind.TYPE_NAME)
+"""Names of members of a JSON value that need no quotes."""
+
+
+def _member(cursor: Cursor, operand: Expr) -> Member:
+    """``.name`` behind a JSON value."""
+    cursor.advance()
+    cursor.count_operator()
+    token = cursor.advance()
+    return Member(operand, Name(token.text, token.span), cursor.since(operand.span))
 
 
 def _index(cursor: Cursor, operand: Expr) -> Expr:

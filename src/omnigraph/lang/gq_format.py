@@ -35,6 +35,7 @@ from omnigraph.lang.gq_ast import (
 )
 from omnigraph.lang.gq_expression_format import filter_texts, spell_expression, spell_match, spell_traversal
 from omnigraph.lang.gq_parser import ParsedQueries
+from omnigraph.lang.mutation.parser import MEMBER_NAME
 from omnigraph.lang.source import Span
 from omnigraph.lang.spelling import spell_string, spell_type
 from omnigraph.lang.syntax import Name
@@ -288,6 +289,12 @@ def _end_of(parts: Sequence[_Part | Clause], otherwise: int) -> int:
     return parts[-1].span.end if parts else otherwise
 
 
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if MEMBER_NAME.fullmatch(step) else f"[{spell_string(step)}]"
+
+
 def _part(part: _Part) -> str:
     match part:
         case Parameter(variable, type_ref):
@@ -296,7 +303,8 @@ def _part(part: _Part) -> str:
         case PropertyMatch():
             return spell_match(part)
         case Assignment(name, value):
-            return f"{name.text}: {spell_expression(value)}"
+            steps = "".join(_step(step) for step in part.path)
+            return f"{name.text}{steps}: {spell_expression(value)}"
         case Projection(expression, alias):
             return spell_expression(expression) + ("" if alias is None else f" as {alias.text}")
         case OrderKey(expression, descending):

@@ -37,8 +37,8 @@ def _reason(store: Store, state: ManifestState) -> HistoryCleaned | None:
         return None
     try:
         manifests = Manifests(store, read_stamp(store))
-        if manifests.record().report_gone(commit):
-            return history_cleaned(commit, report_gone=True)
+        if manifests.record().is_gone(commit):
+            return history_cleaned(commit, is_gone=True)
         states = [other for _, other in named_states(manifests) if not isinstance(other, Damaged)]
         is_kept = any(find_commit(store, other, commit.id) for other in states)
     except StorageError:
@@ -50,5 +50,5 @@ def _reason(store: Store, state: ManifestState) -> HistoryCleaned | None:
         f"the branch of commit {commit.id} was deleted, and cleanup has deleted its files",
         hint="read a commit of another branch",
         commit=commit.id,
-        report_gone=True,
+        is_gone=True,
     )

@@ -147,13 +147,13 @@ class Manifests:
         """The state right after a commit; raises if cleanup has given it up."""
         record = self.record()
         if record.given_up_since(commit) is not None:
-            raise history_cleaned(commit, report_gone=record.report_gone(commit))
+            raise history_cleaned(commit, is_gone=record.is_gone(commit))
         return self.stored(commit)
 
     def check_files_kept(self, commit: GraphCommit) -> None:
         """Refuse a commit whose files cleanup may have deleted. One that was only given up is still readable."""
-        if self.record().report_gone(commit):
-            raise history_cleaned(commit, report_gone=True)
+        if self.record().is_gone(commit):
+            raise history_cleaned(commit, is_gone=True)
 
     def stored(self, commit: GraphCommit) -> ManifestState:
         """The state right after a commit, whether or not cleanup has given it up."""
@@ -182,18 +182,18 @@ class Manifests:
         return Capture(state, self.catalog(state.schema_digest))
 
 
-def history_cleaned(commit: GraphCommit, *, report_gone: bool) -> HistoryCleaned:
+def history_cleaned(commit: GraphCommit, *, is_gone: bool) -> HistoryCleaned:
     """The error for a commit that cleanup has given up."""
     return HistoryCleaned(
         f"the state of commit {commit.id} was given up by cleanup and can no longer be read",
         hint="read a newer commit"
-        if report_gone
+        if is_gone
         else Hint(
             "read a newer commit, or call graph.cleanup with a larger keep= before its files are deleted",
             "read a newer commit, or run omnigraph cleanup with a larger --keep before its files are deleted",
         ),
         commit=commit.id,
-        report_gone=report_gone,
+        is_gone=is_gone,
     )
 
 

@@ -6,11 +6,13 @@ One operator per line, inputs indented below; read from the bottom to follow the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from typing import Final, assert_never
 
+from omnigraph.core.decimals import decimal_text
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import format_date, format_datetime
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     TARGET,
@@ -51,6 +53,7 @@ from omnigraph.query.ir import (
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.scope import ANONYMOUS
 from omnigraph.query.stages.former import COLUMN_MARK
+from omnigraph.query.types.literals import TEXTS
 
 SHOWN_ITEMS_MAX = 8
 
@@ -226,7 +229,8 @@ def render(expression: ir.Expr) -> str:
         case ir.Call():
             return _call(expression)
         case ir.Cast():
-            return f"cast({render(expression.operand)} as {expression.type.scalar.value})"
+            wanted = replace(expression.type, nullable=False)
+            return f"cast({render(expression.operand)} as {wanted})"
         case ir.Case():
             tests = (f"when {render(test)} then {render(value)}" for test, value in expression.branches)
             return f"case {' '.join(tests)} else {render(expression.otherwise)} end"
@@ -258,9 +262,6 @@ def _aggregate(expression: ir.Aggregate) -> str:
     return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
 
 
-TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}
-
-
 _COMPOUND: Final = ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull | ir.Not
 
 
@@ -276,8 +277,14 @@ def _call(expression: ir.Call) -> str:
             return f"{arguments[0]}[{arguments[1]}]"
         case ScalarFunction.SLICE:
             return f"{arguments[0]}[{arguments[1]}:{arguments[2]}]"
+        case ScalarFunction.JSON_AT:
+            return arguments[0] + "".join(f"[{argument}]" for argument in arguments[1:])
         case ScalarFunction.DIFFERENCE:
             return f"({' - '.join(arguments)})"
+        case ScalarFunction.ADD_DURATIONS | ScalarFunction.ADD_TO_TIME:
+            return f"({' + '.join(arguments)})"
+        case ScalarFunction.SCALE_DURATION:
+            return f"({' * '.join(arguments)})"
         case ScalarFunction.ADD_MONTHS | ScalarFunction.ADD_DAYS | ScalarFunction.ADD_MILLISECONDS as function:
             return f"({arguments[0]} + {arguments[1]} {function.value.split()[1]})"
         case function:
@@ -298,10 +305,14 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
             return "null"
         case bool():
             return "true" if value else "false"
+        case str() if scalar is Scalar.JSON:
+            return value
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-        case int() if scalar.is_temporal:
-            return f'{scalar.value.lower()}("{TEMPORAL_TEXTS[scalar](value)}")'
+        case int() if scalar in TEXTS:
+            return f'{scalar.value.lower()}("{TEXTS[scalar](value)}")'
+        case Decimal():
+            return f'decimal("{decimal_text(value)}")'
         case _:
             return str(value)
 

@@ -7,6 +7,7 @@ only if it is true.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 from omnigraph.core.functions import ScalarFunction
@@ -24,8 +25,9 @@ DATETIME = PropertyType(Scalar.DATETIME)
 SCORE = PropertyType(Scalar.F32, nullable=True)
 FUSED_SCORE = PropertyType(Scalar.F64, nullable=True)
 
-ConstantValue = str | int | float | bool | None | tuple["ConstantValue", ...]
-"""Dates are days and times milliseconds since the epoch; lists and vectors are tuples."""
+ConstantValue = str | int | float | bool | Decimal | None | tuple["ConstantValue", ...]
+"""Dates are days and times milliseconds since the epoch, durations milliseconds, Json values canonical texts; lists and
+vectors are tuples."""
 
 
 @dataclass(frozen=True, slots=True)

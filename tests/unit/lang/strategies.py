@@ -110,7 +110,8 @@ enum_values = st.text(NAME_REST + "-", min_size=1, max_size=6)
 
 
 def _type(nullable: bool, name: str, is_list: bool) -> TypeRef:
-    return TypeRef(name, NOWHERE, is_list, nullable)
+    digits = (12, 3) if name == "Decimal" else None
+    return TypeRef(name, NOWHERE, is_list and name != "Json", nullable, digits=digits)
 
 
 def _vector(nullable: bool, dimension: int) -> TypeRef:

@@ -50,7 +50,7 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("ma|", ["match"]),
         ("query q() { |", ["match", "insert", "upsert", "update", "delete"]),
         ("query q($n: |", [scalar.value for scalar in Scalar]),
-        ("query q($n: D|", ["DateTime", "Date"]),
+        ("query q($n: D|", ["DateTime", "Date", "Decimal", "Duration"]),
         ("match { $p: |", NODES),
         ("match { $p: per|", ["Person"]),
         ("match { $p: Person { e|", ["email"]),

@@ -111,10 +111,7 @@ def _concrete(context: Context, body: ast.ReadBody, pattern: Pattern) -> ast.Rea
 
 def _shared(declared: list[Mapping[str, PropertyIR]]) -> frozenset[str]:
     """The properties that all of these types have, with one type."""
-    kinds = [
-        {name: (item.type.scalar, item.type.is_list, item.type.dimension) for name, item in properties.items()}
-        for properties in declared
-    ]
+    kinds = [{name: item.type.form for name, item in properties.items()} for properties in declared]
     return frozenset(name for name, kind in kinds[0].items() if all(other.get(name) == kind for other in kinds))
 
 

@@ -129,8 +129,7 @@ def _union(branches: Sequence[Branch], parts: Sequence[Sequence[ir.Expr]]) -> Un
 
 def common_type(types: Sequence[PropertyType]) -> PropertyType:
     """The type of a column of a union, whose inputs differ in null and enum values only."""
-    first = types[0]
-    return PropertyType(first.scalar, first.is_list, any(type_.nullable for type_ in types), first.dimension)
+    return replace(types[0], nullable=any(type_.nullable for type_ in types), enum_values=None)
 
 
 def _typed(columns: tuple[Column, ...], union: Union) -> tuple[Column, ...]:
@@ -143,7 +142,7 @@ def _typed(columns: tuple[Column, ...], union: Union) -> tuple[Column, ...]:
 
 def is_same_kind(left: PropertyType, right: PropertyType) -> bool:
     """True for types that differ in null and enum values only."""
-    return (left.scalar, left.is_list, left.dimension) == (right.scalar, right.is_list, right.dimension)
+    return left.form == right.form
 
 
 def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch]) -> bool:

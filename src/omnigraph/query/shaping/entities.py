@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column
 from omnigraph.query.scope import Context, Scope, VariableKind, entity_type, report_gone, suggest_variable
-from omnigraph.schema.types import PropertyType
 
 FIRST = "id"
 """The first field of every entity. No property has this name, so it also marks where an entity starts."""
@@ -43,7 +43,7 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
         type_ = property_.type
         if type_.is_blob or (properties is not None and property_.name not in properties):
             continue
-        held = PropertyType(type_.scalar, type_.is_list, type_.nullable or bound.optional, type_.dimension)
+        held = replace(type_, nullable=type_.nullable or bound.optional, enum_values=None)
         columns.append(Column(name, ir.Property(bound.name, property_.name, held), property_.name))
     return tuple(columns)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from omnigraph.query.types.rules import RULES, Group, Nulls
+from omnigraph.query.types.rule_kinds import Group, Nulls
+from omnigraph.query.types.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,8 +240,8 @@ def _outcome(view: View, before: Record, after: Record) -> CleanupOutcome:
             outcome.retained += 1
             continue
         outcome.given_up += before.given_up_since(commit) is None
-        if not after.report_gone(commit):
+        if not after.is_gone(commit):
             outcome.waiting += 1
-        elif not before.report_gone(commit):
+        elif not before.is_gone(commit):
             outcome.gone += 1
     return outcome

@@ -175,9 +175,9 @@ def _readable(view: View, record: Record, grace_us: int) -> list[tuple[GraphComm
     found: dict[str, tuple[GraphCommit, int | None]] = {}
     for name, log in view.unnamed_logs.items():
         until_us = _nameless_until(record, name, grace_us)
-        found |= {commit.id: (commit, until_us) for commit in log if not record.report_gone(commit)}
+        found |= {commit.id: (commit, until_us) for commit in log if not record.is_gone(commit)}
     for commit in (commit for log in view.logs.values() for commit in log):
-        if record.report_gone(commit):
+        if record.is_gone(commit):
             continue
         given_up = record.given_up_since(commit)
         _, before = found.get(commit.id, (commit, 0))
