@@ -31,6 +31,8 @@ BLOB_BYTES: Final = 1024 * 1024
 VALUE_BYTES: Final = 64
 """Assumed size of any other value but a vector."""
 
+_KEPT: Final = "_table_schema"
+
 ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
     Scalar.STRING: pa.utf8(),
     Scalar.BLOB: pa.large_binary(),
@@ -56,6 +58,14 @@ ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
 
 def table_schema(entity: Entity) -> pa.Schema:
     """The columns of a type's table: ``id``, for edges ``src`` and ``dst``, then the properties by name."""
+    # An entity type never changes, so its columns are kept beside its fields: a write asks for them a dozen times.
+    kept: dict[str, pa.Schema] = vars(entity)
+    if _KEPT not in kept:
+        kept[_KEPT] = _table_schema(entity)
+    return kept[_KEPT]
+
+
+def _table_schema(entity: Entity) -> pa.Schema:
     fields = [pa.field(ID, pa.utf8(), nullable=False, metadata=PRIMARY_KEY_METADATA)]
     if isinstance(entity, EdgeType):
         fields += [pa.field(SRC, pa.utf8(), nullable=False), pa.field(DST, pa.utf8(), nullable=False)]

@@ -43,6 +43,7 @@ class Rule(Enum):
     MERGE_POLICY = ("S127", "`@merge` names an unknown policy")
     MERGE_TYPE = ("S128", "the merge policy does not fit the type of the property")
     MERGE_ON_KEY = ("S129", "a key property cannot have a merge policy")
+    EXTERNAL_ADDRESS = ("S130", "the address of an `@external` is relative, or holds credentials")
 
     RENAME_UNKNOWN = ("S131", "`@rename_from` names something the accepted schema does not have")
     RENAME_KIND = ("S132", "`@rename_from` names a type of another kind")
@@ -58,6 +59,7 @@ class Rule(Enum):
     UNINDEXED_VECTOR = ("S208", "an embedded vector without an index: search reads every entity")
     UNIQUE_NEVER_HOLDS = ("S209", "a `@unique` over a list or vector refuses every value that is not null")
     WRITTEN_TWICE = ("S210", "something is written twice and counts once")
+    EXTERNAL_INDEX = ("S211", "an `@index` of an external type has no effect")
 
     def __init__(self, code: str, meaning: str) -> None:
         self.code = code

@@ -25,7 +25,7 @@ from omnigraph.schema.declared import (
 )
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.interfaces import inject, known_interfaces
-from omnigraph.schema.ir import TypeKind
+from omnigraph.schema.ir import External, TypeKind
 from omnigraph.schema.types import type_from_syntax
 
 SYSTEM_COLUMNS: Final = frozenset(
@@ -74,16 +74,18 @@ def _once(findings: Findings, what: str, declarations: Iterable[Declared]) -> di
 
 def _interface(findings: Findings, decl: InterfaceDecl) -> DeclaredInterface:
     properties = _properties(findings, TypeKind.INTERFACE, decl.name, decl.properties)
+    _check_columns(findings, decl.name, properties, None)
     constraints = ConstraintReader(findings, TypeKind.INTERFACE, decl.name, properties).read(())
     return DeclaredInterface(decl.name, _sorted(properties), constraints)
 
 
 def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredInterface]) -> DeclaredNode:
-    notes = read_type_annotations(findings, f"node {decl.name.text}", decl.annotations)
+    notes = read_type_annotations(findings, TypeKind.NODE, f"node {decl.name.text}", decl.annotations)
     own = _properties(findings, TypeKind.NODE, decl.name, decl.body)
     implements = known_interfaces(findings, decl.name, decl.implements, interfaces)
     properties = inject(findings, decl.name, own, implements, interfaces)
     _check_embeds(findings, decl.name, properties)
+    _check_columns(findings, decl.name, own, notes.external)
     reader = ConstraintReader(findings, TypeKind.NODE, decl.name, properties)
     return DeclaredNode(
         decl.name,
@@ -93,6 +95,7 @@ def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredI
         notes.instruction,
         notes.custom,
         notes.rename_from,
+        notes.external,
         implements=tuple(implements),
     )
 
@@ -100,7 +103,7 @@ def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredI
 def _edge(
     findings: Findings, decl: EdgeDecl, nodes: Mapping[str, NodeDecl], interfaces: Mapping[str, DeclaredInterface]
 ) -> DeclaredEdge:
-    notes = read_type_annotations(findings, f"edge {decl.name.text}", decl.annotations)
+    notes = read_type_annotations(findings, TypeKind.EDGE, f"edge {decl.name.text}", decl.annotations)
     for role, endpoint in (("source", decl.source), ("target", decl.target)):
         if endpoint.text not in nodes:
             message = f"edge {decl.name.text} references unknown {role} type: {endpoint.text}"
@@ -109,6 +112,7 @@ def _edge(
             hint = hint or findings.suggest(endpoint.text, nodes) or f"declare it: `node {endpoint.text} {{ ... }}`"
             findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
     properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
+    _check_columns(findings, decl.name, properties, notes.external)
     reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
     return DeclaredEdge(
         decl.name,
@@ -118,6 +122,7 @@ def _edge(
         notes.instruction,
         notes.custom,
         notes.rename_from,
+        notes.external,
         source=decl.source.text,
         target=decl.target.text,
         card_min=decl.cardinality.low if decl.cardinality else 0,
@@ -167,6 +172,7 @@ def _property(findings: Findings, kind: TypeKind, owner: Name, decl: PropertyDec
         notes.sugar,
         notes.custom,
         notes.rename_from,
+        column=notes.column,
     )
 
 
@@ -195,6 +201,17 @@ def _check_embeds(findings: Findings, node: Name, properties: Mapping[str, Decla
         elif not source.type.is_text:
             message = f"@embed on {shown} requires a String source, but {prop.embed.source} is {source.type}"
             findings.error(Rule.EMBED_SOURCE_TYPE, message, span)
+
+
+def _check_columns(
+    findings: Findings, owner: Name, properties: Mapping[str, DeclaredProperty], external: External | None
+) -> None:
+    """Refuse ``@column`` where there is no table of another format that could have the column."""
+    for prop in properties.values():
+        if prop.column is not None and external is None:
+            message = f"@column is not supported on {owner.text}.{prop.name.text}: {owner.text} is not external"
+            hint = "the graph stores this property under its own name"
+            findings.error(Rule.MISPLACED_ANNOTATION, message, prop.column.span, hint)
 
 
 def _constraints(body: Iterable[PropertyDecl | Constraint]) -> tuple[Constraint, ...]:

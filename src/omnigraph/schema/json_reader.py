@@ -14,6 +14,8 @@ from omnigraph.schema.ir import (
     CustomAnnotation,
     EdgeIR,
     Embed,
+    External,
+    ExternalFormat,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -28,6 +30,8 @@ from omnigraph.schema.types import PropertyType
 
 FORMAT: Final = "omnigraph.schema"
 VERSION: Final = 1
+EXTERNAL_VERSION: Final = 2
+"""The version of schemas with external types, which readers of version 1 would take for types without rows."""
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -50,9 +54,10 @@ def _check_version(data: Mapping[str, object]) -> None:
     """Refuse other formats and versions."""
     if data.get("format") != FORMAT:
         raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
-    if data.get("version") != VERSION:
+    if data.get("version") not in (VERSION, EXTERNAL_VERSION):
         raise InputError(
-            f"the schema is stored in version {data.get('version')!r}, but only version {VERSION} is supported",
+            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} and "
+            f"{EXTERNAL_VERSION} are supported",
             hint="use a newer version of omnigraph",
         )
 
@@ -74,6 +79,9 @@ class _Fields:
         if name not in self._data:
             raise InputError(f"the stored schema is damaged: {self._place}.{name} is missing")
         return self._data[name]
+
+    def has(self, name: str) -> bool:
+        return name in self._data
 
     def text(self, name: str) -> str:
         value = self.raw(name)
@@ -146,6 +154,7 @@ def _node(fields: _Fields) -> NodeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        _external(fields),
     )
 
 
@@ -163,6 +172,20 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        _external(fields),
+    )
+
+
+def _external(fields: _Fields) -> External | None:
+    if not fields.has("external"):
+        return None
+    given = _Fields(fields.raw("external"), f"external of {fields.text('name')}")
+    return External(
+        given.text("address"),
+        None if given.raw("format") is None else given.member("format", ExternalFormat),
+        given.optional_text("id"),
+        given.optional_text("from"),
+        given.optional_text("to"),
     )
 
 
@@ -178,16 +201,19 @@ def _property(fields: _Fields) -> PropertyIR:
     return PropertyIR(
         fields.integer("id"),
         fields.text("name"),
-        _type(_Fields(fields.raw("type"), f"type of {fields.text('name')}")),
+        property_type(fields.raw("type"), f"type of {fields.text('name')}"),
         fields.optional_text("description"),
         embed,
         None if fields.raw("merge") is None else fields.member("merge", MergePolicy),
         fields.optional_text("injected_from"),
         _annotations(fields),
+        fields.text("column") if fields.has("column") else None,
     )
 
 
-def _type(fields: _Fields) -> PropertyType:
+def property_type(data: object, place: str) -> PropertyType:
+    """The type that ``property_type_json`` wrote."""
+    fields = _Fields(data, place)
     dimension: int | None = None
     digits: tuple[int, int] | None = None
     described = fields.raw("scalar")

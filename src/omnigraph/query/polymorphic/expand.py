@@ -278,6 +278,10 @@ class _Expansion:
             if all(self._connects(step, {**self.outer, **chosen}) for step in steps):
                 yield from self._types(waiting[1:], domains, steps, chosen)
 
+    def _is_interface(self, name: str) -> bool:
+        """True for an interface. A name that no type has is left to be reported, like a type that does not fit."""
+        return interface_properties(self.context.catalog, name) is not None
+
     def _connects(self, step: ast.Traversal, types: Types) -> bool:
         """False if an edge cannot have ends of these types; an end without a known type fits."""
         edge = None if step.is_any else self.context.catalog.edge(step.edge.text)
@@ -298,7 +302,9 @@ class _Expansion:
         for clause in clauses:
             match clause:
                 case ast.Binding():
-                    name = types.get(clause.variable.name, clause.type_name.text)
+                    name = clause.type_name.text
+                    if self._is_interface(name):
+                        name = types.get(clause.variable.name, name)
                     matches = tuple(
                         replace(match, value=concrete(self.context, match.value, typing)) for match in clause.matches
                     )

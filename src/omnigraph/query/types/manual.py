@@ -50,6 +50,23 @@ FORMS: Final = (
     ),
     Entry(
         Group.TIME,
+        "time(x)",
+        "the time of day of a DateTime, or of a text",
+        ('time("12:30")', '"12:30:00.000"'),
+        Nulls.DOMAIN,
+    ),
+    Entry(
+        Group.TEXT,
+        "uuid(text)",
+        "a Uuid",
+        ('uuid("{00000000-0000-0000-0000-00000000000A}")', '"00000000-0000-0000-0000-00000000000a"'),
+        Nulls.DOMAIN,
+    ),
+    Entry(
+        Group.NUMBER, 'decimal("12.30")', "a Decimal with the digits that are written", ('decimal("0.10")', '"0.10"')
+    ),
+    Entry(
+        Group.TIME,
         'duration(n, "unit")',
         "a number of units from year to millisecond, to be added to or subtracted from a date",
         ('date("2024-05-31") - duration(2, "week")', '"2024-05-17"'),

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.decimals import DIGITS_MAX
-from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import DURATION_RANGE
 from omnigraph.core.uuids import uuid_of_bytes
 from omnigraph.rows.arrow_types import item_type
@@ -19,12 +18,8 @@ from omnigraph.schema.types import PropertyType
 
 _UUID_BYTES: Final = 16
 
-_UNFIT: Final = {
-    Scalar.TIME: "is not a time such as 12:30:15 or milliseconds of a day",
-    Scalar.DURATION: "is not an ISO duration without years and months, such as P1DT2H, or milliseconds",
-    Scalar.UUID: "is not a UUID",
-}
-"""The problem of a value, after the value itself."""
+_NO_TIME: Final = "is not a time such as 12:30:15 or milliseconds of a day"
+_NO_LENGTH: Final = "is not an ISO duration without years and months, such as P1DT2H, or milliseconds"
 
 
 def decimals(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -36,16 +31,16 @@ def decimals(array: pa.Array, type_: PropertyType) -> pa.Array:
         # Arrow demands room for all integers of the type first.
         return array.cast(pa.decimal128(DIGITS_MAX, 0)).cast(target)
     expect(pa.types.is_string(kind) or pa.types.is_floating(kind), array, "decimals")
-    return _each(array, type_)
+    return _each(array, type_, f"does not fit {type_.item}")
 
 
-def _each(array: pa.Array, type_: PropertyType) -> pa.Array:
+def _each(array: pa.Array, type_: PropertyType, problem: str) -> pa.Array:
     """Each distinct value read by the converter of single values."""
     convert, encoded = converter(type_.item), array.dictionary_encode()
     try:
         values = [convert(value) for value in encoded.dictionary.to_pylist()]
     except Unfit:
-        raise WrongValue(_UNFIT.get(type_.scalar, f"does not fit {type_.item}")) from None
+        raise WrongValue(problem) from None
     return pa.array(values, item_type(type_)).take(encoded.indices)
 
 
@@ -54,7 +49,7 @@ def uuids(array: pa.Array, type_: PropertyType) -> pa.Array:
     if pa.types.is_fixed_size_binary(array.type) and array.type.byte_width == _UUID_BYTES:
         return pa.array([None if value is None else uuid_of_bytes(value) for value in array.to_pylist()], pa.utf8())
     expect(pa.types.is_string(array.type), array, "UUIDs")
-    return _each(array, type_)
+    return _each(array, type_, "is not a UUID")
 
 
 def clock_times(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -65,7 +60,7 @@ def clock_times(array: pa.Array, type_: PropertyType) -> pa.Array:
         numbers = array.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
         return _in_milliseconds(numbers, per_second).cast(pa.int32()).view(target)
     expect(pa.types.is_string(kind) or pa.types.is_integer(kind), array, "times of day")
-    return _each(array, type_)
+    return _each(array, type_, _NO_TIME)
 
 
 def lengths(array: pa.Array, type_: PropertyType) -> pa.Array:
@@ -77,7 +72,7 @@ def lengths(array: pa.Array, type_: PropertyType) -> pa.Array:
             raise WrongValue("is longer than a Duration can be")
         return numbers.view(target)
     expect(pa.types.is_string(kind) or pa.types.is_integer(kind), array, "durations")
-    return _each(array, type_)
+    return _each(array, type_, _NO_LENGTH)
 
 
 def _in_milliseconds(numbers: pa.Array, per_second: int) -> pa.Array:

@@ -21,7 +21,9 @@ from omnigraph.rows.arrow_types import Entity, stored_fields
 from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
 from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.merge.external import lost_nodes
 from omnigraph.write.merge.schema import judges_vacated
 from omnigraph.write.merge.settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge.sides import GraphSides
@@ -64,7 +66,7 @@ class MergedGraph(CommittedGraph):
 
     def _committed_holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
         pin = self.state.tables[entity.table_key]
-        stored = stored_fields(entity, self.store.open(pin.location, pin.lance_version).schema)
+        stored = stored_fields(entity, open_table(self.store, pin).schema)
         if all(name in stored and stored[name].name == name for name in columns):
             yield from CommittedGraph.holders(self, entity, columns, wanted)
             return
@@ -228,4 +230,4 @@ def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
     ]
     if tables[key].is_adopted and kept:
         gone |= sides.deleted(key, of_source=True)
-    return gone
+    return gone | lost_nodes(sides, tables[key])
