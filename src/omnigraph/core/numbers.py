@@ -47,13 +47,13 @@ def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float 
     if nearest == value and math.isfinite(nearest):
         return nearest, nearest
     if nearest < value:
-        below, above = nearest, _next(nearest, scalar, math.inf)
+        below, above = nearest, next_float(nearest, scalar, math.inf)
     else:
-        below, above = _next(nearest, scalar, -math.inf), nearest
+        below, above = next_float(nearest, scalar, -math.inf), nearest
     return _finite(below), _finite(above)
 
 
-def _next(number: float, scalar: Scalar, towards: float) -> float:
+def next_float(number: float, scalar: Scalar, towards: float) -> float:
     """The adjacent float of that width in one direction."""
     if scalar is not Scalar.F32:
         return math.nextafter(number, towards)

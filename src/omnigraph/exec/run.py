@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from omnigraph.core.profile import Profiler
-from omnigraph.exec.blocks import InnerBlocks, with_matches, without_matches
+from omnigraph.exec.blocks import InnerBlocks, have_matches, with_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
@@ -19,6 +20,7 @@ from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader
+from omnigraph.exec.stages import FormerStages
 from omnigraph.exec.walk.counting import arrive, forget_walk
 from omnigraph.exec.walk.reach_counts import count_reached
 from omnigraph.exec.walk.traverse import expand_rows, shortest_rows
@@ -31,6 +33,7 @@ from omnigraph.query.ir import (
     CrossJoin,
     Expand,
     Filter,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -39,10 +42,13 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Stage,
     Union,
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 from omnigraph.query.variables import walk
+
+FOUND = ir.ComputedPart.FOUND.value
 
 
 @dataclass
@@ -60,7 +66,8 @@ class Runner:
 
     graph: GraphView
     budget: Budget
-    profiler: Profiler = field(default_factory=Profiler)
+    profiler: Profiler
+    former: FormerStages
     _wanted: Wanted | None = None
     """A ranking whose first rows suffice for the query."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
@@ -105,7 +112,7 @@ class Runner:
 
     def _input(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of the operator directly below."""
-        assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
+        assert not isinstance(operator, Scan | Outer | CrossJoin | Union | Stage)
         return self.frame(operator.input, input_demand(operator, demand))
 
     def _noted(self, operator: Operator, demand: Demand) -> Frame:
@@ -136,7 +143,7 @@ class Runner:
                 return self._cross(operator, demand)
             case Filter():
                 return self._filtered(operator, self._input(operator, demand))
-            case AntiJoin() | OptionalJoin():
+            case AntiJoin() | Mark() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
                 frame = self._input(operator, demand)
@@ -147,6 +154,8 @@ class Runner:
                 return self._sorted(operator, demand, None)
             case Slice():
                 return self._slice(operator, demand)
+            case Stage():
+                return self.former.frame(operator, demand)
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
@@ -229,14 +238,16 @@ class Runner:
         self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
         return left.cross(right)
 
-    def _joined(self, operator: AntiJoin | OptionalJoin, demand: Demand) -> Frame:
+    def _joined(self, operator: AntiJoin | Mark | OptionalJoin, demand: Demand) -> Frame:
         frame = self._input(operator, demand)
         if isinstance(operator, OptionalJoin):
             frame = self._collapsed(frame, demand)
         wanted = inner_demand(operator, demand)
         matches = self._blocks.run(operator.inner, frame, lambda: self.frame(operator.inner, wanted))
         if isinstance(operator, AntiJoin):
-            return without_matches(frame, matches)
+            return frame.where(~have_matches(matches))
+        if isinstance(operator, Mark):
+            return frame.with_column(f"{operator.variable}.{FOUND}", pa.array(have_matches(matches)))
         return with_matches(operator, frame, matches, self.budget)
 
     def _expand(self, operator: Expand, demand: Demand) -> Frame:
@@ -303,7 +314,7 @@ def _pipeline(operator: Operator) -> list[Operator]:
     found = [operator]
     while not isinstance(operator, Scan):
         match operator:
-            case Expand() | ShortestPath() | Filter() | AntiJoin() | OptionalJoin():
+            case Expand() | ShortestPath() | Filter() | AntiJoin() | Mark() | OptionalJoin():
                 operator = operator.input
             case CrossJoin():
                 operator = operator.left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from weakref import WeakMethod
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
 from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
+from omnigraph.exec.stages import FormerStages
 from omnigraph.exec.whole.groups import WholeGroup
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
@@ -42,7 +44,16 @@ class Shaper:
 
     def __post_init__(self) -> None:
         self._tuning = self.graph.store.tuning
-        self._runner = Runner(self.graph, self.budget, self.profiler)
+        shape = WeakMethod(self._shaped)
+
+        def shaped(operator: Operator, columns: tuple[Column, ...]) -> Shaped:
+            # Weak: a cycle would keep the rows of a query in memory until the garbage collector runs.
+            alive = shape()
+            assert alive is not None, "rows are made while the query runs"
+            return alive(operator, columns)
+
+        former = FormerStages(self.graph, shaped)
+        self._runner = Runner(self.graph, self.budget, self.profiler, former)
 
     def run(self, query: QueryIR) -> ResultRows:
         """The result, one column per projection. Columns of a large result are read lazily."""

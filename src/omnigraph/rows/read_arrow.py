@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from omnigraph.core.display import with_article
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, plain
+from omnigraph.rows.arrow_casts import cast_column, plain
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.id_columns import id_column, text_key
 from omnigraph.rows.json_records import explicit_id_message, required_message, unfit_message
 from omnigraph.rows.json_values import kind_of

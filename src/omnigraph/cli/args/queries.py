@@ -62,7 +62,7 @@ def given_params(text: str | None, path: str | None) -> dict[str, object] | None
 
 
 def _parse(text: str, name: str) -> dict[str, object]:
-    from omnigraph.query.params import kind_of
+    from omnigraph.query.types.supplied import kind_of
 
     example = 'write an object, for example --params \'{"name": "Ada"}\''
     try:

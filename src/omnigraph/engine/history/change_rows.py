@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.compare.tables import BLOB_TYPE, TableChanges, column_blobs, flat
 from omnigraph.core.tables import TablePin
 from omnigraph.history.changes import Change, ChangeFilter, Image, Op
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, as_results
 from omnigraph.rows.exact import exact_rows
 from omnigraph.rows.results import as_written, result_rows
 from omnigraph.schema.catalog import EdgeType
@@ -90,7 +90,7 @@ class ChangeRows:
         )
 
     def _image(self, table: pa.Table) -> pa.StructArray:
-        shown = _shown(table)
+        shown = self._shown(table)
         if not shown.schema.names:
             # All properties are outside of the scope of the actor. A struct without fields has no length of its own.
             return pa.array(
@@ -101,11 +101,18 @@ class ChangeRows:
 
     def shown(self) -> Iterator[Change]:
         """The changes for people: dates as text, blobs by their size."""
-        yield from self._changes(_shown(self.before), _shown(self.after), result_rows)
+        yield from self._changes(self._shown(self.before), self._shown(self.after), result_rows)
 
     def exact(self, store: Store) -> Iterator[Change]:
         """The changes for replay: values as exports write them, blobs with their bytes."""
-        yield from self._changes(*self.images(store), exact_rows)
+        before, after = (as_results(self.entity, image) for image in self.images(store))
+        yield from self._changes(before, after, exact_rows)
+
+    def _shown(self, table: pa.Table) -> pa.Table:
+        """An image without the id, which stands beside it, with the sizes of blobs and with floats as written."""
+        names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
+        arrays = [_sized(flat(table, name)) for name in names]
+        return as_results(self.entity, pa.Table.from_arrays(arrays, names))
 
     def images(self, store: Store) -> tuple[pa.Table, pa.Table]:
         """Both images without the id, as stored, blobs with their bytes."""
@@ -193,13 +200,6 @@ def _changed(differs: Mapping[str, pa.BooleanArray], inserted: int, updated: int
 
 def _absent(like: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(like.num_rows, field.type) for field in like.schema], schema=like.schema)
-
-
-def _shown(table: pa.Table) -> pa.Table:
-    """An image without the id, which stands beside it, with the sizes of blobs and with floats as written."""
-    names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
-    arrays = [_sized(flat(table, name)) for name in names]
-    return pa.Table.from_arrays(arrays, names)
 
 
 def _sized(column: pa.Array) -> pa.Array:

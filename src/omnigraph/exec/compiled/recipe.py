@@ -18,7 +18,8 @@ from omnigraph.exec.topology.neighbours import Lists, Topology
 from omnigraph.query.ir import Direction
 
 Row = tuple[Any, ...]
-"""The call, then one item per variable: a row number (-1: null), or a path as its length and ids (None: null)."""
+"""The call, then one item per variable: a row number (-1: null), a path as its length and ids (None: null), or whether
+a block has a match."""
 
 T = TypeVar("T")
 

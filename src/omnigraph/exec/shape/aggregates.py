@@ -24,7 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.temporal import is_length
+from omnigraph.errors import InputError
 from omnigraph.exec.adjacency import Mask
+from omnigraph.exec.functions.decimals import decimal_sums
+from omnigraph.exec.functions.lengths import TOO_LONG
 from omnigraph.exec.multiplicity import sums
 from omnigraph.exec.shape.steps import group_codes, sorted_rows
 from omnigraph.exec.tables import Rows
@@ -86,12 +90,39 @@ def _count(rows: Grouped, type_: pa.DataType) -> pa.Array:
 
 
 def _sum(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(type_):
+        return decimal_sums(rows.values, rows.groups, rows.multiplicity, rows.count, type_)
+    if pa.types.is_duration(type_):
+        return pa.array(_total_length(rows), pa.int64(), mask=rows.sizes == 0).cast(type_)
     return pa.array(_added(rows), type_, mask=rows.sizes == 0)
 
 
 def _mean(rows: Grouped, type_: pa.DataType) -> pa.Array:
     sizes = rows.sizes
+    if pa.types.is_duration(type_):
+        means = [_nearest(total, size) for total, size in zip(_total_length(rows), sizes.tolist(), strict=True)]
+        return pa.array(means, pa.int64(), mask=sizes == 0).cast(type_)
     return pa.array(_added(rows) / np.maximum(sizes, 1), type_, mask=sizes == 0)
+
+
+def _total_length(rows: Grouped) -> list[int]:
+    """The milliseconds of each group, in whole numbers. Raises if a sum is longer than a Duration can be."""
+    totals = [0] * rows.count
+    times = [1] * len(rows.groups) if rows.multiplicity is None else rows.multiplicity.tolist()
+    lengths = rows.values.cast(pa.int64()).to_pylist()
+    for group, length, number in zip(rows.groups.tolist(), lengths, times, strict=True):
+        totals[group] += length * number
+    if any(not is_length(total) for total in totals):
+        raise InputError(TOO_LONG)
+    return totals
+
+
+def _nearest(total: int, size: int) -> int:
+    """The mean in whole milliseconds, halves away from zero."""
+    if not size:
+        return 0
+    mean = (2 * abs(total) + size) // (2 * size)
+    return mean if total >= 0 else -mean
 
 
 def _added(rows: Grouped) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

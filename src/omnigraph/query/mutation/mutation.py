@@ -87,7 +87,8 @@ def _check_matched(
             context.error(UNCODED, message, written.span, "write it before the match")
             return None
     columns = tuple(hoisted.columns.values())
-    return ForMatches(columns, rewrite(restricted(lower_match(block, columns))), statements)
+    root = lower_match(block, columns, tuple(scope.marked.values()))
+    return ForMatches(columns, rewrite(restricted(root)), statements)
 
 
 class _Hoisted:
@@ -104,7 +105,7 @@ class _Hoisted:
         match expression:
             case ir.Property(variable=name) | ir.EntityId(variable=name) | ir.TypeName(variable=name):
                 return expression if name == TARGET else self.item(expression)
-            case ir.PathValue():
+            case ir.Computed():
                 return self.item(expression)
             case ir.Search(text=ir.Property(variable=name)) if name != TARGET:
                 return self.item(expression)

@@ -6,14 +6,16 @@ of types that no edge connects is left out. In ``not`` a pattern is absent if al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import assert_never
 
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.syntax import Name
+from omnigraph.query.blocks.mentions import exists_in, expressions_of
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
 from omnigraph.schema.catalog import Catalog, EdgeType
 
@@ -22,11 +24,26 @@ Types = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Typing:
+    """The types of the variables of a concrete pattern, as far as bindings and edges tell them.
+
+    ``possible`` are all types that a variable may have, in this pattern and in others: they decide the direction of an
+    edge, so that it is the same in all of them.
+    """
+
+    known: Types = field(default_factory=dict)
+    possible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
-    """A concrete pattern: its clauses, and the type that each polymorphic variable has in it."""
+    """A concrete pattern: its clauses, the type that each polymorphic variable has in it, and all types."""
 
     clauses: tuple[ast.Clause, ...]
     types: Types
+    typing: Typing
+    former: Types = field(default_factory=dict)
+    """The types that the entities of the former stage have in it."""
 
 
 def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
@@ -37,9 +54,19 @@ def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
     return None
 
 
-def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...]) -> bool:
-    """True if a clause names an interface or any edge, or binds a variable without a type."""
-    return any(_is_polymorphic(context, clause, clauses) for clause in clauses)
+def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
+    """True if a clause or an ``exists`` block names an interface or any edge, or binds a variable without a type."""
+    if context.former is not None and context.former.varies:
+        return True
+    return has_polymorphic(context, clauses, expressions)
+
+
+def has_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
+    """The same without the types of the former stage's entities."""
+    if any(_is_polymorphic(context, clause, clauses) for clause in clauses):
+        return True
+    every = (*expressions, *(part for clause in clauses for part in expressions_of(clause)))
+    return any(has_polymorphic(context, block.clauses) for part in every for block in exists_in(part))
 
 
 def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Clause, ...]) -> bool:
@@ -51,13 +78,19 @@ def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Cla
             return clause.is_any
         case ast.Filter():
             alone = clause.predicate
-            if not isinstance(alone, ast.Variable) or alone.name in context.parameters:
+            if not isinstance(alone, ast.Variable) or _is_known(context, alone.name):
                 return False
             return alone.name not in set(_bound(clauses))
         case ast.NotBlock() | ast.MaybeBlock():
-            return is_polymorphic(context, clause.clauses)
+            return has_polymorphic(context, clause.clauses)
         case _:
             assert_never(clause)
+
+
+def _is_known(context: Context, name: str) -> bool:
+    """True for a parameter and for a variable of the former stage: alone they bind nothing."""
+    former = context.former
+    return name in context.parameters or (former is not None and name in former.names | former.gone)
 
 
 def _bound(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
@@ -70,28 +103,45 @@ def _bound(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
 
 def expand(context: Context, body: ast.ReadBody) -> list[Pattern] | None:
     """The concrete patterns of a read; None if an error was reported."""
-    found = list(islice(_Expansion(context, {}).patterns(body.clauses), TYPE_COMBINATIONS_MAX + 1))
+    found = list(islice(_patterns(context, body.clauses), TYPE_COMBINATIONS_MAX + 1))
     if context.diagnostics.has_errors:
         return None
+    at = body.clauses[0].span if body.clauses else body.span
     if len(found) > TYPE_COMBINATIONS_MAX:
         message = f"this pattern stands for more than {TYPE_COMBINATIONS_MAX} combinations of types"
-        context.error(UNCODED, message, body.clauses[0].span, "name the types or edges of some variables")
+        context.error(UNCODED, message, at, "name the types or edges of some variables")
         return None
     if not found:
         message = "no node types fit this pattern: no edge connects the types of its variables"
-        context.error("T5", message, body.clauses[0].span)
+        context.error("T5", message, at)
         return None
     return found
 
 
+def _patterns(context: Context, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
+    """The concrete patterns for every choice of types of the former stage's entities."""
+    if context.former is None:
+        yield from _Expansion(context, Typing()).patterns(clauses)
+        return
+    nodes = {item.name: item.entity.types for item in context.former.entities if not item.entity.is_edge}
+    for types in context.former.choices():
+        typing = Typing({name: types[name] for name in nodes}, nodes)
+        for pattern in _Expansion(context, typing).patterns(clauses):
+            yield replace(pattern, former=types)
+
+
 @dataclass(slots=True)
 class _Expansion:
-    """The concrete patterns of one block inside of others, whose variables have the types ``outer``."""
+    """The concrete patterns of one block inside of others, whose variables have the types ``around``."""
 
     context: Context
-    outer: Types
+    around: Typing
     _possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The types that variables may have before any is chosen."""
+
+    @property
+    def outer(self) -> Types:
+        return self.around.known
 
     def patterns(self, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
         if any(self._contradicts(clause) for clause in clauses):
@@ -103,8 +153,8 @@ class _Expansion:
         for edges, types in self._edges(open_steps, domains, {}, {}):
             for complete in self._types(list(domains), domains, steps, types):
                 chosen = {name: complete[name] for name in domains if name in complete}
-                known = self._inferred(clauses, complete)
-                yield Pattern(tuple(self._clauses(clauses, edges, complete, known)), chosen)
+                typing = Typing(self._inferred(clauses, complete), self._possible)
+                yield Pattern(tuple(self._clauses(clauses, edges, complete, typing)), chosen, typing)
 
     def _contradicts(self, clause: ast.Clause) -> bool:
         """True for a binding of an outer variable to a type that it does not have here: nothing matches it."""
@@ -114,11 +164,11 @@ class _Expansion:
 
     def _widen(self, clauses: tuple[ast.Clause, ...], domains: Mapping[str, tuple[str, ...]]) -> None:
         """Learn the types that variables may have, for the direction of edges."""
-        self._possible = {name: (type_,) for name, type_ in self.outer.items()}
+        self._possible = {name: self.around.possible.get(name, (type_,)) for name, type_ in self.outer.items()}
         for clause in clauses:
             if isinstance(clause, ast.Binding) and clause.type_name.text in self.context.catalog.nodes:
                 self._possible[clause.variable.name] = (clause.type_name.text,)
-        self._possible.update(domains)
+        self._possible.update({name: types for name, types in domains.items() if name not in self.outer})
 
     def _inferred(self, clauses: tuple[ast.Clause, ...], types: Types) -> dict[str, str]:
         """The types of all variables of the block, as its bindings and edges tell them."""
@@ -159,7 +209,7 @@ class _Expansion:
                         continue
                     self._check_matches(clause, properties)
                     narrow(variable.name, implementers(catalog, type_name.text))
-                case ast.Filter(ast.Variable(name)) if name not in self.context.parameters:
+                case ast.Filter(ast.Variable(name)) if not _is_known(self.context, name):
                     if name not in self.outer and name not in set(_bound(clauses)):
                         narrow(name, every)
                 case ast.Traversal() if clause.is_any:
@@ -247,14 +297,22 @@ class _Expansion:
         return (left is None or edge.source in left) and (right is None or edge.target in right)
 
     def _clauses(
-        self, clauses: tuple[ast.Clause, ...], edges: Mapping[int, EdgeType], types: Types, known: Types
+        self, clauses: tuple[ast.Clause, ...], edges: Mapping[int, EdgeType], types: Types, typing: Typing
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
-                case ast.Binding() if clause.variable.name in types and self._is_interface(clause.type_name.text):
-                    yield replace(clause, type_name=Name(types[clause.variable.name], clause.type_name.span))
+                case ast.Binding():
+                    name = clause.type_name.text
+                    if self._is_interface(name):
+                        name = types.get(clause.variable.name, name)
+                    matches = tuple(
+                        replace(match, value=concrete(self.context, match.value, typing)) for match in clause.matches
+                    )
+                    yield replace(clause, type_name=Name(name, clause.type_name.span), matches=matches)
                 case ast.Filter(ast.Variable(name) as variable) if name in types:
                     yield _binding(variable, types[name])
+                case ast.Filter(predicate):
+                    yield replace(clause, predicate=concrete(self.context, predicate, typing))
                 case ast.Traversal() if clause.is_any:
                     # The types of the ends decide the direction.
                     yield from (
@@ -264,10 +322,23 @@ class _Expansion:
                     word = Name(as_edge_word(edge.name), clause.edge.span)
                     yield replace(clause, edge=word, undirected=edge.is_homogeneous)
                 case ast.NotBlock():
-                    for inner in _Expansion(self.context, known).patterns(clause.clauses):
+                    for inner in _Expansion(self.context, typing).patterns(clause.clauses):
                         yield replace(clause, clauses=inner.clauses)
                 case _:
                     yield clause
+
+
+def concrete(context: Context, node: ast.Expr, typing: Typing) -> ast.Expr:
+    """An expression in a pattern with known types: an ``exists`` block is true if one of its concrete patterns is."""
+    if not isinstance(node, ast.Exists):
+        return ast.with_children(node, lambda part: concrete(context, part, typing))
+    blocks = [replace(node, clauses=inner.clauses) for inner in _Expansion(context, typing).patterns(node.clauses)]
+    if not blocks:
+        return ast.Literal(ast.LiteralKind.BOOL, False, node.span)
+    found: ast.Expr = blocks[0]
+    for block in blocks[1:]:
+        found = ast.Binary(BinaryOperator.OR, found, block, node.span)
+    return found
 
 
 def implementers(catalog: Catalog, interface: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -80,4 +80,4 @@ def _named(resolution: Resolution) -> str:
 
 
 def _nullable(type_: PropertyType) -> PropertyType:
-    return PropertyType(type_.scalar, type_.is_list, True, type_.dimension, type_.enum_values)
+    return replace(type_, nullable=True)
