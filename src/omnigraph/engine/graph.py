@@ -1253,13 +1253,9 @@ class Graph:
         from omnigraph.engine.merge import run
 
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
-        where = run.Engine(engine, spark)
-        if isinstance(source, str):
-            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source, into or MAIN))
-            done = run.merge(self._context, source, into or MAIN, policy, resolutions, where, options, guard)
-        else:
-            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source.source, into or source.target))
-            done = run.resume(self._context, source, into, policy, resolutions, where, options, guard)
+        names = (source, into or MAIN) if isinstance(source, str) else (source.source, into or source.target)
+        guard, where = self._merge_guard(Need(Action.BRANCH_MERGE, *names)), run.Engine(engine, spark)
+        done = run.merge_or_resume(self._context, source, into, policy, resolutions, where, options, guard)
         return done if done.commit is None else replace(done, commit=self._shown_commit(done.commit, done.target))
 
     @logged("merge_preview")

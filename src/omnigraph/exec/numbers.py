@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from omnigraph.core.decimals import fitted
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.exec.functions.decimals import compare_decimals, decimal_arithmetic
+from omnigraph.exec.decimals import compare_decimals, decimal_arithmetic
 
 Op = BinaryOperator
 Mask = npt.NDArray[np.bool_]

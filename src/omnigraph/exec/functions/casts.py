@@ -22,7 +22,7 @@ from omnigraph.core.numbers import round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Family, Scalar
 from omnigraph.core.temporal import DURATION_RANGE, parse_date, parse_datetime, parse_length, parse_time
 from omnigraph.core.uuids import parse_uuid
-from omnigraph.exec.functions.decimals import truncated
+from omnigraph.exec.decimals import truncated
 from omnigraph.exec.functions.rowwise import each_different, flat, packed
 from omnigraph.rows.arrow_types import item_type
 from omnigraph.rows.exact import exact_values

@@ -27,7 +27,7 @@ from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.temporal import is_length
 from omnigraph.errors import InputError
 from omnigraph.exec.adjacency import Mask
-from omnigraph.exec.functions.decimals import decimal_sums
+from omnigraph.exec.decimals import decimal_sums
 from omnigraph.exec.functions.lengths import TOO_LONG
 from omnigraph.exec.multiplicity import sums
 from omnigraph.exec.shape.steps import group_codes, sorted_rows

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import DURATION_RANGE
-from omnigraph.exec.functions.decimals import decimal_sums
+from omnigraph.exec.decimals import decimal_sums
 from omnigraph.exec.functions.lengths import TOO_LONG
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn

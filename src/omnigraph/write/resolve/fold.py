@@ -34,7 +34,7 @@ from omnigraph.rows.merge import combine
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.newest import Moment
-from omnigraph.write.merge.policies import policy_of
+from omnigraph.write.property_policies import policy_of
 
 Positions = npt.NDArray[np.int64]
 LastChanges = Callable[[Entity, list[str], str], Mapping[str, Moment]]
