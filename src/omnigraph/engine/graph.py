@@ -1275,7 +1275,7 @@ class Graph:
 
         guard = self._merge_guard(Need(Action.READ, source))
         found = run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark), guard)
-        return replace(found, diff=partial(self.diff, found.base or found.target_head, found.source_head))
+        return found.drawn_from(partial(self.diff, found.base or found.target_head, found.source_head))
 
     @logged("revert")
     def revert(

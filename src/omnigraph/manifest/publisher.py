@@ -56,7 +56,7 @@ class Publisher:
     def is_busy(self, incarnation: str) -> bool:
         """True if a writer is likely to wait for its turn, behind others of this process or of other processes."""
         door = self._doors.get(incarnation)
-        return door is not None and (door.is_busy or bool(door.waiting) or door.has_rivals)
+        return door is not None and door.is_crowded
 
     def publish(
         self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None

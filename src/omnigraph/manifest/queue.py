@@ -150,6 +150,11 @@ class Door:
             self.changed.notify_all()
 
     @property
+    def is_crowded(self) -> bool:
+        """True while a thread publishes or waits, after a group of several, and while other processes publish."""
+        return self.is_busy or bool(self.waiting) or self.last[0] > 1 or self.has_rivals
+
+    @property
     def has_rivals(self) -> bool:
         """True if other processes published on this branch recently: a swap without the turn would likely be lost."""
         return self._rival_turns > 0

@@ -22,6 +22,9 @@ _MILLISECONDS_PER_DAY = 86_400_000
 _DAYS_PER_ERA, _YEARS_PER_ERA = 146_097, 400
 """The Gregorian calendar repeats after 400 years."""
 
+_WIDE_INTEGER = pa.decimal128(38, 0)
+"""Arrow has no integer of 128 bits: sums of integers in SQL have this type."""
+
 
 def result_rows(data: pa.RecordBatch | pa.Table, *, shortest_floats: bool = False) -> list[dict[str, Any]]:
     """One dict per row, columns in order.
@@ -56,6 +59,8 @@ def _cells(column: pa.Array | pa.ChunkedArray, shortest: bool) -> list[Any]:
     if pa.types.is_timestamp(kind):
         moments = pc.floor_temporal(column, unit="millisecond").cast(pa.timestamp("ms", tz=kind.tz))
         return [_time_text(moment) for moment in moments.view(pa.int64()).to_pylist()]
+    if kind == _WIDE_INTEGER:
+        return [cell if cell is None else int(cell) for cell in column.to_pylist()]
     if pa.types.is_decimal(kind):
         return [cell if cell is None else decimal_text(cell) for cell in column.to_pylist()]
     if kind == pa.time32("ms"):

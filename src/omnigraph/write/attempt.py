@@ -6,8 +6,8 @@ Invariants:
   prepared and staged again on the new state.
 * A warm state may be stale. It is good enough to succeed on, because the publisher detects that it is stale. A refusal
   or a no-op is final, so it is reported only after the newest state was consulted.
-* A change that depends on nothing but the entities it names (``LocalChange``) is staged by the publisher, in one wave
-  with those of other writers that wait.
+* A change that depends on nothing but the entities it names (``LocalChange``) is staged by the publisher if other
+  writers are about, in one wave with those that wait.
 * Every plan carries the number of the newest fence known before its first file was written. A cleanup that raised a
   later fence may have deleted its files, so the write starts again instead of publishing them.
 """
@@ -207,7 +207,9 @@ def _prepared_again(job: WriteJob[P], before: Capture, newer: Capture) -> P:
 def _plan_first(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P, PublishPlan | None]:
     """Prepare and stage the first plan; None if there is nothing to do, or the publisher stages it."""
     capture, prepared = _prepare(context, job)
-    if prepared.is_empty or (job.local is not None and job.local(prepared) is not None):
+    # A writer that is alone stages its own change: no other one waits that could be staged with it.
+    shares = job.local if context.publisher.is_busy(job.incarnation) else None
+    if prepared.is_empty or (shares is not None and shares(prepared) is not None):
         return capture, prepared, None
     return capture, prepared, _stage(context, job, prepared, capture)
 

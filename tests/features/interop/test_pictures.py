@@ -165,7 +165,7 @@ def test_a_diff_draws_what_changed_with_signs_and_one_hop_of_neighbours(changed:
 def test_a_merge_preview_draws_what_the_merge_brings_and_marks_conflicts(changed: omnigraph.Graph) -> None:
     preview = changed.merge_preview("draft")
     assert _signs(preview.draw()) == {"ann": "!", "new": "+", "bob": "-", "paris": ""}
-    read = omnigraph.MergePreview(**{**_fields(preview), "diff": None})
+    read = omnigraph.MergePreview(**_fields(preview))
     with pytest.raises(omnigraph.OmnigraphError, match="no graph to read"):
         read.draw()
 

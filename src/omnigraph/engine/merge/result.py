@@ -48,8 +48,12 @@ class MergeResult(Displayed):
         return changes_display(title, self.tables)
 
 
+class _Drawn:
+    __slots__ = ("_diff",)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class MergePreview(Displayed):
+class MergePreview(Displayed, _Drawn):
     """Outcome and settings of a merge that is not committed, valid for the two heads it was computed from."""
 
     source: str
@@ -63,8 +67,11 @@ class MergePreview(Displayed):
     policy: Policy = None
     resolutions: tuple[Resolution, ...] = field(default=())
     engine: str = EMBEDDED
-    diff: Callable[[], Diff] | None = field(default=None, repr=False, compare=False)
-    """Compares the base with the source; None if the preview was read from a file."""
+
+    def drawn_from(self, diff: Callable[[], Diff]) -> MergePreview:
+        """The preview with the function that compares base and source. It is no field, because no file can hold it."""
+        object.__setattr__(self, "_diff", diff)
+        return self
 
     def draw(self, *, limit: int = 2_000, height: int = 520) -> Picture:
         """An interactive picture of what the merge brings: changed entities with signs, their neighbours, conflicts.
@@ -73,13 +80,14 @@ class MergePreview(Displayed):
         """
         from omnigraph.engine.picture.draw import draw_changes
 
-        if self.diff is None:
+        diff: Callable[[], Diff] | None = getattr(self, "_diff", None)
+        if diff is None:
             raise UsageError(
                 "this preview has no graph to read the entities from", hint="draw one that graph.merge_preview returned"
             )
         conflicts = [(item.type_name(), item.id) for item in self.conflicts if item.id is not None]
         title = f"{self.source} into {self.target}: {self.outcome.value}"
-        return draw_changes(self.diff(), conflicts, title, limit, height)
+        return draw_changes(diff(), conflicts, title, limit, height)
 
     def _display(self) -> Display:
         title = f"MergePreview of {self.source} into {self.target}: {self.outcome.value}"
