@@ -67,7 +67,9 @@ COMMANDS: Final = {
         "Plan and apply graphs and policies declared in a directory.",
     ),
     "external": Entry(
-        _GRAPHS, "omnigraph.cli.commands.external", "List and refresh types whose rows are outside the graph."
+        _GRAPHS,
+        "omnigraph.cli.commands.external",
+        "List and refresh types in tables outside the graph.",
     ),
     "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),

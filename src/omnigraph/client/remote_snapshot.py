@@ -85,10 +85,10 @@ class RemoteSnapshot(Displayed):
         return catalog_of(self.schema_text())
 
     @property
-    def state(self) -> RemoteState:
+    def manifest(self) -> RemoteState:
         """The tables at the head of the branch, with their versions."""
         if self.branch is None:
-            raise unsupported("snapshot(at=...).state", "a server shows the versions of heads only")
+            raise unsupported("snapshot(at=...).manifest", "a server shows the versions of heads only")
         query: Query = {"branch": self.branch}
         form = self.transport.form(Request("GET", "/snapshot", query))
         pins = {

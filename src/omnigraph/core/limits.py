@@ -59,3 +59,6 @@ FEED_KEPT_BYTES: Final = 256 * 1024 * 1024
 
 CURSOR_CHARS_MAX: Final = 4_096
 """Characters of a cursor. A genuine one has about 250."""
+
+BATCH_DOCUMENTS: Final = 1_000
+"""Documents that are processed together. Default: a batch with its vectors is held in memory."""

@@ -13,7 +13,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.cli.show.progress import progress_bar
-from omnigraph.engine.documents.options import BATCH_DOCUMENTS
+from omnigraph.core.limits import BATCH_DOCUMENTS
 from omnigraph.wire.addresses import with_uri
 from omnigraph.wire.jobs.documents import documents_json, documents_preview_json
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.group("external", cls=CommandGroup)
 def command() -> None:
-    """List and refresh the types whose rows are in tables outside the graph."""
+    """List and refresh types in tables outside the graph."""
 
 
 @command.command("list")

@@ -8,14 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from omnigraph.core.actors import Caller, actor_id
+from omnigraph.core.limits import BATCH_DOCUMENTS
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import UsageError
 from omnigraph.ingest.documents.pipeline import DocumentPipeline
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
-
-BATCH_DOCUMENTS = 1_000
-"""Documents that are processed together. Default: a batch with its vectors is held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
