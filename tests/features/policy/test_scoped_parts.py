@@ -170,3 +170,10 @@ def test_older_moments_have_the_rules_of_their_branch(ann: Graph, plain: Graph) 
     assert ann.moment(plain.snapshot()).counts()["node:Person"] == 4
     found = {change.id for change in ann.diff(plain.snapshot(at=before), plain.snapshot()).changes()}
     assert found == {"cleo"}
+
+
+def test_the_columns_that_the_rules_read_are_not_shown(ann: Graph) -> None:
+    snapshot = ann.snapshot()
+    shown = {"id", *snapshot.catalog.nodes["Person"].properties}
+    assert set(snapshot.to_arrow("Person").column_names) == shown
+    assert all(set(batch.schema.names) == shown for batch in snapshot.batches("Person"))
