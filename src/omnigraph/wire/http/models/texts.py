@@ -105,7 +105,7 @@ class LocatedDiagnosticOutput(Form):
     hint: str | None = None
 
 
-class FindingOutput(Form):
+class TextFindingOutput(Form):
     """A remark about the text as a whole."""
 
     severity: str
@@ -145,7 +145,7 @@ class CheckOutput(Form):
 
     status: str
     diagnostics: list[LocatedDiagnosticOutput]
-    findings: list[FindingOutput]
+    findings: list[TextFindingOutput]
     queries: list[CheckedQueryOutput]
     completion: CompletionOutput | None = None
 
