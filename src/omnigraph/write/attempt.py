@@ -250,10 +250,14 @@ class WaveMember(Generic[P]):
 
     def prepare(self, capture: Capture) -> None:
         """Prepare the change on a state."""
-        first, self.capture = self.capture, capture
+        first = self.capture
+        # Until it is prepared here it is prepared nowhere: a state with the same head must not find what an earlier
+        # state gave.
+        self.capture = None
         self.prepared = self.job.prepare(capture) if first is None else _prepared_again(self.job, first, capture)
         if self.prepared.is_empty:
             raise _NothingLeft
+        self.capture = capture
 
     def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
         if self.capture is None or capture.state.head != self.capture.state.head:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import omnigraph
-from omnigraph.errors import OmnigraphError, StorageError
+from omnigraph.errors import InputError, OmnigraphError, StorageError
 from omnigraph.storage.stage import staging
 from omnigraph.write import attempt
+from omnigraph.write.attempt import WaveMember, WriteJob
 from omnigraph.write.waves import Order
 from tests.promises.protocol.graphs import create, edge, insert, names, note, person, reopen, run
 from tests.support.queues import together
@@ -195,3 +196,29 @@ def test_a_write_that_expects_a_head_is_the_first_of_its_wave_or_refused(graph: 
     with pytest.raises(omnigraph.errors.PreconditionFailed):
         futures[1].result()
     assert names(graph) == ["a", "c", "zero"]
+
+
+def test_a_change_that_was_refused_on_a_state_is_not_taken_from_an_earlier_one(tmp_path: Path) -> None:
+    """A turn swaps a state for itself: the version moves, and the head that was refused stays."""
+    graph = omnigraph.create(tmp_path / "g", "node Person { name: String @key }", durability="os")
+    context = graph._context
+    before = context.manifests.capture(context.manifests.fresh(graph.id))
+    graph.mutate('query q() { insert Person { name: "ann" } }')
+    after = context.manifests.capture(context.manifests.fresh(graph.id))
+    asked: list[str] = []
+
+    class Change:
+        is_empty = False
+
+    def prepare(capture: Any) -> Any:
+        asked.append(capture.state.head)
+        if capture is after:
+            raise InputError("taken")
+        return Change()
+
+    member = WaveMember(context, WriteJob(graph.id, prepare, None, None, local=lambda change: None))  # type: ignore[arg-type]
+    assert not member.joins(before, [])
+    for _ in range(2):
+        with pytest.raises(InputError):
+            member.joins(after, [])
+    assert asked == [before.state.head, after.state.head, after.state.head]
